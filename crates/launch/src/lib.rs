@@ -1,0 +1,1 @@
+//! Starting a program, knowing when it is ready, ending its whole process tree.

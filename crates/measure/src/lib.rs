@@ -1,0 +1,1 @@
+//! Cache states, timed launches, statistics.

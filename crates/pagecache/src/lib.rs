@@ -1,0 +1,1 @@
+//! What of a file is in memory: residency and eviction.

@@ -1,0 +1,1 @@
+//! From a recorded working set to a prefetch plan, and its replay.

@@ -1,0 +1,10 @@
+//! The data every part of coldstart shares, and its file formats.
+//!
+//! Recorders write these types, planners and viewers read them, and none of them knows another.
+//! Nothing here does I/O: formats are encoded to and decoded from bytes the caller holds.
+
+mod file_identity;
+mod pages;
+
+pub use file_identity::FileIdentity;
+pub use pages::{PAGE_SIZE, PageIndex, PageRange, merge_ranges, page_count};

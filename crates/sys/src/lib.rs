@@ -1,0 +1,1 @@
+//! Every kernel facility coldstart uses, one file each, behind safe functions.

@@ -1,0 +1,1 @@
+//! Recorders: what one start of a program really did.
