@@ -1,1 +1,3 @@
 //! Every kernel facility coldstart uses, one file each, behind safe functions.
+
+pub mod syscall_observer;

@@ -1,0 +1,397 @@
+//! Watching a process tree's file-name system calls without changing what they do.
+//!
+//! A seccomp filter in the child sends each call that names a file to us (`SECCOMP_RET_USER_NOTIF`); we note it and let
+//! it continue (`SECCOMP_USER_NOTIF_FLAG_CONTINUE`, Linux 5.5). Against ptrace this leaves the program free to be
+//! debugged or to trace its own children, costs one context switch a call, and follows `fork` and `exec` by itself.
+//! The newcomer's trap: if the observer goes away while watched processes live, their calls fail with `ENOSYS`
+//! (`kernel/seccomp.c`, `seccomp_notify_release`), so whoever observes must also end the tree.
+//!
+//! Sources: `seccomp_unotify(2)`, `seccomp(2)`, `include/uapi/linux/seccomp.h`.
+
+use std::ffi::OsString;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::{self, MaybeUninit};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// One system call that names a file, seen at its entry: whether it succeeds is not known yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileNameCall {
+    /// Thread that calls, in our pid namespace.
+    pub thread: u32,
+    /// What is asked of the file.
+    pub request: FileRequest,
+    /// Directory that a relative name starts from.
+    pub base: NameBase,
+    /// The name as the program wrote it.
+    pub name: OsString,
+}
+
+/// What a call asks of the file it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FileRequest {
+    /// Open its content (`open`, `openat`, `openat2`) for reading.
+    Open,
+    /// Open a directory (`O_DIRECTORY`), usually to list it.
+    OpenDirectory,
+    /// Open for writing only, or create.
+    OpenForWrite,
+    /// Run it (`execve`, `execveat`).
+    Execute,
+    /// Only look it up, following a last symbolic link (`stat`, `access`).
+    LookUp,
+    /// Only look it up, the last symbolic link itself (`lstat`, `readlink`).
+    LookUpLink,
+}
+
+/// Where a relative name starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NameBase {
+    /// The caller's working directory.
+    WorkingDirectory,
+    /// A directory the caller has open under this descriptor number.
+    Descriptor(i32),
+}
+
+/// The observing end. Dropping it makes the watched calls of processes still alive fail with `ENOSYS`.
+#[derive(Debug)]
+pub struct SyscallObserver {
+    listener: OwnedFd,
+}
+
+/// The watched calls: number and how its arguments name a file.
+#[derive(Clone, Copy)]
+struct Watched {
+    number: libc::c_long,
+    /// Index of the directory descriptor's argument, if the call has one.
+    base: Option<usize>,
+    name: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    /// Open flags in this argument.
+    Open(usize),
+    /// `struct open_how` behind this argument; its first word holds the flags.
+    OpenHow(usize),
+    Fixed(FileRequest),
+    /// Follows the last link unless `AT_SYMLINK_NOFOLLOW` stands in this argument.
+    LookUpWithFlags(usize),
+}
+
+const fn watched(number: libc::c_long, base: Option<usize>, name: usize, kind: Kind) -> Watched {
+    Watched { number, base, name, kind }
+}
+
+const WATCHED: &[Watched] = &[
+    watched(libc::SYS_openat, Some(0), 1, Kind::Open(2)),
+    watched(libc::SYS_openat2, Some(0), 1, Kind::OpenHow(2)),
+    watched(libc::SYS_execve, None, 0, Kind::Fixed(FileRequest::Execute)),
+    watched(libc::SYS_execveat, Some(0), 1, Kind::Fixed(FileRequest::Execute)),
+    watched(libc::SYS_newfstatat, Some(0), 1, Kind::LookUpWithFlags(3)),
+    watched(libc::SYS_statx, Some(0), 1, Kind::LookUpWithFlags(2)),
+    watched(libc::SYS_faccessat, Some(0), 1, Kind::Fixed(FileRequest::LookUp)),
+    watched(libc::SYS_faccessat2, Some(0), 1, Kind::LookUpWithFlags(3)),
+    watched(libc::SYS_readlinkat, Some(0), 1, Kind::Fixed(FileRequest::LookUpLink)),
+    #[cfg(target_arch = "x86_64")]
+    watched(libc::SYS_open, None, 0, Kind::Open(1)),
+    #[cfg(target_arch = "x86_64")]
+    watched(libc::SYS_stat, None, 0, Kind::Fixed(FileRequest::LookUp)),
+    #[cfg(target_arch = "x86_64")]
+    watched(libc::SYS_lstat, None, 0, Kind::Fixed(FileRequest::LookUpLink)),
+    #[cfg(target_arch = "x86_64")]
+    watched(libc::SYS_access, None, 0, Kind::Fixed(FileRequest::LookUp)),
+    #[cfg(target_arch = "x86_64")]
+    watched(libc::SYS_readlink, None, 0, Kind::Fixed(FileRequest::LookUpLink)),
+];
+
+/// `AUDIT_ARCH_*` of this build: ELF machine number, 64-bit and little-endian flags (`linux/audit.h`).
+#[cfg(target_arch = "x86_64")]
+const NATIVE_ARCHITECTURE: u32 = 62 | 0x8000_0000 | 0x4000_0000;
+#[cfg(target_arch = "aarch64")]
+const NATIVE_ARCHITECTURE: u32 = 183 | 0x8000_0000 | 0x4000_0000;
+
+/// Longest name the kernel accepts, in bytes, with its final NUL (`linux/limits.h`).
+const PATH_MAX: usize = 4096;
+
+/// Makes `command` hand its watched calls to the other end of the returned [`PendingObserver`].
+///
+/// Call [`PendingObserver::accept`] from another thread than the one that spawns: the child's own `execve` is already
+/// watched, and `spawn` returns only after it. The child gets `PR_SET_NO_NEW_PRIVS` unless it may install filters
+/// without it (`CAP_SYS_ADMIN`), so a setuid program it starts runs without its privileges; see [`needs_no_new_privileges`].
+///
+/// # Errors
+/// Fails when no socket pair can be made.
+pub fn observe(command: &mut Command) -> io::Result<PendingObserver> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for the two descriptors the call writes.
+    if unsafe { libc::socketpair(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC, 0, ends.as_mut_ptr()) } != 0
+    {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call above succeeded, so both numbers are open descriptors that nobody else owns.
+    let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
+    let program = filter_program();
+    let no_new_privileges = needs_no_new_privileges();
+    let hook = move || install_and_send(&program, no_new_privileges, theirs.as_fd());
+    // SAFETY: the hook runs between fork and exec and only makes system calls; it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(hook) };
+    Ok(PendingObserver { socket: ours })
+}
+
+/// Whether installing a filter costs the child its setuid programs' privileges: true without `CAP_SYS_ADMIN`.
+pub fn needs_no_new_privileges() -> bool {
+    rustix::thread::capabilities(None)
+        .map_or(true, |sets| !sets.effective.contains(rustix::thread::CapabilitySet::SYS_ADMIN))
+}
+
+/// An observer whose child has not been spawned yet.
+#[derive(Debug)]
+pub struct PendingObserver {
+    socket: OwnedFd,
+}
+
+impl PendingObserver {
+    /// Waits until the child has installed its filter.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` when the child ended before it could (the spawn's own error says why).
+    pub fn accept(self) -> io::Result<SyscallObserver> {
+        let mut byte = [0u8; 1];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = rustix::net::RecvAncillaryBuffer::new(&mut space);
+        rustix::net::recvmsg(
+            &self.socket,
+            &mut [IoSliceMut::new(&mut byte)],
+            &mut control,
+            rustix::net::RecvFlags::CMSG_CLOEXEC,
+        )?;
+        for message in control.drain() {
+            if let rustix::net::RecvAncillaryMessage::ScmRights(mut descriptors) = message
+                && let Some(listener) = descriptors.next()
+            {
+                return Ok(SyscallObserver { listener });
+            }
+        }
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+impl SyscallObserver {
+    /// Waits for the next watched call, notes it, lets it continue, and hands it to `see` first, while the caller
+    /// stands still: `/proc/PID` still shows the state the call was made in. Returns `false` when the last watched
+    /// process is gone.
+    ///
+    /// A name that cannot be read (a bad pointer, a caller that is protected from us) is passed over.
+    ///
+    /// # Errors
+    /// Fails when the kernel refuses to hand over or to continue a call for another reason than the caller's death.
+    pub fn next(&self, see: &mut dyn FnMut(FileNameCall)) -> io::Result<bool> {
+        let mut descriptor = libc::pollfd { fd: self.listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one valid pollfd is passed with the count 1.
+        if unsafe { libc::poll(&raw mut descriptor, 1, -1) } < 0 {
+            let error = io::Error::last_os_error();
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(true) } else { Err(error) };
+        }
+        if descriptor.revents & libc::POLLIN == 0 {
+            return Ok(false);
+        }
+        // SAFETY: all-zero bytes are a valid `seccomp_notif`, and the kernel demands zeroes.
+        let mut notification: libc::seccomp_notif = unsafe { mem::zeroed() };
+        // SAFETY: the listener is a seccomp notification descriptor and the argument its matching structure.
+        let received =
+            unsafe { libc::ioctl(self.listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_RECV, &raw mut notification) };
+        if received != 0 {
+            return ignore_death(io::Error::last_os_error());
+        }
+        if let Some(call) = decode(&notification) {
+            see(call);
+        }
+        let mut response = libc::seccomp_notif_resp {
+            id: notification.id,
+            val: 0,
+            error: 0,
+            flags: libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
+        };
+        // SAFETY: as above; the response names the notification just received.
+        let sent = unsafe { libc::ioctl(self.listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_SEND, &raw mut response) };
+        if sent != 0 { ignore_death(io::Error::last_os_error()) } else { Ok(true) }
+    }
+}
+
+/// `_IOWR('!', 0, struct seccomp_notif)` and `_IOWR('!', 1, struct seccomp_notif_resp)`.
+const SECCOMP_IOCTL_NOTIF_RECV: libc::c_ulong = read_write_ioctl(0, mem::size_of::<libc::seccomp_notif>());
+const SECCOMP_IOCTL_NOTIF_SEND: libc::c_ulong = read_write_ioctl(1, mem::size_of::<libc::seccomp_notif_resp>());
+
+const fn read_write_ioctl(number: u32, size: usize) -> libc::c_ulong {
+    ((3 << 30) | ((size as u32) << 16) | ((b'!' as u32) << 8) | number) as libc::c_ulong
+}
+
+/// The caller may be killed between its call and our answer: `ENOENT`, or `EINTR` for a signal.
+fn ignore_death(error: io::Error) -> io::Result<bool> {
+    match error.raw_os_error() {
+        Some(libc::ENOENT | libc::EINTR) => Ok(true),
+        _ => Err(error),
+    }
+}
+
+fn decode(notification: &libc::seccomp_notif) -> Option<FileNameCall> {
+    let entry = WATCHED.iter().find(|entry| entry.number == libc::c_long::from(notification.data.nr))?;
+    let arguments = &notification.data.args;
+    let process = notification.pid;
+    let name = read_name(process, arguments[entry.name])?;
+    let request = match entry.kind {
+        Kind::Fixed(request) => request,
+        Kind::Open(at) => open_request(arguments[at]),
+        Kind::OpenHow(at) => open_request(read_word(process, arguments[at])?),
+        Kind::LookUpWithFlags(at) if arguments[at] & libc::AT_SYMLINK_NOFOLLOW as u64 != 0 => FileRequest::LookUpLink,
+        Kind::LookUpWithFlags(_) => FileRequest::LookUp,
+    };
+    // `fstatat(fd, "", AT_EMPTY_PATH)` asks about an open file: no name is looked up.
+    if name.is_empty() {
+        return None;
+    }
+    // Descriptors travel as 32-bit integers; the upper half of the register is not defined.
+    let base = match entry.base.map(|at| arguments[at] as i32) {
+        None | Some(libc::AT_FDCWD) => NameBase::WorkingDirectory,
+        Some(descriptor) => NameBase::Descriptor(descriptor),
+    };
+    Some(FileNameCall { thread: process, request, base, name })
+}
+
+fn open_request(flags: u64) -> FileRequest {
+    let flags = flags as libc::c_int;
+    match flags & libc::O_ACCMODE {
+        _ if flags & libc::O_PATH != 0 => FileRequest::LookUp,
+        _ if flags & libc::O_DIRECTORY != 0 && flags & libc::O_TMPFILE != libc::O_TMPFILE => FileRequest::OpenDirectory,
+        libc::O_WRONLY => FileRequest::OpenForWrite,
+        _ if flags & libc::O_TRUNC != 0 => FileRequest::OpenForWrite,
+        _ => FileRequest::Open,
+    }
+}
+
+/// A NUL-terminated name in another process: at most [`PATH_MAX`] bytes, read page by page, because the next page may
+/// not be mapped.
+fn read_name(process: u32, address: u64) -> Option<OsString> {
+    let mut name = Vec::new();
+    let mut at = address;
+    while name.len() < PATH_MAX {
+        let length = (PATH_MAX - name.len()).min(4096 - (at % 4096) as usize);
+        let mut buffer = [0u8; PATH_MAX];
+        let got = read_memory(process, at, &mut buffer[..length])?;
+        if let Some(end) = buffer[..got].iter().position(|&byte| byte == 0) {
+            name.extend_from_slice(&buffer[..end]);
+            return Some(OsString::from_vec(name));
+        }
+        name.extend_from_slice(&buffer[..got]);
+        at = at.checked_add(got as u64)?;
+    }
+    None
+}
+
+fn read_word(process: u32, address: u64) -> Option<u64> {
+    let mut bytes = [0u8; 8];
+    (read_memory(process, address, &mut bytes)? == 8).then(|| u64::from_ne_bytes(bytes))
+}
+
+/// Bytes read from another process's memory, at least one; `None` where nothing is mapped or we may not look.
+fn read_memory(process: u32, address: u64, buffer: &mut [u8]) -> Option<usize> {
+    let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: buffer.len() };
+    // SAFETY: the local vector describes `buffer`; the remote address is checked by the kernel, in the other process.
+    let got = unsafe { libc::process_vm_readv(process as libc::pid_t, &raw const local, 1, &raw const remote, 1, 0) };
+    usize::try_from(got).ok().filter(|&got| got > 0)
+}
+
+/// The classic BPF program: calls of another architecture pass, watched numbers notify, the rest passes.
+fn filter_program() -> Vec<libc::sock_filter> {
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let statement = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
+    let count = WATCHED.len() as u8;
+    // Offsets in `struct seccomp_data`: number at 0, architecture at 4.
+    let mut program = vec![
+        statement(LOAD, 4),
+        libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: count + 1, k: NATIVE_ARCHITECTURE },
+        statement(LOAD, 0),
+    ];
+    for (at, entry) in (0u8..).zip(WATCHED) {
+        // Behind the comparisons stand two returns: allow, then notify.
+        program.push(libc::sock_filter { code: JUMP_IF_EQUAL, jt: count - at, jf: 0, k: entry.number as u32 });
+    }
+    program.push(statement(RETURN, libc::SECCOMP_RET_ALLOW));
+    program.push(statement(RETURN, libc::SECCOMP_RET_USER_NOTIF));
+    program
+}
+
+/// Runs in the child between fork and exec: only system calls.
+fn install_and_send(program: &[libc::sock_filter], no_new_privileges: bool, socket: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: prctl with integer arguments touches no memory of ours.
+    if no_new_privileges && unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let description = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+    // SAFETY: `description` names `program`, which outlives the call; the kernel copies and checks it.
+    let listener = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+            &raw const description,
+        )
+    };
+    if listener < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, so the number is a new descriptor that nobody else owns.
+    let listener = unsafe { OwnedFd::from_raw_fd(listener as i32) };
+    let descriptors = [listener.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = rustix::net::SendAncillaryBuffer::new(&mut space);
+    control.push(rustix::net::SendAncillaryMessage::ScmRights(&descriptors));
+    rustix::net::sendmsg(socket, &[IoSlice::new(&[0])], &mut control, rustix::net::SendFlags::empty())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sees_names_of_a_child_and_its_children() {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "test -e /no/such/file; cat /etc/hostname >/dev/null; exit 3"]);
+        let pending = observe(&mut command).unwrap();
+        let observer = std::thread::spawn(move || {
+            let observer = pending.accept().unwrap();
+            let mut calls = Vec::new();
+            while observer.next(&mut |call| calls.push(call)).unwrap() {}
+            calls
+        });
+        let status = command.status().unwrap();
+        drop(command);
+        let calls = observer.join().unwrap();
+        assert_eq!(status.code(), Some(3), "the program's own exit code is as without us");
+        let seen = |request, name: &str| calls.iter().any(|call| call.request == request && call.name == name);
+        assert!(seen(FileRequest::Execute, "/bin/sh"), "{calls:?}");
+        assert!(seen(FileRequest::LookUp, "/no/such/file"), "{calls:?}");
+        assert!(seen(FileRequest::Open, "/etc/hostname"), "{calls:?}");
+    }
+
+    #[test]
+    fn a_child_that_cannot_start_is_the_spawn_s_error() {
+        let mut command = Command::new("/no/such/program");
+        let pending = observe(&mut command).unwrap();
+        let observer = std::thread::spawn(move || {
+            let observer = pending.accept().unwrap();
+            while observer.next(&mut |_| ()).unwrap() {}
+        });
+        assert_eq!(command.spawn().unwrap_err().kind(), io::ErrorKind::NotFound);
+        drop(command);
+        observer.join().unwrap();
+    }
+}
