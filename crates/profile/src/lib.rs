@@ -5,6 +5,9 @@
 
 mod file_identity;
 mod pages;
+pub mod plan;
+mod working_set;
 
 pub use file_identity::FileIdentity;
 pub use pages::{PAGE_SIZE, PageIndex, PageRange, merge_ranges, page_count};
+pub use working_set::{DiskExtent, FileKind, FileUse, NameKind, NameUse, PageSource, Touched, WorkingSet};

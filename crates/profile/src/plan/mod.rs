@@ -1,0 +1,111 @@
+//! The prefetch plan: what a replay reads, in the order it reads it.
+//!
+//! The file is used as it lies in memory, because a replay stands between the user and the program: [`PlanView`] checks
+//! it once and then hands out records without building anything. Layout in `docs/formats/prefetch-plan.md`.
+
+mod layout;
+mod view;
+mod write;
+
+pub use view::{PlanError, PlanView};
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::{FileIdentity, PageRange};
+
+/// A whole plan in memory, as the planner makes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrefetchPlan {
+    /// How to replay and what to expect of it.
+    pub summary: PlanSummary,
+    /// The recorded program and its arguments.
+    pub command: Vec<OsString>,
+    /// What the steps read.
+    pub targets: Vec<Target>,
+    /// What to do, in order. Windows ascend.
+    pub steps: Vec<Step>,
+}
+
+/// The plan's fixed part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanSummary {
+    /// When it was recorded: seconds since 1970-01-01 UTC.
+    pub recorded_at: i64,
+    /// The recorded cold start, launch to readiness.
+    pub recorded_start: Duration,
+    /// A hot start on the same machine; zero when it was not measured.
+    pub hot_start: Duration,
+    /// Steps of windows below this number are done before the program starts, the others while it runs.
+    pub windows_before_start: u32,
+    /// Number of threads that replay.
+    pub threads: u32,
+    /// Longest single read, in pages, at least 1.
+    pub chunk_pages: u32,
+    /// The device the plan was made for.
+    pub device: PlannedDevice,
+    /// Predicted time of all steps, when nothing is resident.
+    pub predicted_replay: Duration,
+    /// Predicted cold start with this plan, launch to readiness; zero when no hot start was known.
+    pub predicted_start: Duration,
+}
+
+impl PlanSummary {
+    /// Whether the program waits for the whole replay.
+    pub fn is_blocking(&self) -> bool {
+        self.windows_before_start == u32::MAX
+    }
+}
+
+/// What the planner held true of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedDevice {
+    /// Time of one random 4 KiB read with nothing else under way.
+    pub latency: Duration,
+    /// Sequential bytes a second.
+    pub bandwidth: u64,
+    /// Random reads served at the same time, at least 1.
+    pub parallel: u32,
+    /// Whether order on the disk decides the time, as with one head.
+    pub seeks: bool,
+}
+
+/// Something to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Absolute path.
+    pub path: PathBuf,
+    /// What it is, and what is to be checked before it is read.
+    pub kind: TargetKind,
+}
+
+/// Kind of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    /// A file whose pages are read if it still has this identity.
+    File(FileIdentity),
+    /// A file that changes at each start: read as far as it reaches now.
+    RewrittenFile(FileIdentity),
+    /// A block device; only who may open it reads it.
+    BlockDevice,
+    /// A name to look up.
+    Name,
+    /// A directory to list.
+    Directory,
+}
+
+/// One act of a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Number of the target.
+    pub target: u32,
+    /// Steps of one window may be done in any order and at the same time.
+    pub window: u32,
+    /// Pages to read; `None` for names and directories.
+    pub pages: Option<PageRange>,
+    /// First use in the recorded start, from the launch; microsecond steps, at most 71 minutes.
+    pub first_use: Duration,
+    /// Offset on the device, in bytes, if known.
+    pub physical: Option<u64>,
+}
