@@ -1,0 +1,268 @@
+//! Doing what a plan says.
+//!
+//! Reads are asked for with `posix_fadvise(WILLNEED)`, which fills the page cache without copying, and are then waited
+//! for by reading one byte of their last page. Waiting matters: without it the whole plan would queue up in the block
+//! layer at once, and a page that the program needs now would wait behind all of it. On a disk with one head, where
+//! the program waits anyway, everything is queued first, so that the disk never idles between two reads.
+//! Nothing here can fail the start: what cannot be read is counted and left out.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
+
+use coldstart_profile::plan::{PlanView, Step, TargetKind};
+use coldstart_profile::{FileIdentity, PAGE_SIZE, PageRange};
+use rustix::fs::{Advice, FileType, Mode, OFlags};
+
+/// What a replay did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplayReport {
+    /// Steps carried out.
+    pub steps: u64,
+    /// Bytes asked for; what was resident already costs no I/O.
+    pub bytes: u64,
+    /// Steps left out, because their file changed, is missing or cannot be read.
+    pub left_out: u64,
+}
+
+/// What a look at a plan's target found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetOutcome {
+    /// It is as recorded.
+    Current,
+    /// It has another size or modification time: its pages are not read.
+    Changed {
+        /// What it is now.
+        now: FileIdentity,
+    },
+    /// It is not there any more, or is no regular file.
+    Missing,
+    /// It is there but may not be opened.
+    Unreadable,
+    /// A name, which is looked up whatever it means now.
+    NotChecked,
+}
+
+/// A replay of one plan.
+#[derive(Debug)]
+pub struct Replay<'plan> {
+    plan: PlanView<'plan>,
+    /// Opened at the first step that needs it, by whichever thread comes first.
+    files: Vec<OnceLock<Option<OpenTarget>>>,
+    steps_left: Vec<AtomicUsize>,
+    report: Mutex<ReplayReport>,
+}
+
+#[derive(Debug)]
+struct OpenTarget {
+    descriptor: Mutex<Option<std::sync::Arc<OwnedFd>>>,
+    /// Bytes that may be asked for.
+    size: u64,
+}
+
+impl<'plan> Replay<'plan> {
+    /// Prepares a replay; opens nothing yet.
+    pub fn new(plan: PlanView<'plan>) -> Self {
+        let mut files = Vec::new();
+        files.resize_with(plan.target_count(), OnceLock::new);
+        let mut steps_left: Vec<AtomicUsize> = Vec::new();
+        steps_left.resize_with(plan.target_count(), AtomicUsize::default);
+        for step in plan.steps() {
+            if let Some(left) = steps_left.get(step.target as usize) {
+                left.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Self { plan, files, steps_left, report: Mutex::default() }
+    }
+
+    /// Does the steps that must be done before the program starts, window after window. Stops when `cancelled` says so.
+    pub fn before_start(&self, cancelled: &(dyn Fn() -> bool + Sync)) {
+        let barrier = self.plan.summary().windows_before_start;
+        let steps: Vec<Step> = self.plan.steps().take_while(|step| step.window < barrier).collect();
+        for window in steps.chunk_by(|a, b| a.window == b.window) {
+            self.run(window, cancelled);
+        }
+    }
+
+    /// Does the steps that run beside the program, in order, without waiting between windows.
+    pub fn beside_program(&self) {
+        let barrier = self.plan.summary().windows_before_start;
+        let steps: Vec<Step> = self.plan.steps().skip_while(|step| step.window < barrier).collect();
+        self.run(&steps, &|| false);
+    }
+
+    /// What was done so far.
+    pub fn report(&self) -> ReplayReport {
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, steps: &[Step], cancelled: &(dyn Fn() -> bool + Sync)) {
+        let summary = self.plan.summary();
+        // A plan from elsewhere may ask for any number of threads.
+        let threads = (summary.threads as usize).clamp(1, 64).min(steps.len().max(1));
+        let queue = Queue { next: AtomicUsize::new(0), done: AtomicU64::new(0), bytes: AtomicU64::new(0) };
+        if summary.device.seeks {
+            // Ask in order, all at once, then wait for all.
+            self.work(steps, &queue, Act::Ask, cancelled);
+            queue.next.store(0, Ordering::Relaxed);
+            self.work(steps, &queue, Act::Wait, cancelled);
+        } else {
+            thread::scope(|scope| {
+                for _ in 1..threads {
+                    // Fewer threads than asked for only make the replay slower.
+                    let helper = || self.work(steps, &queue, Act::AskAndWait, cancelled);
+                    let _ = thread::Builder::new().spawn_scoped(scope, helper);
+                }
+                self.work(steps, &queue, Act::AskAndWait, cancelled);
+            });
+        }
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = queue.done.into_inner();
+        report.steps += done;
+        report.left_out += (steps.len() as u64).saturating_sub(done);
+        report.bytes += queue.bytes.into_inner();
+    }
+
+    fn work(&self, steps: &[Step], queue: &Queue, act: Act, cancelled: &(dyn Fn() -> bool + Sync)) {
+        while let Some(step) = steps.get(queue.next.fetch_add(1, Ordering::Relaxed)) {
+            if cancelled() {
+                return;
+            }
+            let bytes = match step.pages {
+                Some(pages) => self.read_pages(step.target, pages, act),
+                None if act == Act::Wait => continue,
+                None => self.look_up(step.target),
+            };
+            if act != Act::Wait
+                && let Some(bytes) = bytes
+            {
+                queue.done.fetch_add(1, Ordering::Relaxed);
+                queue.bytes.fetch_add(bytes, Ordering::Relaxed);
+            }
+            if act != Act::Ask {
+                self.close_after_last(step.target);
+            }
+        }
+    }
+
+    /// Bytes asked for; `None` if the file is left out.
+    fn read_pages(&self, target: u32, pages: PageRange, act: Act) -> Option<u64> {
+        let slot = self.files.get(target as usize)?;
+        let open = slot.get_or_init(|| self.open(target)).as_ref()?;
+        let descriptor = open.descriptor.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let start = pages.offset();
+        let end = start.saturating_add(pages.length()).min(open.size);
+        let chunk = u64::from(self.plan.summary().chunk_pages) * PAGE_SIZE;
+        let mut at = start;
+        while at < end {
+            let length = chunk.min(end - at);
+            if act != Act::Wait {
+                let length = std::num::NonZeroU64::new(length);
+                let _ = rustix::fs::fadvise(&descriptor, at, length, Advice::WillNeed);
+            }
+            if act != Act::Ask {
+                // The last byte comes with the last page; the ones before it were queued earlier.
+                let _ = rustix::io::pread(&descriptor, &mut [0u8], at + length - 1);
+            }
+            at += length;
+        }
+        Some(end.saturating_sub(start))
+    }
+
+    fn open(&self, target: u32) -> Option<OpenTarget> {
+        let (path, kind) = self.plan.target(target)?;
+        let (descriptor, outcome, size) = open_target(path, kind)?;
+        (outcome == TargetOutcome::Current)
+            .then(|| OpenTarget { descriptor: Mutex::new(Some(std::sync::Arc::new(descriptor))), size })
+    }
+
+    /// Descriptors are a small store: 1,024 by default, and plans of large programs hold more files than that.
+    fn close_after_last(&self, target: u32) {
+        let (Some(left), Some(slot)) = (self.steps_left.get(target as usize), self.files.get(target as usize)) else {
+            return;
+        };
+        if left.fetch_sub(1, Ordering::AcqRel) == 1
+            && let Some(Some(open)) = slot.get()
+        {
+            open.descriptor.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
+    }
+
+    fn look_up(&self, target: u32) -> Option<u64> {
+        let (path, kind) = self.plan.target(target)?;
+        if kind == TargetKind::Directory {
+            list_directory(path)?;
+        } else {
+            // A missing name is looked up for the directory blocks that say so.
+            let _ = rustix::fs::stat(path);
+        }
+        Some(0)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    /// Queue the read.
+    Ask,
+    /// Wait for a read queued before.
+    Wait,
+    AskAndWait,
+}
+
+struct Queue {
+    next: AtomicUsize,
+    done: AtomicU64,
+    bytes: AtomicU64,
+}
+
+fn list_directory(path: &Path) -> Option<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+    let mut buffer = Vec::with_capacity(64 * 1024);
+    let mut entries = rustix::fs::RawDir::new(&directory, buffer.spare_capacity_mut());
+    while entries.next()?.is_ok() {}
+    Some(())
+}
+
+/// Opens a target for reading and compares it with what was recorded.
+///
+/// `O_NONBLOCK`: a FIFO that took a file's place must not stop us.
+fn open_target(path: &Path, kind: TargetKind) -> Option<(OwnedFd, TargetOutcome, u64)> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let descriptor = rustix::fs::open(path, flags | OFlags::NOATIME, Mode::empty())
+        // Only an owner may leave the access time alone.
+        .or_else(|_| rustix::fs::open(path, flags, Mode::empty()))
+        .ok()?;
+    let stat = rustix::fs::fstat(&descriptor).ok()?;
+    let file_type = FileType::from_raw_mode(stat.st_mode);
+    let now = FileIdentity::from_stat(stat.st_size, stat.st_mtime, stat.st_mtime_nsec as i64);
+    let (outcome, size) = match kind {
+        TargetKind::File(recorded) if file_type == FileType::RegularFile => {
+            (if now == recorded { TargetOutcome::Current } else { TargetOutcome::Changed { now } }, now.size)
+        }
+        TargetKind::RewrittenFile(_) if file_type == FileType::RegularFile => (TargetOutcome::Current, now.size),
+        TargetKind::BlockDevice if file_type == FileType::BlockDevice => {
+            (TargetOutcome::Current, rustix::fs::seek(&descriptor, rustix::fs::SeekFrom::End(0)).ok()?)
+        }
+        _ => (TargetOutcome::Missing, 0),
+    };
+    Some((descriptor, outcome, size))
+}
+
+/// Looks at each target of a plan, as a replay would, and says what it would find.
+pub fn check_targets(plan: &PlanView<'_>) -> Vec<TargetOutcome> {
+    let check = |number| {
+        let Some((path, kind)) = plan.target(number) else { return TargetOutcome::Missing };
+        if matches!(kind, TargetKind::Name | TargetKind::Directory) {
+            return TargetOutcome::NotChecked;
+        }
+        match open_target(path, kind) {
+            Some((_, outcome, _)) => outcome,
+            None if rustix::fs::stat(path).is_ok() => TargetOutcome::Unreadable,
+            None => TargetOutcome::Missing,
+        }
+    };
+    (0..plan.target_count() as u32).map(check).collect()
+}

@@ -1,0 +1,117 @@
+//! Cutting a working set into windows: runs of pages that are needed at about the same time.
+//!
+//! Inside a window order is free, so its pages can be sorted and joined; between windows the order of first use holds. A
+//! window as large as the working set gives the fewest requests, a small one brings each page soonest.
+
+use std::time::Duration;
+
+use coldstart_profile::{PageRange, WorkingSet};
+
+/// Pages of one file inside a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Number of the file in the working set.
+    pub(crate) file: usize,
+    pub(crate) range: PageRange,
+    /// Earliest first use of its pages.
+    pub(crate) at: Duration,
+}
+
+/// Windows of at least `window_bytes` each (the last may be smaller), pieces sorted by file and page and joined across
+/// gaps of at most `gap` pages. No page stands in two windows, gaps excepted.
+pub(crate) fn cut_windows(working_set: &WorkingSet, window_bytes: u64, gap: u64) -> Vec<Vec<Piece>> {
+    let mut pieces: Vec<Piece> = working_set
+        .files
+        .iter()
+        .enumerate()
+        .flat_map(|(file, used)| used.touched.iter().map(move |t| Piece { file, range: t.range, at: t.at }))
+        .collect();
+    pieces.sort_by_key(|piece| piece.at);
+
+    let mut windows = Vec::new();
+    let mut window = Vec::new();
+    let mut bytes = 0u64;
+    for piece in pieces {
+        window.push(piece);
+        bytes = bytes.saturating_add(piece.range.length());
+        if bytes >= window_bytes {
+            windows.push(join(std::mem::take(&mut window), gap));
+            bytes = 0;
+        }
+    }
+    if !window.is_empty() {
+        windows.push(join(window, gap));
+    }
+    windows
+}
+
+/// Sorts by file and page and joins neighbours.
+fn join(mut pieces: Vec<Piece>, gap: u64) -> Vec<Piece> {
+    pieces.sort_by_key(|piece| (piece.file, piece.range));
+    let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match joined.last_mut() {
+            Some(last) if last.file == piece.file && piece.range.start.0 <= last.range.end().0.saturating_add(gap) => {
+                last.range.count = last.range.end().0.max(piece.range.end().0) - last.range.start.0;
+                last.at = last.at.min(piece.at);
+            }
+            _ => joined.push(piece),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coldstart_profile::{FileIdentity, FileKind, FileUse, Touched};
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn working_set(touches: &[(usize, u64, u64, u64)]) -> WorkingSet {
+        let file = |number: usize| FileUse {
+            path: format!("/f{number}").into(),
+            kind: FileKind::Regular,
+            identity: FileIdentity { size: 1 << 20, modified: 0 },
+            device: 1,
+            touched: touches
+                .iter()
+                .filter(|t| t.0 == number)
+                .filter_map(|&(_, start, count, at)| {
+                    Some(Touched { range: PageRange::new(start, count)?, at: Duration::from_millis(at) })
+                })
+                .collect(),
+            extents: Vec::new(),
+        };
+        WorkingSet { files: (0..3).map(file).collect(), ..WorkingSet::default() }
+    }
+
+    #[test]
+    fn neighbours_in_one_window_are_joined_and_keep_the_earliest_use() {
+        let set = working_set(&[(0, 10, 2, 5), (0, 14, 1, 3), (1, 0, 1, 4)]);
+        let windows = cut_windows(&set, u64::MAX, 2);
+        assert_eq!(windows.len(), 1);
+        let first = windows[0][0];
+        assert_eq!((first.range.start.0, first.range.count, first.at.as_millis()), (10, 5, 3));
+        assert_eq!(windows[0].len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn every_page_is_in_some_window_and_windows_follow_first_use(
+            touches in prop::collection::vec((0usize..3, 0u64..400, 1u64..9, 0u64..1000), 1..80),
+            window_pages in 1u64..200,
+            gap in 0u64..8,
+        ) {
+            let set = working_set(&touches);
+            let windows = cut_windows(&set, window_pages * 4096, gap);
+            let wanted: BTreeSet<(usize, u64)> =
+                touches.iter().flat_map(|&(file, start, count, _)| (start..start + count).map(move |p| (file, p))).collect();
+            let planned: BTreeSet<(usize, u64)> = windows.iter().flatten()
+                .flat_map(|piece| (piece.range.start.0..piece.range.end().0).map(|p| (piece.file, p))).collect();
+            prop_assert!(planned.is_superset(&wanted));
+            let firsts: Vec<_> = windows.iter().map(|w| w.iter().map(|piece| piece.at).min()).collect();
+            prop_assert!(firsts.is_sorted());
+        }
+    }
+}

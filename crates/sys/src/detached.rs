@@ -1,0 +1,126 @@
+//! Work that goes on beside a program we are about to become.
+//!
+//! The worker is forked twice, so that the program does not inherit a child it knows nothing of: the worker belongs to
+//! init (or the nearest subreaper) before `exec`. It holds none of our descriptors, or a pipe behind the program would
+//! never end, and it has a session of its own, or Ctrl-C meant for the program would hit it. It ends by itself.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+
+/// The worker's line to the process that started it.
+#[derive(Debug)]
+pub struct Starter {
+    pipe: std::fs::File,
+    released: bool,
+}
+
+impl Starter {
+    /// Lets the starter go on; what follows runs beside it. Further calls do nothing.
+    pub fn release(&mut self) {
+        if !self.released {
+            // If the starter is gone there is nobody to tell.
+            let _ = self.pipe.write_all(&[1]);
+            self.released = true;
+        }
+    }
+
+    /// Whether the starter died (Ctrl-C) while it waited: the work has lost its purpose. False once released.
+    pub fn is_gone(&self) -> bool {
+        let mut polled = [PollFd::new(&self.pipe, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        !self.released && poll(&mut polled, Some(&now)).is_ok_and(|count| count > 0)
+    }
+}
+
+/// Runs `work` in a detached process and waits until it calls [`Starter::release`], returns, or dies.
+///
+/// The worker keeps no descriptor but its line to us; its working directory is `/`, its standard streams `/dev/null`.
+/// The caller must have no other thread: after `fork` only the calling thread exists, and a lock that another one held
+/// would stay locked.
+///
+/// # Errors
+/// Fails when no pipe or process can be made. The work's own failure is its own affair.
+pub fn run_detached(work: impl FnOnce(&mut Starter)) -> io::Result<()> {
+    let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
+    // SAFETY: the caller has a single thread, so the child may do what its parent could.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            drop(ours);
+            // SAFETY: as above; this process has a single thread too.
+            let worker = unsafe { libc::fork() };
+            if worker == 0 {
+                // A panic must not unwind into the starter's code, which this process must never run.
+                let _ = catch_unwind(AssertUnwindSafe(|| become_worker(theirs, work)));
+            }
+            // SAFETY: `_exit` ends the process without running the starter's exit handlers; the starter runs them.
+            unsafe { libc::_exit(0) }
+        }
+        intermediate => {
+            drop(theirs);
+            reap(intermediate);
+            // Any answer releases us: a byte, or the end of the pipe when the worker is gone.
+            let _ = std::fs::File::from(ours).read(&mut [0]);
+            Ok(())
+        }
+    }
+}
+
+fn reap(process: libc::pid_t) {
+    // SAFETY: a null status pointer is allowed.
+    while unsafe { libc::waitpid(process, std::ptr::null_mut(), 0) } < 0
+        && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+    {}
+}
+
+fn become_worker(pipe: OwnedFd, work: impl FnOnce(&mut Starter)) {
+    let _ = rustix::process::setsid();
+    let _ = rustix::process::chdir("/");
+    let Ok(pipe) = keep_only(&pipe) else { return };
+    let mut starter = Starter { pipe: pipe.into(), released: false };
+    work(&mut starter);
+}
+
+/// Moves the pipe to descriptor 3, `/dev/null` to 0 to 2, and closes the rest.
+fn keep_only(pipe: &OwnedFd) -> io::Result<OwnedFd> {
+    const PIPE: RawFd = 3;
+    let null = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty())?;
+    // A duplicate above the numbers that are about to be overwritten.
+    let pipe = rustix::io::fcntl_dupfd_cloexec(pipe.as_fd(), PIPE + 1)?;
+    let null = rustix::io::fcntl_dupfd_cloexec(null.as_fd(), PIPE + 1)?;
+    // SAFETY: this process runs nothing else that could own the descriptors overwritten and closed here: it never
+    // returns into the code of the process it was forked from.
+    unsafe {
+        for standard in 0..PIPE {
+            libc::dup2(null.as_raw_fd(), standard);
+        }
+        if libc::dup2(pipe.as_raw_fd(), PIPE) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        std::mem::forget((pipe, null));
+        libc::syscall(libc::SYS_close_range, PIPE + 1, u32::MAX, 0);
+        Ok(OwnedFd::from_raw_fd(PIPE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    // Forking is only sound from a single thread, which a test harness does not give: see tests/detached.rs of the
+    // command line, which runs the real launcher.
+    #[test]
+    fn a_starter_that_never_waits_is_not_gone_after_release() {
+        let (ours, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+        let mut starter = super::Starter { pipe: theirs.into(), released: false };
+        assert!(!starter.is_gone());
+        starter.release();
+        drop(ours);
+        let start = Instant::now();
+        assert!(!starter.is_gone() && start.elapsed() < Duration::from_secs(1));
+    }
+}
