@@ -1,0 +1,203 @@
+//! The corpus: a Debian system with LibreOffice and Firefox in an ext4 image, which the slow beds serve.
+//!
+//! It is built in stages under `target/corpus/`, each finished before it is noted in `progress.json`, so an interrupted
+//! build goes on where it stopped. All mounts of the build live in mount namespaces of the child processes, so the
+//! kernel removes them even if the build is killed.
+//!
+//! A newcomer might not guess: the two programs are started twice in the tree *before* the image is made. First starts
+//! create profiles and caches, and that work is not what the benchmarks are about.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use fs_err as fs;
+
+mod apt_sources;
+mod chroot;
+mod image;
+mod recipe;
+mod stages;
+
+use chroot::Chroot;
+use recipe::Recipe;
+use stages::{Stage, Stages};
+
+/// What [`corpus`] made or found ready.
+pub(crate) struct Corpus {
+    /// The ext4 image, sparse.
+    pub(crate) image: PathBuf,
+}
+
+/// Builds the corpus under the workspace's `target/corpus`, or finds it ready.
+///
+/// # Errors
+/// When not root, when a tool is missing, when this machine's apt configuration names no mirror of the release, when a
+/// download or an installation fails, or when one of the programs does not produce its output file.
+pub(crate) fn corpus() -> Result<Corpus> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in no workspace")?;
+    build(&workspace.join("target/corpus"), &Recipe::current())
+}
+
+fn build(home: &Path, recipe: &Recipe) -> Result<Corpus> {
+    let image = home.join("debian.ext4");
+    let stamp = home.join("debian.json");
+    if image::is_current(&image, &stamp, recipe) {
+        return Ok(Corpus { image });
+    }
+    ensure!(
+        rustix::process::geteuid().is_root(),
+        "building the corpus needs root: debootstrap and mount do\nhint: run `cargo xtask corpus` as root, for instance \
+         through `sudo -E`"
+    );
+    for (tool, package) in [
+        ("debootstrap", "debootstrap"),
+        ("mkfs.ext4", "e2fsprogs"),
+        ("e2fsck", "e2fsprogs"),
+        ("mount", "mount"),
+        ("unshare", "util-linux"),
+        ("chroot", "coreutils"),
+        ("timeout", "coreutils"),
+    ] {
+        ensure!(is_on_path(tool), "`{tool}` was not found\nhint: apt-get install {package}");
+    }
+    fs::create_dir_all(home)?;
+    let lock = fs::File::create(home.join("lock"))?;
+    lock.file().try_lock().with_context(|| format!("another build of {} is under way", home.display()))?;
+
+    let mut stages = Stages::open(home, recipe)?;
+    let tree = home.join("tree");
+    let archives = home.join("debs");
+    stages.run(Stage::Base, || bootstrap(&tree, &archives, recipe))?;
+    let system = Chroot { tree: tree.clone(), archives };
+    stages.run(Stage::Packages, || install_packages(&system, recipe))?;
+    stages.run(Stage::Documents, || install_documents(&tree, recipe))?;
+    stages.run(Stage::FirstStarts, || first_starts(&system, recipe))?;
+    // The stamp vouches for the image, so it goes first and comes back last.
+    remove_if_there(&stamp)?;
+    stages.run(Stage::Image, || image::make(&tree, &image, recipe))?;
+    image::write_stamp(&stamp, &image, recipe, &installed_versions(&system)?)?;
+    Ok(Corpus { image })
+}
+
+/// A minimal system in `tree`. It grows beside and is renamed when whole; what an earlier attempt left is removed.
+fn bootstrap(tree: &Path, archives: &Path, recipe: &Recipe) -> Result<()> {
+    let sources = mirrors(recipe)?;
+    let growing = tree.with_extension("partial");
+    for old in [tree, &growing] {
+        if old.exists() {
+            fs::remove_dir_all(old)?;
+        }
+    }
+    fs::create_dir_all(archives)?;
+    let mut debootstrap = Command::new("debootstrap");
+    debootstrap.args(["--variant=minbase", "--merged-usr"]);
+    // Without the host's keyring debootstrap would trust whatever it downloads (debootstrap(8), --keyring).
+    let keyring = Path::new("/usr/share/keyrings/debian-archive-keyring.gpg");
+    ensure!(keyring.exists(), "{} is missing\nhint: apt-get install debian-archive-keyring", keyring.display());
+    debootstrap.arg(format!("--keyring={}", keyring.display()));
+    debootstrap.arg(format!("--cache-dir={}", archives.display()));
+    debootstrap.arg(&recipe.release).arg(&growing).arg(&sources[0].uri);
+    run(&mut debootstrap)?;
+    fs::rename(&growing, tree)?;
+    Ok(())
+}
+
+fn mirrors(recipe: &Recipe) -> Result<Vec<apt_sources::Source>> {
+    let configuration = apt_sources::read_configuration(Path::new("/etc/apt"));
+    let sources = apt_sources::release_sources(&recipe.release, &configuration);
+    if sources.is_empty() {
+        bail!(
+            "/etc/apt names no mirror of Debian {release}\nhint: put a line `deb URI {release} main` into \
+             /etc/apt/sources.list.d/{release}.list",
+            release = recipe.release
+        );
+    }
+    Ok(sources)
+}
+
+fn install_packages(system: &Chroot, recipe: &Recipe) -> Result<()> {
+    let lines: Vec<String> = mirrors(recipe)?.iter().map(apt_sources::Source::line).collect();
+    fs::write(system.tree.join("etc/apt/sources.list"), lines.join("\n") + "\n")?;
+    fs::write(system.tree.join("etc/hosts"), "127.0.0.1 localhost\n")?;
+    // No service may start inside the tree while packages are configured (invoke-rc.d(8)).
+    let policy = system.tree.join("usr/sbin/policy-rc.d");
+    fs::write(&policy, "#!/bin/sh\nexit 101\n")?;
+    fs::set_permissions(&policy, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    // The name service of this machine is needed for the download only; the image must not know it.
+    let resolver = system.tree.join("etc/resolv.conf");
+    remove_if_there(&resolver)?;
+    fs::write(&resolver, fs::read("/etc/resolv.conf").unwrap_or_default())?;
+    let script = format!(
+        "export DEBIAN_FRONTEND=noninteractive\n\
+         dpkg --configure -a\n\
+         apt-get update\n\
+         apt-get install --yes --fix-broken --no-install-recommends {packages}\n\
+         apt-get dist-upgrade --yes --no-install-recommends\n\
+         find /var/lib/apt/lists -mindepth 1 -delete\n\
+         rm -f /var/cache/apt/*.bin /etc/resolv.conf /etc/apt/sources.list",
+        packages = recipe.packages.join(" ")
+    );
+    system.run(&script)
+}
+
+fn install_documents(tree: &Path, recipe: &Recipe) -> Result<()> {
+    for document in &recipe.documents {
+        let path = tree.join(document.path.trim_start_matches('/'));
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&path, &document.text)?;
+    }
+    for folder in ["proc", "sys", "dev", "tmp", "usr/local/bin"] {
+        fs::create_dir_all(tree.join(folder))?;
+    }
+    Ok(())
+}
+
+/// Starts each program twice and checks its output each time.
+fn first_starts(system: &Chroot, recipe: &Recipe) -> Result<()> {
+    for start in &recipe.starts {
+        for round in 1..=2 {
+            system
+                .run(&format!(
+                    "rm -f {output}; timeout --kill-after=5 300 {command}; test -s {output}",
+                    output = start.output,
+                    command = start.command
+                ))
+                .with_context(|| format!("start {round} of `{}` left no {}", start.command, start.output))?;
+        }
+    }
+    Ok(())
+}
+
+/// `package version` lines of everything installed, as dpkg tells it.
+fn installed_versions(system: &Chroot) -> Result<Vec<String>> {
+    let output = system.output("dpkg-query --show --showformat='${Package} ${Version}\\n'")?;
+    Ok(output.lines().map(str::to_owned).collect())
+}
+
+fn is_on_path(tool: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
+}
+
+fn remove_if_there(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Runs a command with its output on our stderr (stdout is for the result) and turns a bad status into an error.
+fn run(command: &mut Command) -> Result<()> {
+    let shown = format!("{command:?}");
+    let status = command
+        .stdin(std::process::Stdio::null())
+        .stdout(std::io::stderr())
+        .status()
+        .with_context(|| format!("cannot start {shown}"))?;
+    ensure!(status.success(), "{shown} failed: {status}");
+    Ok(())
+}
