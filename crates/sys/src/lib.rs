@@ -1,4 +1,9 @@
 //! Every kernel facility coldstart uses, one file each, behind safe functions.
 
+pub mod block_device;
+pub mod cachestat;
 pub mod detached;
+pub mod facility_error;
+pub mod fiemap;
+pub mod mincore;
 pub mod syscall_observer;

@@ -1,0 +1,116 @@
+//! `cachestat(2)`: how many pages of a part of a file are in the page cache, and in which state.
+//!
+//! It reads the file's page tree and nothing else, so it is cheap (3 ms for 1500 calls) and works on block devices, where
+//! `mincore` does not. Not obvious: a length of 0 means "to the end of everything", and large folios reach past the end of
+//! the file, so a range must always be cut at the file's size or pages that are not the file's get counted.
+//!
+//! It looks at the open file's own page tree. File systems that pass data through (overlayfs, FUSE passthrough) keep
+//! nothing there and answer 0 for a file that is in memory through and through; the caller has to know them.
+//!
+//! Source: `mm/filemap.c`, `filemap_cachestat`, `can_do_cachestat`; `include/uapi/linux/mman.h`. Since Linux 6.5.
+
+use std::os::fd::{AsFd, AsRawFd};
+
+use rustix::io::Errno;
+
+use crate::facility_error::FacilityError;
+
+/// `SYS_cachestat`; the same number on every architecture but Alpha and MIPS.
+const SYS_CACHESTAT: libc::c_long = 451;
+
+/// Pages of a range of a file, counted in the kernel's base pages (`sysconf(_SC_PAGESIZE)`), not in 4 KiB.
+///
+/// The counts are taken while others may change them: they need not add up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct CacheStat {
+    /// In the page cache, whether or not already read in.
+    pub cached: u64,
+    /// Changed and not yet on their way to disk.
+    pub dirty: u64,
+    /// On their way to disk.
+    pub writeback: u64,
+    /// Were in the page cache and have been pushed out; what the kernel still remembers of that.
+    pub evicted: u64,
+    /// Of those, the ones pushed out so recently that bringing them back would show memory pressure.
+    pub recently_evicted: u64,
+}
+
+#[repr(C)]
+struct CacheStatRange {
+    offset: u64,
+    length: u64,
+}
+
+/// Counts the pages that hold bytes `offset .. offset + length`. An empty range has no pages and asks nothing.
+///
+/// # Errors
+/// [`FacilityError::Unsupported`] before Linux 6.5 and on hugetlbfs; [`FacilityError::NotPermitted`] where the caller
+/// neither owns the file nor may write it (kernels of 2025 and later; older ones answer everybody).
+pub fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<CacheStat, FacilityError> {
+    let mut stat = CacheStat::default();
+    if length == 0 {
+        return Ok(stat);
+    }
+    let range = CacheStatRange { offset, length };
+    // SAFETY: the descriptor is borrowed for the call; the kernel reads `range` and writes `stat`, whose layouts are
+    // `struct cachestat_range` and `struct cachestat`, and keeps neither pointer.
+    let result = unsafe {
+        libc::syscall(SYS_CACHESTAT, file.as_fd().as_raw_fd(), &raw const range, &raw mut stat, 0 as libc::c_uint)
+    };
+    if result == 0 {
+        return Ok(stat);
+    }
+    let errno = Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO);
+    Err(FacilityError::new("cachestat", errno, &[]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// `None` with a note where the kernel is too old.
+    fn available(file: &std::fs::File) -> Option<CacheStat> {
+        match cachestat(file, 0, 1) {
+            Ok(stat) => Some(stat),
+            Err(error @ FacilityError::Unsupported { .. }) => {
+                assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "{error}");
+                eprintln!("skipped: {error}");
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn counts_fresh_pages_as_cached_and_dirty() {
+        let directory = std::env::current_exe().unwrap();
+        let mut file = tempfile_in(directory.parent().unwrap());
+        if available(&file).is_none() {
+            return;
+        }
+        let page = rustix::param::page_size() as u64;
+        file.write_all(&vec![1; 5 * page as usize]).unwrap();
+        let stat = cachestat(&file, page, 2 * page).unwrap();
+        assert_eq!(stat.cached, 2);
+        assert!(stat.dirty + stat.writeback <= 2);
+        assert_eq!(cachestat(&file, 0, 0).unwrap(), CacheStat::default());
+        assert_eq!(cachestat(&file, 50 * page, page).unwrap().cached, 0);
+    }
+
+    #[test]
+    fn says_what_has_no_page_cache() {
+        let (reader, _writer) = rustix::pipe::pipe().unwrap();
+        let error = cachestat(&reader, 0, 1).err();
+        assert!(error.is_none_or(|error| error.errno() != Errno::FAULT), "{error:?}");
+    }
+
+    /// An unnamed file on the disk that holds the test program: /tmp may be memory.
+    fn tempfile_in(directory: &std::path::Path) -> std::fs::File {
+        use rustix::fs::{Mode, OFlags};
+        rustix::fs::open(directory, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)
+            .unwrap()
+            .into()
+    }
+}
