@@ -1,1 +1,28 @@
 //! What of a file is in memory: residency and eviction.
+//!
+//! A page is *resident* when it is in the kernel's page cache, whoever brought it there; that says nothing about page
+//! tables. Two kernel facilities tell: `cachestat` counts pages of a range, `mincore` lists them. Each of them lies or is
+//! silent in some place (`cachestat` on overlayfs, `mincore` on block devices and on other people's files), so nobody else
+//! in coldstart asks them directly.
+//!
+//! - [`residency`], [`residency_of`], [`pages`]: what is resident, and where in the file.
+//! - [`evict`]: remove a file from the page cache, and find out what stayed; [`find_holders`] says who holds on to it.
+//! - [`Walk`]: the files of a tree, each once.
+
+mod cache_file;
+mod error;
+mod evict;
+mod file_system;
+mod holders;
+mod permission;
+mod residency;
+mod survey;
+mod walk;
+
+pub use cache_file::CacheFile;
+pub use error::Error;
+pub use evict::{EvictOptions, Evicted, Stayed, evict};
+pub use file_system::Backing;
+pub use holders::{FileKey, Holder, Holders, find_holders};
+pub use residency::{Cached, Detail, KnownPages, Method, Residency, Unknown, pages, residency, residency_of};
+pub use walk::{Found, Walk, WalkOptions, WalkSkips};

@@ -1,0 +1,90 @@
+//! A file opened to look at its pages: the descriptor, and what about the file decides which questions make sense.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use coldstart_sys::block_device::block_device_size;
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open, stat};
+
+use crate::error::Error;
+use crate::file_system::{Backing, backing};
+
+/// An open regular file or block device, with what is needed to ask about its pages.
+#[derive(Debug)]
+pub struct CacheFile<F = File> {
+    pub(crate) file: F,
+    pub(crate) path: PathBuf,
+    pub(crate) size: u64,
+    pub(crate) is_block_device: bool,
+    pub(crate) backing: Backing,
+    pub(crate) stat: Stat,
+}
+
+impl CacheFile<File> {
+    /// Opens a file for reading. Nothing of its content is read, and its access time stays.
+    ///
+    /// A symbolic link as the last part of `path` is followed only if `follow`.
+    ///
+    /// # Errors
+    /// [`Error::Open`]; [`Error::NotAFile`], without opening it: that alone would start a watchdog or wait for a pipe.
+    pub fn open(path: &Path, follow: bool) -> Result<Self, Error> {
+        let error = |errno: rustix::io::Errno| Error::Open { path: path.to_owned(), source: errno.into() };
+        let found = if follow { stat(path) } else { rustix::fs::lstat(path) }.map_err(error)?;
+        check_kind(&found, path)?;
+        let follow = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+        // NONBLOCK: should a pipe have come here since, opening it must not wait.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | follow;
+        let file = File::from(open(path, flags, Mode::empty()).map_err(error)?);
+        Self::new(file, path.to_owned())
+    }
+}
+
+impl<'fd> CacheFile<BorrowedFd<'fd>> {
+    /// Takes a file that the caller has opened for reading. Its position stays.
+    ///
+    /// # Errors
+    /// As [`CacheFile::open`].
+    pub fn from_fd(file: BorrowedFd<'fd>) -> Result<Self, Error> {
+        // The name is for messages only; without /proc, the number has to do.
+        let number = file.as_raw_fd();
+        let path = std::fs::read_link(format!("/proc/self/fd/{number}"));
+        Self::new(file, path.unwrap_or_else(|_| PathBuf::from(format!("descriptor {number}"))))
+    }
+}
+
+impl<F: AsFd> CacheFile<F> {
+    fn new(file: F, path: PathBuf) -> Result<Self, Error> {
+        let error = |source: io::Error| Error::Open { path: path.clone(), source };
+        let stat = fstat(&file).map_err(|errno| error(errno.into()))?;
+        check_kind(&stat, &path)?;
+        let is_block_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
+        let (size, backing) = if is_block_device {
+            let size = block_device_size(&file).map_err(|failure| error(failure.errno().into()))?;
+            // The device node's own file system says nothing about the device's pages.
+            (size, Backing::Storage)
+        } else {
+            (u64::try_from(stat.st_size).unwrap_or(0), backing(&file))
+        };
+        Ok(Self { file, path, size, is_block_device, backing, stat })
+    }
+
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn check_kind(stat: &Stat, path: &Path) -> Result<(), Error> {
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile | FileType::BlockDevice => return Ok(()),
+        FileType::Directory => "directory",
+        FileType::Fifo => "pipe",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice => "character device",
+        FileType::Symlink => "symbolic link",
+        _ => "special file",
+    };
+    Err(Error::NotAFile { path: path.to_owned(), kind })
+}

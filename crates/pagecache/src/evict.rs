@@ -1,0 +1,190 @@
+//! Removing a file from the page cache, and saying what stayed and why.
+//!
+//! `posix_fadvise(POSIX_FADV_DONTNEED)` is advice: the kernel drops what it can and reports success in any case. So the
+//! residency before and after is the result, never the return value. What stays: pages not yet written, pages in some
+//! process's page table (locked there or not), pages that something has its hands on just now, and everything on file
+//! systems that live in memory. Dropping asks for no permission beyond an open file; seeing what stayed does.
+//!
+//! Source: `mm/fadvise.c`, `generic_fadvise`; `mm/truncate.c`, `mapping_try_invalidate`, `mapping_evict_folio`.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::fs::{Advice, fadvise, fdatasync, major, minor};
+
+use crate::cache_file::CacheFile;
+use crate::error::Error;
+use crate::file_system::Backing;
+use crate::holders::Holder;
+use crate::residency::{Cached, Detail, Residency, Unknown};
+
+/// How to evict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EvictOptions {
+    /// Write changed pages to disk first (`fdatasync(2)`). Without it they stay.
+    pub write_first: bool,
+}
+
+/// What evicting a file has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evicted {
+    /// Residency before.
+    pub before: Residency,
+    /// Residency after.
+    pub after: Residency,
+    /// The block device has a file system mounted from it.
+    pub is_mounted: bool,
+}
+
+/// Why pages stayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stayed {
+    /// The file system lives in memory: there is nowhere else for the pages to be.
+    InMemory,
+    /// Changed and not yet written, or being written; a number of pages.
+    Unwritten(u64),
+    /// In the page tables of processes.
+    Held(Vec<Holder>),
+    /// A file system is mounted from the block device and keeps some of its metadata at hand.
+    Mounted,
+    /// The pages may belong to a file of the file system beneath.
+    Layered,
+    /// Something else has its hands on them: a process that could not be looked at, one in a container under another
+    /// name, or the kernel in the middle of I/O.
+    InUse {
+        /// Processes that could not be looked at.
+        unreadable_processes: u64,
+    },
+    /// The kernel does not tell whether anything stayed.
+    NotTold(Unknown),
+}
+
+impl Evicted {
+    /// Whether everything is known to be gone.
+    pub fn is_gone(&self) -> bool {
+        self.after.resident_pages() == Some(0)
+    }
+
+    /// Why pages stayed, surest reason first; empty when all are gone.
+    ///
+    /// `holders` are the processes that have pages of this file in their page tables, `unreadable_processes` those that
+    /// could not be asked; see [`crate::find_holders`].
+    pub fn reasons(&self, holders: &[Holder], unreadable_processes: u64) -> Vec<Stayed> {
+        let known = match &self.after.cached {
+            Cached::Unknown(unknown) => return vec![Stayed::NotTold(*unknown)],
+            Cached::Known(known) if known.resident_pages == 0 => return Vec::new(),
+            Cached::Known(known) => known,
+        };
+        if self.after.backing == Backing::Memory {
+            return vec![Stayed::InMemory];
+        }
+        let mut reasons = Vec::new();
+        let unwritten = known.dirty_pages.unwrap_or(0) + known.writeback_pages.unwrap_or(0);
+        if unwritten > 0 {
+            reasons.push(Stayed::Unwritten(unwritten.min(known.resident_pages)));
+        }
+        if !holders.is_empty() {
+            reasons.push(Stayed::Held(holders.to_vec()));
+        }
+        if self.is_mounted {
+            reasons.push(Stayed::Mounted);
+        }
+        // A written file explains only its own pages; whatever else is left needs a reason, too.
+        if holders.is_empty() && !self.is_mounted && unwritten < known.resident_pages {
+            reasons.push(match self.after.backing {
+                Backing::Layered => Stayed::Layered,
+                _ => Stayed::InUse { unreadable_processes },
+            });
+        }
+        reasons
+    }
+}
+
+/// Evicts the file at `path`; a symbolic link is followed.
+///
+/// # Errors
+/// As [`crate::residency`], and [`Error::Write`], [`Error::Evict`] when the kernel refuses. Pages that stay are no error.
+pub fn evict(path: &Path, options: EvictOptions) -> Result<Evicted, Error> {
+    CacheFile::open(path, true)?.evict(options)
+}
+
+impl<F: AsFd> CacheFile<F> {
+    /// Evicts it.
+    ///
+    /// # Errors
+    /// As [`evict`].
+    pub fn evict(&self, options: EvictOptions) -> Result<Evicted, Error> {
+        let before = self.residency(Detail::Counts)?;
+        let nothing_to_do = before.resident_pages() == Some(0) || before.backing == Backing::Memory;
+        if nothing_to_do {
+            return Ok(Evicted { after: before.clone(), before, is_mounted: false });
+        }
+        // Where the kernel does not tell whether pages are changed, writing none of them costs little.
+        let may_be_dirty =
+            before.known().is_none_or(|known| known.dirty_pages != Some(0) || known.writeback_pages != Some(0));
+        if options.write_first && may_be_dirty {
+            fdatasync(&self.file).map_err(|errno| Error::Write { path: self.path.clone(), source: errno.into() })?;
+        }
+        self.drop_pages()?;
+        let mut after = self.residency(Detail::Counts)?;
+        if after.resident_pages() != Some(0) {
+            // What was in the middle of I/O or in some CPU's waiting list a moment ago may go now.
+            self.drop_pages()?;
+            after = self.residency(Detail::Counts)?;
+        }
+        Ok(Evicted { before, after, is_mounted: self.is_block_device && is_mounted(self.stat.st_rdev) })
+    }
+
+    fn drop_pages(&self) -> Result<(), Error> {
+        // From 0 with no end: the kernel spares the partial last page of a range that ends inside the file.
+        fadvise(&self.file, 0, None, Advice::DontNeed)
+            .map_err(|errno| Error::Evict { path: self.path.clone(), source: errno.into() })
+    }
+}
+
+/// Whether a file system is mounted from the device, as far as this mount namespace shows.
+fn is_mounted(device: u64) -> bool {
+    let wanted = format!("{}:{}", major(device), minor(device));
+    let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
+    // The third field; see proc_pid_mountinfo(5). Names later in the line are bytes, so nothing is decoded.
+    mounts.split(|&byte| byte == b'\n').any(|line| line.split(|&byte| byte == b' ').nth(2) == Some(wanted.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::residency::{KnownPages, Method};
+
+    fn evicted(backing: Backing, resident: u64, dirty: u64) -> Evicted {
+        let known = KnownPages {
+            resident_pages: resident,
+            dirty_pages: Some(dirty),
+            writeback_pages: Some(0),
+            ranges: None,
+            method: Method::Cachestat,
+        };
+        let after =
+            Residency { size: 40960, file_pages: 10, backing, is_block_device: false, cached: Cached::Known(known) };
+        Evicted { before: after.clone(), after, is_mounted: false }
+    }
+
+    fn holder() -> Holder {
+        Holder { pid: 7, name: "a".to_owned(), bytes: 4096, locked: false }
+    }
+
+    #[test]
+    fn every_page_that_stayed_has_a_reason() {
+        let storage = |resident, dirty| evicted(Backing::Storage, resident, dirty);
+        assert_eq!(storage(0, 0).reasons(&[holder()], 3), []);
+        assert_eq!(storage(4, 4).reasons(&[], 3), [Stayed::Unwritten(4)]);
+        assert_eq!(storage(4, 3).reasons(&[], 3), [Stayed::Unwritten(3), Stayed::InUse { unreadable_processes: 3 }]);
+        assert_eq!(storage(4, 3).reasons(&[holder()], 3), [Stayed::Unwritten(3), Stayed::Held(vec![holder()])]);
+        assert_eq!(evicted(Backing::Memory, 4, 4).reasons(&[holder()], 0), [Stayed::InMemory]);
+        assert_eq!(evicted(Backing::Layered, 4, 0).reasons(&[], 0), [Stayed::Layered]);
+        let mut hidden = storage(4, 0);
+        hidden.after.cached = Cached::Unknown(Unknown::NotPermitted);
+        assert_eq!(hidden.reasons(&[holder()], 0), [Stayed::NotTold(Unknown::NotPermitted)]);
+        assert!(!hidden.is_gone());
+    }
+}
