@@ -83,15 +83,13 @@ impl Error {
         }
     }
 
-    /// Whether the file was not there (any more), or has become something else since a walk found it.
+    /// Whether the file was not there (any more).
     pub fn is_gone(&self) -> bool {
         match self {
-            // ELOOP: a symbolic link stands where the walk saw a file. ENXIO: a socket or a pipe does.
+            // ENOTDIR: a directory on the way is none any more. ELOOP, ENXIO: a symbolic link or a socket stands there now.
             Self::Open { source, .. } | Self::Walk { source, .. } => {
-                source.kind() == io::ErrorKind::NotFound
-                    || [Errno::LOOP, Errno::NXIO, Errno::NOTDIR]
-                        .iter()
-                        .any(|errno| source.raw_os_error() == Some(errno.raw_os_error()))
+                let errno = Errno::from_io_error(source);
+                matches!(errno, Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO))
             }
             _ => false,
         }

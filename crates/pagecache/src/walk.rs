@@ -53,9 +53,15 @@ impl Found {
     /// Opens it; symbolic links are followed if the caller named one.
     ///
     /// # Errors
-    /// As [`CacheFile::open`]; [`Error::is_gone`] for a file below a named directory is no more than bad timing.
+    /// As [`CacheFile::open`]; see [`Found::has_vanished`].
     pub fn open(&self) -> Result<CacheFile, Error> {
         CacheFile::open(&self.path, self.named)
+    }
+
+    /// Whether an error only means that the file went away, or that something else took its place, after the walk had found
+    /// it: bad timing, no fault. What the caller named has to be there.
+    pub fn has_vanished(&self, error: &Error) -> bool {
+        !self.named && (error.is_gone() || matches!(error, Error::NotAFile { .. }))
     }
 }
 
