@@ -1,8 +1,13 @@
 //! The project's own chores, run as `cargo xtask CHORE`.
 
+use std::path::{Path, PathBuf};
+
 use clap::{Parser, Subcommand};
 
+mod checks;
 mod corpus;
+mod demo;
+mod tools;
 
 #[derive(Parser)]
 #[command(about = "The project's own chores")]
@@ -13,16 +18,33 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
+    /// Make a real program of this machine start faster, and show the table
+    Demo {
+        /// The program, instead of the largest that is installed
+        program: Option<String>,
+    },
+    /// Install what the tests need and run them all
+    Test,
+    /// What the server runs: style, lints, documentation, tests
+    Ci,
     /// Build the Debian image with LibreOffice and Firefox that the slow beds serve (cached; needs root)
     Corpus,
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().chore {
+        Chore::Demo { program } => demo::demo(program.as_deref())?,
+        Chore::Test => checks::test()?,
+        Chore::Ci => checks::ci()?,
         Chore::Corpus => {
             let built = corpus::corpus()?;
             println!("{}", built.image.display());
         }
     }
     Ok(())
+}
+
+/// The folder of the workspace.
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }

@@ -36,7 +36,16 @@ impl Starter {
     }
 }
 
-/// Runs `work` in a detached process and waits until it calls [`Starter::release`], returns, or dies.
+/// Whether the starter waits for its worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Not at all: the worker is told that it was released already.
+    No,
+    /// Until the worker calls [`Starter::release`], returns, or dies.
+    UntilReleased,
+}
+
+/// Runs `work` in a detached process.
 ///
 /// The worker keeps no descriptor but its line to us; its working directory is `/`, its standard streams `/dev/null`.
 /// The caller must have no other thread: after `fork` only the calling thread exists, and a lock that another one held
@@ -44,7 +53,7 @@ impl Starter {
 ///
 /// # Errors
 /// Fails when no pipe or process can be made. The work's own failure is its own affair.
-pub fn run_detached(work: impl FnOnce(&mut Starter)) -> io::Result<()> {
+pub fn run_detached(wait: Wait, work: impl FnOnce(&mut Starter)) -> io::Result<()> {
     let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
     // SAFETY: the caller has a single thread, so the child may do what its parent could.
     match unsafe { libc::fork() } {
@@ -55,7 +64,7 @@ pub fn run_detached(work: impl FnOnce(&mut Starter)) -> io::Result<()> {
             let worker = unsafe { libc::fork() };
             if worker == 0 {
                 // A panic must not unwind into the starter's code, which this process must never run.
-                let _ = catch_unwind(AssertUnwindSafe(|| become_worker(theirs, work)));
+                let _ = catch_unwind(AssertUnwindSafe(|| become_worker(theirs, wait, work)));
             }
             // SAFETY: `_exit` ends the process without running the starter's exit handlers; the starter runs them.
             unsafe { libc::_exit(0) }
@@ -63,8 +72,10 @@ pub fn run_detached(work: impl FnOnce(&mut Starter)) -> io::Result<()> {
         intermediate => {
             drop(theirs);
             reap(intermediate);
-            // Any answer releases us: a byte, or the end of the pipe when the worker is gone.
-            let _ = std::fs::File::from(ours).read(&mut [0]);
+            if wait == Wait::UntilReleased {
+                // Any answer releases us: a byte, or the end of the pipe when the worker is gone.
+                let _ = std::fs::File::from(ours).read(&mut [0]);
+            }
             Ok(())
         }
     }
@@ -77,11 +88,11 @@ fn reap(process: libc::pid_t) {
     {}
 }
 
-fn become_worker(pipe: OwnedFd, work: impl FnOnce(&mut Starter)) {
+fn become_worker(pipe: OwnedFd, wait: Wait, work: impl FnOnce(&mut Starter)) {
     let _ = rustix::process::setsid();
     let _ = rustix::process::chdir("/");
     let Ok(pipe) = keep_only(&pipe) else { return };
-    let mut starter = Starter { pipe: pipe.into(), released: false };
+    let mut starter = Starter { pipe: pipe.into(), released: wait == Wait::No };
     work(&mut starter);
 }
 

@@ -1,5 +1,6 @@
 //! Every kernel facility coldstart uses, one file each, behind safe functions.
 
+pub mod become_program;
 pub mod block_device;
 pub mod cachestat;
 pub mod detached;
@@ -7,3 +8,4 @@ pub mod facility_error;
 pub mod fiemap;
 pub mod mincore;
 pub mod syscall_observer;
+pub mod wait;

@@ -1,1 +1,17 @@
 //! Recorders: what one start of a program really did.
+//!
+//! One start is watched from two sides at once. The program's own calls say which names it asks for
+//! ([`NameLog`]); the kernel's tracepoint says which pages entered the page cache, and when ([`PageFillRecorder`]). Neither side
+//! knows the other's half: the tracepoint has only inode numbers, the calls have no pages. `files` joins them, [`record_working_set`] leads.
+
+mod block_device;
+mod error;
+mod files;
+mod names;
+mod page_fills;
+mod working_set;
+
+pub use error::TraceError;
+pub use names::{NameLog, SeenFile, SeenName, SeenRequest};
+pub use page_fills::{PageFill, PageFillRecorder};
+pub use working_set::{Recording, RecordingNotes, record_working_set};

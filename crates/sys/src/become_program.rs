@@ -1,0 +1,67 @@
+//! Becoming another program with nothing of ours left on it.
+//!
+//! Before `main` Rust's runtime ignores SIGPIPE and opens `/dev/null` over closed standard streams (`std::rt`), and its own
+//! `exec` empties the signal mask. A launcher must hand on what it was given instead, so the state is noted before the
+//! runtime starts, in `.init_array`, and put back before `execvp`.
+
+use std::convert::Infallible;
+use std::ffi::{CString, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Bit 0 to 2: this standard stream was closed. Bit 3: SIGPIPE was ignored.
+static GIVEN: AtomicU8 = AtomicU8::new(0);
+const SIGPIPE_IGNORED: u8 = 1 << 3;
+
+// SAFETY: the loader calls entries of `.init_array` once, before `main`, with C calling convention; the function only
+// makes two kinds of system calls and stores to an atomic.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static NOTE_WHAT_WAS_GIVEN: extern "C" fn() = note_what_was_given;
+
+extern "C" fn note_what_was_given() {
+    let mut given = 0;
+    for stream in 0..3 {
+        // SAFETY: F_GETFD takes no pointer and changes nothing.
+        if unsafe { libc::fcntl(stream, libc::F_GETFD) } < 0 {
+            given |= 1 << stream;
+        }
+    }
+    // SAFETY: all-zero bytes are a valid `sigaction` to be overwritten by the call.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: only the present action is asked for.
+    if unsafe { libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut action) } == 0
+        && action.sa_sigaction == libc::SIG_IGN
+    {
+        given |= SIGPIPE_IGNORED;
+    }
+    GIVEN.store(given, Ordering::Relaxed);
+}
+
+/// Replaces this process's program, searching PATH as a shell does. Process number, environment, working directory,
+/// limits, terminal, signal mask and dispositions, and all descriptors not marked close-on-exec stay as they were given.
+///
+/// # Errors
+/// Returns only when the program cannot be started: `NotFound`, `PermissionDenied`, or the kernel's other reason.
+/// `InvalidInput` for a word with a NUL byte.
+pub fn become_program(words: &[OsString]) -> io::Result<Infallible> {
+    let strings: Vec<CString> =
+        words.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
+    let Some(program) = strings.first() else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let mut pointers: Vec<*const libc::c_char> = strings.iter().map(|word| word.as_ptr()).collect();
+    pointers.push(std::ptr::null());
+    let given = GIVEN.load(Ordering::Relaxed);
+    if given & SIGPIPE_IGNORED == 0 {
+        // SAFETY: the default action runs no code of ours.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    }
+    for stream in (0..3).filter(|stream| given & (1 << stream) != 0) {
+        // SAFETY: what stands there is the runtime's own `/dev/null`; nothing is printed behind this point but an error
+        // that then has no reader, as it had none before.
+        unsafe { libc::close(stream) };
+    }
+    // SAFETY: both the strings and the list, which ends with a null pointer, live until the call is over.
+    unsafe { libc::execvp(program.as_ptr(), pointers.as_ptr()) };
+    Err(io::Error::last_os_error())
+}

@@ -1,0 +1,146 @@
+//! Which names a start asks for, and which files they mean.
+//!
+//! Each call is resolved while its caller stands still, because a moment later the caller may have changed its working
+//! directory, its root, or be gone. Names are resolved inside the caller's own root (`RESOLVE_IN_ROOT`), so programs in a
+//! chroot or a container are understood too. Only the first use of a name counts; the rest costs one look-up here.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use coldstart_sys::syscall_observer::{FileNameCall, FileRequest, NameBase, SyscallObserver};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+
+use crate::TraceError;
+
+/// A name asked for, at its first use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenName {
+    /// Absolute path as asked for, seen from our own root.
+    pub path: PathBuf,
+    /// What was asked.
+    pub request: SeenRequest,
+    /// The file it means; `None` when there is none.
+    pub file: Option<SeenFile>,
+    /// `CLOCK_MONOTONIC`.
+    pub at: Duration,
+}
+
+/// What was asked of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SeenRequest {
+    /// Its content (opened for reading, or executed).
+    Content,
+    /// A directory's entries.
+    Entries,
+    /// Only whether and what it is, or opened for writing only.
+    Existence,
+}
+
+/// The file a name means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenFile {
+    /// Path without symbolic links, from our own root.
+    pub real_path: PathBuf,
+    /// Whether it is a regular file.
+    pub is_regular: bool,
+    /// `st_dev`.
+    pub device: u64,
+    /// `st_ino`.
+    pub inode: u64,
+}
+
+/// Names in order of first use.
+#[derive(Debug, Default)]
+pub struct NameLog {
+    /// First uses.
+    pub names: Vec<SeenName>,
+    known: HashSet<(PathBuf, SeenRequest)>,
+}
+
+/// Trees whose files live in the kernel's memory only: nothing to prefetch there.
+const VIRTUAL_TREES: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+impl NameLog {
+    /// Follows the observed tree until its last process is gone.
+    ///
+    /// # Errors
+    /// [`TraceError::Names`] when the kernel refuses the observation.
+    pub fn follow(observer: &SyscallObserver) -> Result<Self, TraceError> {
+        let mut log = Self::default();
+        loop {
+            let more = observer.next(&mut |call| log.note(&call)).map_err(|source| TraceError::Names { source })?;
+            if !more {
+                return Ok(log);
+            }
+        }
+    }
+
+    fn note(&mut self, call: &FileNameCall) {
+        let at = crate::working_set::monotonic_now();
+        let Some((root, inside)) = absolute_name(call) else { return };
+        if VIRTUAL_TREES.iter().any(|tree| inside.starts_with(tree)) {
+            return;
+        }
+        let request = match call.request {
+            FileRequest::Open | FileRequest::Execute => SeenRequest::Content,
+            FileRequest::OpenDirectory => SeenRequest::Entries,
+            FileRequest::OpenForWrite | FileRequest::LookUp | FileRequest::LookUpLink => SeenRequest::Existence,
+        };
+        let path = join_below(&root, &inside);
+        if !self.known.insert((path.clone(), request)) {
+            return;
+        }
+        let file = resolve(call, &inside);
+        // Some programs open directories without O_DIRECTORY and list them all the same.
+        let is_directory = file.as_ref().is_some_and(|(_, file_type)| *file_type == FileType::Directory);
+        let request = if request == SeenRequest::Content && is_directory { SeenRequest::Entries } else { request };
+        self.names.push(SeenName { path, request, file: file.map(|(file, _)| file), at });
+    }
+}
+
+/// The caller's root as we see it, and the name made absolute inside it.
+fn absolute_name(call: &FileNameCall) -> Option<(PathBuf, PathBuf)> {
+    let process = PathBuf::from(format!("/proc/{}", call.thread));
+    let root = fs::read_link(process.join("root")).ok()?;
+    let name = Path::new(&call.name);
+    if name.is_absolute() {
+        return Some((root, name.to_path_buf()));
+    }
+    let base = match call.base {
+        NameBase::WorkingDirectory => process.join("cwd"),
+        NameBase::Descriptor(number) => process.join("fd").join(number.to_string()),
+    };
+    let base = fs::read_link(base).ok()?;
+    // A base outside the root (or a deleted one, shown as "x (deleted)") has no name the program could be replayed with.
+    let inside = Path::new("/").join(base.strip_prefix(&root).ok()?);
+    Some((root, inside.join(name)))
+}
+
+fn join_below(root: &Path, inside: &Path) -> PathBuf {
+    let relative: PathBuf = inside.components().filter(|part| !matches!(part, Component::RootDir)).collect();
+    root.join(relative)
+}
+
+/// The file a name means inside the caller's root, and its type.
+fn resolve(call: &FileNameCall, inside: &Path) -> Option<(SeenFile, FileType)> {
+    let root_path = format!("/proc/{}/root", call.thread);
+    let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::open(root_path, directory, Mode::empty()).ok()?;
+    let mut flags = OFlags::PATH | OFlags::CLOEXEC;
+    if call.request == FileRequest::LookUpLink {
+        flags |= OFlags::NOFOLLOW;
+    }
+    let file = rustix::fs::openat2(root, inside, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()?;
+    let stat = rustix::fs::fstat(&file).ok()?;
+    let real_path = fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file))).ok()?;
+    if !real_path.is_absolute() || real_path.as_os_str().as_bytes().ends_with(OsStr::new(" (deleted)").as_bytes()) {
+        return None;
+    }
+    let file_type = FileType::from_raw_mode(stat.st_mode);
+    let is_regular = file_type == FileType::RegularFile;
+    Some((SeenFile { real_path, is_regular, device: stat.st_dev, inode: stat.st_ino }, file_type))
+}

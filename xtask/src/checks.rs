@@ -1,0 +1,39 @@
+//! `test` and `ci`: the same commands for a newcomer, for us and for the server.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::tools::{FOR_TESTS, install_missing, run};
+
+/// Runs all tests. In CI a test that would skip itself fails instead.
+pub(crate) fn test() -> Result<()> {
+    install_missing(FOR_TESTS)?;
+    // Tests start the real binary, which a test of another crate does not build by itself.
+    run(cargo().args(["build", "--workspace", "--bins"]))?;
+    let mut tests = cargo();
+    tests.args(["test", "--workspace"]);
+    if std::env::var_os("CI").is_some() {
+        tests.env("COLDSTART_NO_SKIP", "1").env("INSTA_UPDATE", "no");
+    }
+    run(&mut tests)
+}
+
+/// What the server runs: style, lints, then the tests by the command that the README names.
+pub(crate) fn ci() -> Result<()> {
+    run(cargo().args(["fmt", "--all", "--check"]))?;
+    run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
+    run(cargo().env("RUSTDOCFLAGS", "--deny warnings").args([
+        "doc",
+        "--workspace",
+        "--no-deps",
+        "--document-private-items",
+    ]))?;
+    run(cargo().args(["xtask", "test"]))
+}
+
+pub(crate) fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(crate::workspace());
+    cargo
+}

@@ -1,0 +1,72 @@
+//! The crates' arrows point down only: who may use whom, as docs/design.md draws it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Each crate and the crates of ours that it may use. A new crate must be entered here.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("coldstart-sys", &[]),
+    ("coldstart-profile", &[]),
+    ("coldstart-pagecache", &["coldstart-sys", "coldstart-profile"]),
+    ("coldstart-launch", &["coldstart-sys"]),
+    ("coldstart-trace", &["coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"]),
+    ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
+    ("coldstart-measure", &["coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"]),
+    (
+        "coldstart",
+        &[
+            "coldstart-sys",
+            "coldstart-profile",
+            "coldstart-pagecache",
+            "coldstart-launch",
+            "coldstart-trace",
+            "coldstart-prefetch",
+            "coldstart-measure",
+        ],
+    ),
+    ("coldstart-testbed", &["coldstart-sys"]),
+    ("xtask", &[]),
+];
+
+#[test]
+fn crates_use_only_what_lies_below_them() {
+    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec().unwrap();
+    let ours: BTreeSet<String> = metadata.packages.iter().map(|package| package.name.to_string()).collect();
+    let allowed: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
+    let mut offences = Vec::new();
+    for package in &metadata.packages {
+        let Some(may_use) = allowed.get(package.name.as_str()) else {
+            offences.push(format!("{} is not in the table of arrows", package.name));
+            continue;
+        };
+        let used = package.dependencies.iter().filter(|used| used.kind == cargo_metadata::DependencyKind::Normal);
+        for used in used.filter(|used| ours.contains(&used.name) && !may_use.contains(&used.name.as_str())) {
+            offences.push(format!("{} must not use {}", package.name, used.name));
+        }
+    }
+    assert!(offences.is_empty(), "{offences:#?}");
+}
+
+#[test]
+fn unsafe_code_stands_in_sys_only() {
+    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec().unwrap();
+    for package in metadata.packages.iter().filter(|package| package.name.as_str() != "coldstart-sys") {
+        let manifest = std::fs::read_to_string(&package.manifest_path).unwrap();
+        assert!(manifest.contains("[lints]\nworkspace = true"), "{} does not take the workspace's lints", package.name);
+        let sources = walk(package.manifest_path.parent().unwrap().join("src").as_std_path());
+        for source in sources {
+            let text = std::fs::read_to_string(&source).unwrap();
+            assert!(!text.contains("allow(unsafe_code)"), "{} lets unsafe code in", source.display());
+        }
+    }
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files.extend(walk(&path)) } else { files.push(path) }
+    }
+    files
+}
