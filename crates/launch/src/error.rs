@@ -1,0 +1,151 @@
+//! Why a launch could not be carried out. A program that starts and then fails is a result, not an error.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why a program could not be started, watched or ended.
+#[derive(Debug, Error)]
+pub enum LaunchError {
+    /// A bare name stands in no directory of `PATH`, or a path leads nowhere.
+    #[error("cannot find the program `{}`{}", .program.display(), searched_list(.searched))]
+    NotFound {
+        /// As given.
+        program: OsString,
+        /// The directories of `PATH` that were searched; empty when a path was given.
+        searched: Vec<PathBuf>,
+    },
+    /// The file may not be executed.
+    #[error("cannot execute `{}`: {}", .path.display(), if *.no_exec_mount { "its file system is mounted noexec, or a directory above it may not be entered" } else { "it has no execute permission" })]
+    NotExecutable {
+        /// The file found.
+        path: PathBuf,
+        /// The mode bits allow execution, so something above the file forbids it.
+        no_exec_mount: bool,
+    },
+    /// A directory stands where the program should.
+    #[error("cannot execute `{}`: it is a directory", .path.display())]
+    IsDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The file is there; the interpreter it names is not.
+    #[error("cannot execute `{}`: the interpreter it names, `{}`, cannot be executed", .path.display(), .interpreter.display())]
+    BadInterpreter {
+        /// The program.
+        path: PathBuf,
+        /// From its `#!` line or its PT_INTERP segment.
+        interpreter: PathBuf,
+    },
+    /// The kernel does not know the file's format (`ENOEXEC`).
+    #[error("cannot execute `{}`: {}", .path.display(), if *.is_text { "it is text without a #! line" } else { "its format is not one that this machine executes" })]
+    UnknownFormat {
+        /// The program.
+        path: PathBuf,
+        /// It looks like a script.
+        is_text: bool,
+    },
+    /// Any other refusal to start it.
+    #[error("cannot start `{}`", .path.display())]
+    Spawn {
+        /// The program.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The working directory asked for cannot be entered.
+    #[error("cannot use `{}` as the working directory", .path.display())]
+    WorkingDirectory {
+        /// As given.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// A file for the program's standard streams cannot be opened.
+    #[error("cannot open `{}` for the program's {stream}", .path.display())]
+    Redirection {
+        /// `input` or `output`.
+        stream: &'static str,
+        /// As given.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// Something accepts connections at the port before the program runs, so readiness could not be told.
+    #[error("port {} already accepts connections ({address}) before the program is started", .address.port())]
+    PortInUse {
+        /// Where the connection succeeded.
+        address: SocketAddr,
+    },
+    /// A signal asked us to stop. Everything launched has been ended.
+    #[error("interrupted by signal {signal}")]
+    Interrupted {
+        /// Its number: 2 for Ctrl-C.
+        signal: i32,
+    },
+    /// Processes of the launch are still there after SIGKILL.
+    #[error("cannot end the program's processes {processes:?}: still there {seconds} s after SIGKILL")]
+    NotEnded {
+        /// Their numbers.
+        processes: Vec<u32>,
+        /// How long we waited.
+        seconds: u64,
+    },
+    /// The kernel refused something that a launch needs.
+    #[error("cannot {what}")]
+    System {
+        /// What was tried, as an infinitive.
+        what: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+}
+
+impl LaunchError {
+    /// What the user can do about it, where there is advice.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NotFound { searched, .. } if searched.is_empty() => "check the path for a spelling mistake".into(),
+            Self::NotFound { .. } => "give the path of the program, or add its directory to PATH".into(),
+            Self::NotExecutable { path, no_exec_mount: false } => format!("chmod +x {}", quoted(path)),
+            Self::NotExecutable { path, no_exec_mount: true } => {
+                format!("findmnt -T {} shows the mount's options", quoted(path))
+            }
+            Self::IsDirectory { .. } => "name the program inside it".into(),
+            Self::BadInterpreter { interpreter, .. } => format!(
+                "install what provides {}, or run the program through another interpreter",
+                interpreter.display()
+            ),
+            Self::UnknownFormat { path, is_text: true } => {
+                format!("name its interpreter: sh {}; or add a first line such as #!/bin/sh", quoted(path))
+            }
+            Self::UnknownFormat { path, is_text: false } => format!("file {} tells what it is", quoted(path)),
+            Self::PortInUse { address } => {
+                format!("end the program that listens there: ss -ltnp 'sport = :{}' names it", address.port())
+            }
+            Self::NotEnded { .. } => {
+                "they wait in the kernel (state D in ps) or belong to another user; end them by hand".into()
+            }
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn system(what: &'static str, source: impl Into<io::Error>) -> Self {
+        Self::System { what, source: source.into() }
+    }
+}
+
+fn quoted(path: &std::path::Path) -> String {
+    shell_words::quote(&path.to_string_lossy()).into_owned()
+}
+
+fn searched_list(searched: &[PathBuf]) -> String {
+    if searched.is_empty() {
+        return String::new();
+    }
+    let list: Vec<_> = searched.iter().map(|directory| directory.display().to_string()).collect();
+    format!(" in PATH ({})", list.join(":"))
+}

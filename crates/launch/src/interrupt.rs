@@ -1,0 +1,117 @@
+//! Ctrl-C and its kin, as something that can be polled together with a program's end.
+//!
+//! Handlers cannot be taken off safely once they stand (another library may have chained to them), so they are
+//! installed once; when the last [`Interrupt`] is dropped they fall back to each signal's default action.
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+/// While one is held, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end this process but are noted here.
+///
+/// Clones share what was noted. A signal that was ignored when the process started (`nohup`) stays ignored.
+#[derive(Clone, Debug)]
+pub struct Interrupt(Arc<Listening>);
+
+#[derive(Debug)]
+struct Listening {
+    handlers: Arc<Handlers>,
+}
+
+/// What the signal handlers write to; lives as long as the process.
+#[derive(Debug)]
+struct Handlers {
+    /// True while nobody listens: signals then act as if never handled.
+    default_action: Arc<AtomicBool>,
+    signal: Arc<AtomicUsize>,
+    wake: UnixStream,
+}
+
+struct Installed {
+    handlers: Option<Arc<Handlers>>,
+    listening: Weak<Listening>,
+}
+
+static INSTALLED: Mutex<Installed> = Mutex::new(Installed { handlers: None, listening: Weak::new() });
+
+impl Interrupt {
+    /// Starts to note signals, or joins those that already do.
+    ///
+    /// # Errors
+    /// When no descriptor can be had, or a handler cannot be installed.
+    pub fn listen() -> io::Result<Self> {
+        let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(listening) = installed.listening.upgrade() {
+            return Ok(Self(listening));
+        }
+        let handlers = match &installed.handlers {
+            Some(handlers) => Arc::clone(handlers),
+            None => {
+                let handlers = Arc::new(install()?);
+                installed.handlers = Some(Arc::clone(&handlers));
+                handlers
+            }
+        };
+        handlers.default_action.store(false, Ordering::SeqCst);
+        handlers.signal.store(0, Ordering::SeqCst);
+        let listening = Arc::new(Listening { handlers });
+        installed.listening = Arc::downgrade(&listening);
+        let interrupt = Self(listening);
+        interrupt.drain();
+        Ok(interrupt)
+    }
+
+    /// The number of the last signal noted, if any. Stays until the last holder is gone: an interrupted command must
+    /// not start another run.
+    pub fn signal(&self) -> Option<i32> {
+        i32::try_from(self.0.handlers.signal.load(Ordering::SeqCst)).ok().filter(|&signal| signal != 0)
+    }
+
+    /// Forgets that signals woke us, so that the descriptor becomes readable only at the next one.
+    pub(crate) fn drain(&self) {
+        let mut buffer = [0; 64];
+        while matches!((&self.0.handlers.wake).read(&mut buffer), Ok(count) if count > 0) {}
+    }
+}
+
+/// Readable once a signal came.
+impl AsFd for Interrupt {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.handlers.wake.as_fd()
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.handlers.default_action.store(true, Ordering::SeqCst);
+    }
+}
+
+fn install() -> io::Result<Handlers> {
+    let (wake, notify) = UnixStream::pair()?;
+    wake.set_nonblocking(true)?;
+    let handlers =
+        Handlers { default_action: Arc::new(AtomicBool::new(true)), signal: Arc::new(AtomicUsize::new(0)), wake };
+    let ignored = ignored_signals();
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        if ignored & (1 << (number - 1)) != 0 {
+            continue;
+        }
+        // In this order: the default action ends the process before anything else is noted.
+        signal_hook::flag::register_conditional_default(number, Arc::clone(&handlers.default_action))?;
+        signal_hook::flag::register_usize(number, Arc::clone(&handlers.signal), usize::try_from(number).unwrap_or(0))?;
+        signal_hook::low_level::pipe::register(number, notify.try_clone()?)?;
+    }
+    Ok(handlers)
+}
+
+/// `SigIgn` of `/proc/self/status`: bit n - 1 is signal n (`proc_pid_status(5)`). None when it cannot be read.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or_default();
+    u64::from_str_radix(mask.trim(), 16).unwrap_or(0)
+}

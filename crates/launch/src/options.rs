@@ -1,0 +1,74 @@
+//! How a program is to be launched.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::interrupt::Interrupt;
+use crate::readiness::Readiness;
+
+/// What the program's standard input is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Input {
+    /// `/dev/null`: the end of file at the first read.
+    #[default]
+    Null,
+    /// Ours. If it is a terminal the program stays in our process group, or reading would stop it (`SIGTTIN`); Ctrl-C
+    /// then reaches the program too.
+    Inherit,
+    /// A file, opened anew for each launch.
+    File(PathBuf),
+}
+
+/// Where the program's standard output and standard error go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// `/dev/null`.
+    #[default]
+    Null,
+    /// Ours.
+    Inherit,
+    /// Both into one file, emptied first.
+    File(PathBuf),
+}
+
+/// How a program is to be launched. [`LaunchOptions::default`] waits for its exit, silent, with no limit.
+#[derive(Clone, Debug)]
+pub struct LaunchOptions {
+    /// The moment that counts as started.
+    pub readiness: Readiness,
+    /// The program's standard input.
+    pub input: Input,
+    /// The program's standard output and error. With [`Readiness::Stdout`], standard output is a pipe that we copy from.
+    pub output: Output,
+    /// Give up, and end it, when it is not ready after this long.
+    pub time_limit: Option<Duration>,
+    /// Time between SIGTERM and SIGKILL when the tree is ended.
+    pub grace: Duration,
+    /// Variables to set, or with `None` to remove; the rest is as ours.
+    pub environment: Vec<(OsString, Option<OsString>)>,
+    /// The program's working directory; ours if `None`.
+    pub working_directory: Option<PathBuf>,
+    /// Signals that end the launch. Without it, Ctrl-C has the effect it had before, and may leave processes behind.
+    pub interrupt: Option<Interrupt>,
+}
+
+impl LaunchOptions {
+    /// Long enough for a program to save its state, short enough to wait for at each run.
+    pub const DEFAULT_GRACE: Duration = Duration::from_secs(2);
+}
+
+impl Default for LaunchOptions {
+    fn default() -> Self {
+        Self {
+            readiness: Readiness::Exit,
+            input: Input::default(),
+            output: Output::default(),
+            time_limit: None,
+            grace: Self::DEFAULT_GRACE,
+            environment: Vec::new(),
+            working_directory: None,
+            interrupt: None,
+        }
+    }
+}

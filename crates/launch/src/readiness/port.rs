@@ -1,0 +1,68 @@
+//! Ready when a TCP port accepts connections: for servers.
+//!
+//! The newcomer's trap: an attempt to connect to a port from the range of ephemeral ports may pick that very port as its
+//! own and connect to itself (TCP's simultaneous open), with no server anywhere.
+
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+use super::Watch;
+use crate::error::LaunchError;
+
+/// Bounds the error of the time measured. An attempt takes some 20 us, so we use about 2 % of one processor.
+const INTERVAL: Duration = Duration::from_millis(1);
+/// The loopback interface answers at once, unless the server's queue is full.
+const ANSWER_LIMIT: Duration = Duration::from_millis(1);
+
+pub(crate) struct PortWatch {
+    addresses: [SocketAddr; 2],
+}
+
+impl PortWatch {
+    pub(crate) fn new(port: u16) -> Self {
+        let at = |address: IpAddr| SocketAddr::new(address, port);
+        Self { addresses: [at(Ipv4Addr::LOCALHOST.into()), at(Ipv6Addr::LOCALHOST.into())] }
+    }
+
+    fn accepting(&self) -> Result<Option<SocketAddr>, LaunchError> {
+        for address in self.addresses {
+            match TcpStream::connect_timeout(&address, ANSWER_LIMIT) {
+                Ok(stream) if stream.local_addr().is_ok_and(|ours| ours != address) => return Ok(Some(address)),
+                Ok(_) => {}
+                // Out of descriptors or forbidden: waiting will not help.
+                Err(error) if error.raw_os_error().is_some_and(is_lasting) => {
+                    return Err(LaunchError::system("try to connect to the program's port", error));
+                }
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                    return Err(LaunchError::system("try to connect to the program's port", error));
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn is_lasting(errno: i32) -> bool {
+    use rustix::io::Errno;
+    [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM].iter().any(|lasting| lasting.raw_os_error() == errno)
+}
+
+impl Watch for PortWatch {
+    fn prepare(&mut self, _command: &mut Command) -> Result<(), LaunchError> {
+        match self.accepting()? {
+            Some(address) => Err(LaunchError::PortInUse { address }),
+            None => Ok(()),
+        }
+    }
+
+    fn interval(&self) -> Option<Duration> {
+        Some(INTERVAL)
+    }
+
+    fn look(&mut self, _descriptor_ready: bool) -> Result<bool, LaunchError> {
+        Ok(self.accepting()?.is_some())
+    }
+}

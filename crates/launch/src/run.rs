@@ -1,0 +1,262 @@
+//! One launch, from the spawn to the last process reaped.
+//!
+//! Between the spawn and readiness nothing happens here that could be done before or after: no thread, no allocation,
+//! one `poll`. Commands without [`Setup`] are spawned by std with `posix_spawn`, which borrows our memory (`CLONE_VFORK`)
+//! instead of copying our page tables; a `pre_exec` hook would make it fork.
+
+use std::fs::File;
+use std::io::IsTerminal;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::command_line::CommandLine;
+use crate::error::LaunchError;
+use crate::interrupt::Interrupt;
+use crate::launched::{End, Launched};
+use crate::lookup::find_program;
+use crate::options::{Input, LaunchOptions, Output};
+use crate::readiness::{Watch, watch};
+use crate::refusal::explain;
+use crate::tree::Tree;
+
+/// Changes a command before it is spawned, such as a hook that runs between fork and exec.
+pub type Setup<'a> = &'a dyn Fn(&mut Command);
+
+/// Two launches in one process take turns: each would take the other's orphans for its own.
+static LAUNCHING: Mutex<()> = Mutex::new(());
+
+/// How long after the first process's exit its descendants are looked at again, when one of them may become ready.
+const DESCENDANTS_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Starts the program, waits until it is ready, calls `at_ready`, and ends whatever of it is still there.
+///
+/// A program that crashes, or is not ready within the limit, is a result. With another readiness than exit, a first
+/// process that exits with code 0 is taken for a daemon's starter: its descendants may still become ready.
+///
+/// While it runs, this process is a subreaper, and children of it that were started since and are in another process
+/// group than ours are taken for the program's. Children that ignore this rule must be started before.
+///
+/// # Errors
+/// When the program cannot be started, or we are interrupted; whatever was started has been ended then, too.
+pub fn launch(
+    command_line: &CommandLine,
+    options: &LaunchOptions,
+    setup: Option<Setup<'_>>,
+    at_ready: &mut dyn FnMut(),
+) -> Result<Launched, LaunchError> {
+    let _turn = LAUNCHING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(signal) = options.interrupt.as_ref().and_then(Interrupt::signal) {
+        return Err(LaunchError::Interrupted { signal });
+    }
+    let shares_group = options.input == Input::Inherit && std::io::stdin().is_terminal();
+    let mut command = command(command_line, options)?;
+    if !shares_group {
+        // Ctrl-C at the terminal then reaches only us, and we end the tree in order.
+        command.process_group(0);
+    }
+    let mut readiness = watch(&options.readiness, &options.output);
+    readiness.prepare(&mut command)?;
+    if let Some(setup) = setup {
+        setup(&mut command);
+    }
+    let mut tree = Tree::before_launch(shares_group)
+        .map_err(|error| LaunchError::system("take charge of the program's processes", error))?;
+
+    let begin = Instant::now();
+    let mut child = command
+        .spawn()
+        .map_err(|error| explain(command.get_program().as_ref(), options.working_directory.as_deref(), error))?;
+    tree.launched(child.id());
+    let outcome = wait_until_ready(&mut child, begin, options, readiness.as_mut(), &mut tree)?;
+    if matches!(outcome, Outcome::Ready { .. }) {
+        at_ready();
+    }
+    // Our ends of the program's pipes stay open until it is gone: a broken pipe would be another way to end it.
+    tree.end(options.grace, options.interrupt.as_ref(), &mut || readiness.drain())?;
+    readiness.drain();
+    let status = tree.status().map_err(|error| LaunchError::system("learn how the program ended", error))?;
+    if let Some(signal) = options.interrupt.as_ref().and_then(Interrupt::signal) {
+        return Err(LaunchError::Interrupted { signal });
+    }
+    let (ready_after, elapsed, end) = outcome.judge(status, readiness.is_exit());
+    Ok(Launched {
+        process: child.id(),
+        ready_after,
+        elapsed,
+        end,
+        usage: tree.usage(),
+        ended_processes: tree.ended_count(),
+        killed_processes: tree.killed_count(),
+    })
+}
+
+/// Why the waiting is over, and how long after the beginning.
+enum Outcome {
+    Ready(Duration),
+    /// It ended without ever becoming ready.
+    Over(Duration),
+    TimedOut(Duration),
+    Interrupted(Duration),
+}
+
+impl Outcome {
+    fn judge(&self, status: Option<ExitStatus>, is_exit: bool) -> (Option<Duration>, Duration, End) {
+        let by_itself = || match status.map(|status| (status.code(), status.signal())) {
+            Some((Some(code), _)) => End::Exited(code),
+            Some((None, Some(signal))) => End::Signalled(signal),
+            _ => End::Ended,
+        };
+        match *self {
+            Self::Ready(after) if is_exit => (Some(after), after, by_itself()),
+            Self::Ready(after) => (Some(after), after, End::Ended),
+            Self::Over(after) => (None, after, by_itself()),
+            Self::TimedOut(after) | Self::Interrupted(after) => (None, after, End::TimedOut),
+        }
+    }
+}
+
+fn command(command_line: &CommandLine, options: &LaunchOptions) -> Result<Command, LaunchError> {
+    let path = options
+        .environment
+        .iter()
+        .rfind(|(name, _)| name == "PATH")
+        .map_or_else(|| std::env::var_os("PATH"), |(_, value)| value.clone());
+    let directory = options.working_directory.as_deref();
+    let mut command = Command::new(find_program(&command_line.program, path.as_deref(), directory)?);
+    // As a shell does: the name as typed, though the file was found elsewhere.
+    command.arg0(&command_line.program).args(&command_line.arguments);
+    for (name, value) in &options.environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    if let Some(directory) = directory {
+        command.current_dir(directory);
+    }
+    match &options.input {
+        Input::Null => command.stdin(Stdio::null()),
+        Input::Inherit => command.stdin(Stdio::inherit()),
+        Input::File(path) => command.stdin(File::open(path).map_err(|source| LaunchError::Redirection {
+            stream: "input",
+            path: path.clone(),
+            source,
+        })?),
+    };
+    match &options.output {
+        Output::Null => command.stdout(Stdio::null()).stderr(Stdio::null()),
+        Output::Inherit => command.stdout(Stdio::inherit()).stderr(Stdio::inherit()),
+        Output::File(path) => {
+            let redirection = |source| LaunchError::Redirection { stream: "output", path: path.clone(), source };
+            File::create(path).map_err(redirection)?;
+            let file = File::options().append(true).open(path).map_err(redirection)?;
+            command.stdout(file.try_clone().map_err(redirection)?).stderr(file)
+        }
+    };
+    Ok(command)
+}
+
+fn wait_until_ready(
+    child: &mut Child,
+    begin: Instant,
+    options: &LaunchOptions,
+    readiness: &mut dyn Watch,
+    tree: &mut Tree,
+) -> Result<Outcome, LaunchError> {
+    let mut process: Option<OwnedFd> = Some(open_handle(child.id())?);
+    readiness.started(child)?;
+    loop {
+        let limit = options.time_limit.map(|limit| limit.saturating_sub(begin.elapsed()));
+        let descendants_only = process.is_none().then_some(DESCENDANTS_INTERVAL);
+        let timeout = [limit, readiness.interval(), descendants_only].into_iter().flatten().min();
+        let woken = wait(process.as_ref(), options.interrupt.as_ref(), readiness, timeout)?;
+        let now = begin.elapsed();
+        if woken.interrupted {
+            return Ok(Outcome::Interrupted(now));
+        }
+        if readiness.look(woken.readiness)? {
+            // A port is open when the connection succeeds; output is there when the pipe says so.
+            return Ok(Outcome::Ready(if readiness.interval().is_some() { begin.elapsed() } else { now }));
+        }
+        if woken.ended {
+            let status = tree.status().map_err(|error| LaunchError::system("wait for the program", error))?;
+            let Some(status) = status else { continue };
+            if readiness.is_exit() {
+                return Ok(if status.code().is_some() { Outcome::Ready(now) } else { Outcome::Over(now) });
+            }
+            // What it wrote or opened last counts, although we learn of its end first.
+            if readiness.look(true)? {
+                return Ok(Outcome::Ready(now));
+            }
+            if !status.success() {
+                return Ok(Outcome::Over(now));
+            }
+            process = None;
+        }
+        if process.is_none() {
+            let alive =
+                tree.is_alive().map_err(|error| LaunchError::system("look for the program's processes", error))?;
+            if !alive {
+                let ready = readiness.look(true)?;
+                return Ok(if ready { Outcome::Ready(now) } else { Outcome::Over(now) });
+            }
+        }
+        if options.time_limit.is_some_and(|limit| now >= limit) {
+            return Ok(Outcome::TimedOut(now));
+        }
+    }
+}
+
+fn open_handle(number: u32) -> Result<OwnedFd, LaunchError> {
+    let number = i32::try_from(number).ok().and_then(Pid::from_raw);
+    let handle = number.ok_or(rustix::io::Errno::SRCH).and_then(|number| pidfd_open(number, PidfdFlags::empty()));
+    handle.map_err(|error| LaunchError::system("get a handle on the program (pidfd_open, Linux 5.3)", error))
+}
+
+/// What ended a `poll`.
+#[derive(Default)]
+struct Woken {
+    ended: bool,
+    interrupted: bool,
+    readiness: bool,
+}
+
+fn wait(
+    process: Option<&OwnedFd>,
+    interrupt: Option<&Interrupt>,
+    readiness: &dyn Watch,
+    timeout: Option<Duration>,
+) -> Result<Woken, LaunchError> {
+    // The end of the process stands in for descriptors that are not there: polled for nothing, they tell nothing.
+    let descriptor = readiness.descriptor();
+    let Some(filler) = process.map(AsFd::as_fd).or(descriptor).or(interrupt.map(AsFd::as_fd)) else {
+        // Only the clock is left.
+        std::thread::sleep(timeout.unwrap_or(DESCENDANTS_INTERVAL));
+        return Ok(Woken::default());
+    };
+    let mut polled =
+        [process.map(AsFd::as_fd), interrupt.map(AsFd::as_fd), descriptor].map(|descriptor| match descriptor {
+            Some(descriptor) => PollFd::from_borrowed_fd(descriptor, PollFlags::IN),
+            None => PollFd::from_borrowed_fd(filler, PollFlags::empty()),
+        });
+    let timeout = timeout.map(|limit| Timespec {
+        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(limit.subsec_nanos()),
+    });
+    match poll(&mut polled, timeout.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(LaunchError::system("wait for the program", error)),
+    }
+    let [ended, interrupted, ready] = polled.map(|polled| !polled.revents().is_empty());
+    Ok(Woken {
+        ended: process.is_some() && ended,
+        interrupted: interrupt.is_some() && interrupted,
+        readiness: descriptor.is_some() && ready,
+    })
+}

@@ -1,0 +1,88 @@
+//! What the tests of real launches share.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use coldstart_launch::{CommandLine, LaunchOptions};
+
+/// The fixture program, built once.
+pub(crate) fn behave() -> &'static PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let program = directory.join("behave");
+        // Built aside and renamed: several test binaries may do so at once, and may not overwrite a running program.
+        let fresh = directory.join(format!("behave-{}", std::process::id()));
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/behave.c");
+        let status = Command::new("cc").args(["-O1", "-o"]).arg(&fresh).arg(source).status().unwrap();
+        assert!(status.success());
+        std::fs::rename(&fresh, &program).unwrap();
+        program
+    })
+}
+
+pub(crate) fn behaving(words: &[&str]) -> CommandLine {
+    CommandLine::new(behave(), words.iter().copied())
+}
+
+/// A variable in the environment of everything that one launch starts.
+pub(crate) struct Marker(String);
+
+impl Marker {
+    const VARIABLE: &str = "COLDSTART_LAUNCH_TEST";
+
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self(format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    pub(crate) fn pair(&self) -> (&'static str, &str) {
+        (Self::VARIABLE, &self.0)
+    }
+
+    pub(crate) fn options(&self, readiness: &str) -> LaunchOptions {
+        LaunchOptions {
+            readiness: readiness.parse().unwrap(),
+            environment: vec![(Self::VARIABLE.into(), Some(self.0.clone().into()))],
+            time_limit: Some(Duration::from_secs(20)),
+            grace: Duration::from_millis(300),
+            ..LaunchOptions::default()
+        }
+    }
+
+    /// Numbers of the living processes that carry the marker, zombies included.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        let wanted = format!("{}={}", Self::VARIABLE, self.0);
+        let carries = |number: &u32| {
+            std::fs::read(format!("/proc/{number}/environ"))
+                .is_ok_and(|environment| environment.split(|&byte| byte == 0).any(|entry| entry == wanted.as_bytes()))
+        };
+        let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| number(entry.ok()?)).filter(carries).collect()
+    }
+
+    pub(crate) fn assert_nothing_left(&self) {
+        assert_eq!(self.processes(), [] as [u32; 0], "processes were left behind");
+    }
+}
+
+/// Waits until a condition holds; fails the test after 20 s.
+pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "{what} did not come about");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn script(directory: &std::path::Path, name: &str, content: impl AsRef<[u8]>, mode: u32) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let path = directory.join(OsStr::new(name));
+    std::fs::write(&path, content).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    path
+}

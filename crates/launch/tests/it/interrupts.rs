@@ -1,0 +1,85 @@
+//! Ctrl-C and its kin: another process launches, is sent a signal, and must leave nothing behind.
+
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::common::{Marker, behave, eventually};
+
+fn launcher(marker: &Marker, readiness: &str, behaviour: &str) -> Child {
+    let example = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples/launch");
+    let (variable, value) = marker.pair();
+    Command::new(example)
+        .args([readiness, behave().to_str().unwrap(), behaviour])
+        .env(variable, value)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the example is built by `cargo test -p coldstart-launch`")
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+#[test]
+fn signals_end_the_tree_and_the_launch() {
+    for (signal, behaviour) in [
+        (Signal::INT, "sleep"),
+        (Signal::TERM, "daemon-and-sleep"),
+        (Signal::HUP, "stubborn"),
+        (Signal::QUIT, "stopped"),
+    ] {
+        let marker = Marker::new();
+        let mut child = launcher(&marker, "stdout:never", behaviour);
+        // The launcher carries the marker too.
+        let wanted = if behaviour == "sleep" || behaviour == "stopped" { 2 } else { 3 };
+        eventually("the tree", || marker.processes().len() == wanted);
+        // A moment for the program to reach what it behaves like; not needed for the outcome.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        send(&child, signal);
+        assert_eq!(child.wait().unwrap().code(), Some(128 + signal.as_raw()), "{behaviour}");
+        marker.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_second_signal_cuts_the_grace_short() {
+    let marker = Marker::new();
+    // The example's grace is a minute; the fixture ignores SIGTERM.
+    let mut child = launcher(&marker, "grace:stdout:never", "stubborn");
+    eventually("the tree", || marker.processes().len() == 3);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    send(&child, Signal::INT);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert_eq!(child.try_wait().unwrap(), None, "the first signal leaves the program its grace");
+    send(&child, Signal::INT);
+    let begin = std::time::Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(begin.elapsed().as_secs() < 30);
+    marker.assert_nothing_left();
+}
+
+#[test]
+fn an_ignored_signal_stays_ignored() {
+    let marker = Marker::new();
+    let example = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples/launch");
+    let (variable, value) = marker.pair();
+    let mut child = Command::new("nohup")
+        .arg(example)
+        .args(["stdout:never", behave().to_str().unwrap(), "sleep"])
+        .env(variable, value)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the tree", || marker.processes().len() == 2);
+    send(&child, Signal::HUP);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert_eq!(child.try_wait().unwrap(), None);
+    send(&child, Signal::TERM);
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    marker.assert_nothing_left();
+}
