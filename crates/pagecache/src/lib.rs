@@ -9,6 +9,7 @@
 //! - [`evict`]: remove a file from the page cache, and find out what stayed; [`find_holders`] says who holds on to it.
 //! - [`Walk`]: the files of a tree, each once.
 
+mod ask;
 mod cache_file;
 mod error;
 mod evict;

@@ -32,10 +32,47 @@ fn owns_or_is_capable(own_name: &str, stat: &Stat) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use coldstart_sys::mincore::mincore;
+    use rustix::fs::{Gid, Uid};
+    use std::fs::{File, Permissions};
+    use std::os::unix::fs::{PermissionsExt, chown};
 
     #[test]
     fn an_owner_may() {
-        let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+        let file = File::open(std::env::current_exe().unwrap()).unwrap();
         assert!(may_see_pages(&file, &rustix::fs::fstat(&file).unwrap()));
+    }
+
+    /// What this says and what `mincore` says of a file that is nowhere in memory, asked by a thread that is `nobody`.
+    fn as_nobody(file: File) -> (bool, Vec<bool>) {
+        let nobody = std::thread::spawn(move || {
+            // The system call changes this thread alone, and with the effective user id go the capabilities.
+            let (root, nobody) = (Uid::ROOT, Uid::from_raw(65534));
+            rustix::thread::set_thread_res_uid(root, nobody, root).unwrap();
+            let said = may_see_pages(&file, &rustix::fs::fstat(&file).unwrap());
+            (said, mincore(&file, 0, 4096 * 4).unwrap())
+        });
+        nobody.join().unwrap()
+    }
+
+    #[test]
+    fn says_no_exactly_where_mincore_lies() {
+        if !rustix::process::geteuid().is_root() {
+            assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "only root can be nobody");
+            return eprintln!("skipped: only root can become nobody");
+        }
+        let directory = tempfile::TempDir::new().unwrap();
+        std::fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
+        let path = directory.path().join("file");
+        for (owner, mode, may) in [(0, 0o644, false), (0, 0o666, true), (65534, 0o444, true), (65534, 0o644, true)] {
+            // One large hole: nothing of it is resident on any file system.
+            File::create(&path).unwrap().set_len(1 << 20).unwrap();
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            chown(&path, Some(owner), Some(Gid::ROOT.as_raw())).unwrap();
+            let (said, listed) = as_nobody(File::open(&path).unwrap());
+            assert_eq!(said, may, "owner {owner}, mode {mode:o}");
+            assert_eq!(listed.iter().all(|&resident| resident), !may, "owner {owner}, mode {mode:o}: mincore");
+            std::fs::remove_file(&path).unwrap();
+        }
     }
 }
