@@ -1,0 +1,108 @@
+//! Why pages stayed, in words and in JSON.
+
+use coldstart_pagecache::{Holder, Stayed};
+use serde::Serialize;
+
+use crate::output::path::printable;
+use crate::output::size::{bytes, grouped};
+
+/// Processes named in a sentence; the rest are counted.
+const MOST_NAMED: usize = 4;
+
+/// One reason as a clause.
+pub(super) fn sentence(reason: &Stayed) -> String {
+    match reason {
+        Stayed::InMemory => {
+            "the file system lives in memory (tmpfs): there is nowhere to read them from again".to_owned()
+        }
+        Stayed::Unwritten(pages) => format!("{} not yet written to disk (--sync writes them first)", count(*pages)),
+        Stayed::Held(holders) => format!("in use by {}", processes(holders)),
+        Stayed::Mounted => "a file system is mounted from this device and keeps some of its metadata".to_owned(),
+        Stayed::Layered => "they belong to the file in the file system beneath, or something is using them".to_owned(),
+        Stayed::InUse { unreadable_processes: 0 } => {
+            "something is using them: a process in a container, a loop device, or I/O under way".to_owned()
+        }
+        Stayed::InUse { unreadable_processes } => format!(
+            "something is using them; {} processes could not be looked at (root may)",
+            grouped(*unreadable_processes)
+        ),
+        Stayed::NotTold(reason) => format!("whether they went is not known: {reason}"),
+    }
+}
+
+fn count(pages: u64) -> String {
+    format!("{} {}", grouped(pages), if pages == 1 { "page" } else { "pages" })
+}
+
+fn processes(holders: &[Holder]) -> String {
+    // Those who hold most come first.
+    let mut holders: Vec<&Holder> = holders.iter().collect();
+    holders.sort_by_key(|holder| (std::cmp::Reverse(holder.bytes), holder.pid));
+    let named = holders.iter().take(MOST_NAMED).map(|holder| {
+        let name = printable(holder.name.as_ref());
+        let locked = if holder.locked { ", locked" } else { "" };
+        format!("{name} (process {}, {}{locked})", holder.pid, bytes(holder.bytes))
+    });
+    let mut text = named.collect::<Vec<_>>().join(", ");
+    if holders.len() > MOST_NAMED {
+        text.push_str(&format!(" and {} more", grouped((holders.len() - MOST_NAMED) as u64)));
+    }
+    text
+}
+
+/// One reason in JSON.
+#[derive(Serialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub(super) enum JsonReason {
+    InMemory,
+    Unwritten { pages: u64 },
+    Held { processes: Vec<JsonHolder> },
+    Mounted,
+    Layered,
+    InUse { unreadable_processes: u64 },
+    NotTold { unknown: &'static str },
+}
+
+#[derive(Serialize)]
+pub(super) struct JsonHolder {
+    pid: u32,
+    name: String,
+    bytes: u64,
+    locked: bool,
+}
+
+impl From<&Stayed> for JsonReason {
+    fn from(reason: &Stayed) -> Self {
+        let holder = |holder: &Holder| JsonHolder {
+            pid: holder.pid,
+            name: holder.name.clone(),
+            bytes: holder.bytes,
+            locked: holder.locked,
+        };
+        match reason {
+            Stayed::InMemory => Self::InMemory,
+            Stayed::Unwritten(pages) => Self::Unwritten { pages: *pages },
+            Stayed::Held(holders) => Self::Held { processes: holders.iter().map(holder).collect() },
+            Stayed::Mounted => Self::Mounted,
+            Stayed::Layered => Self::Layered,
+            Stayed::InUse { unreadable_processes } => Self::InUse { unreadable_processes: *unreadable_processes },
+            Stayed::NotTold(unknown) => Self::NotTold { unknown: unknown.name() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_holders_are_named() {
+        let holder = |pid, bytes, locked| Holder { pid, name: "a\x1bb".to_owned(), bytes, locked };
+        let holders: Vec<_> = (1..=6).map(|pid| holder(pid, u64::from(pid) * 4096, pid == 6)).collect();
+        assert_eq!(
+            sentence(&Stayed::Held(holders)),
+            "in use by a\\u{1b}b (process 6, 24.6 kB, locked), a\\u{1b}b (process 5, 20.5 kB), \
+             a\\u{1b}b (process 4, 16.4 kB), a\\u{1b}b (process 3, 12.3 kB) and 2 more"
+        );
+    }
+}

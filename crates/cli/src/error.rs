@@ -1,0 +1,140 @@
+//! The error a user sees: one sentence with its causes, then advice.
+//!
+//!     error: cannot read what is cached of `app`: No such file or directory (os error 2)
+//!     hint: ...
+//!
+//! Advice comes from two places: a library's error knows some (`hint()` on its type), and a verb may add what only it
+//! knows ([`HintExt::hint`]). Both travel in one value, so that a verb just uses `?`.
+
+use std::error::Error;
+
+use crate::exit::Exit;
+use crate::output::{self, style};
+
+/// An error on its way to the user, with the advice collected on the way.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    cause: anyhow::Error,
+    hints: Vec<String>,
+}
+
+impl CliError {
+    /// Prints the error and its hints to stderr and says what to exit with.
+    ///
+    /// A reader that closed our stdout (`| head`) has seen enough: nothing is printed and nothing went wrong.
+    pub(crate) fn report(&self) -> Exit {
+        if self.cause.chain().any(|cause| cause.is::<output::ReaderLeft>()) {
+            return Exit::Done;
+        }
+        if self.cause.chain().any(was_interrupted) {
+            return Exit::Interrupted;
+        }
+        output::complain(&style::ERROR, "error", &sentence(&self.cause));
+        for hint in self.hints.iter().cloned().chain(self.cause.chain().filter_map(library_hint)) {
+            output::complain(&style::HINT, "hint", &hint);
+        }
+        Exit::Broken
+    }
+}
+
+/// Errors of a verb that goes on after one: each is printed as it comes, each hint once, at the end.
+#[derive(Debug, Default)]
+pub(crate) struct Complaints {
+    count: u64,
+    hints: Vec<String>,
+}
+
+impl Complaints {
+    /// Prints an error and keeps its hints for later.
+    pub(crate) fn add(&mut self, error: impl Into<CliError>) {
+        let error = error.into();
+        self.count += 1;
+        output::complain(&style::ERROR, "error", &sentence(&error.cause));
+        for hint in error.hints.iter().cloned().chain(error.cause.chain().filter_map(library_hint)) {
+            if !self.hints.contains(&hint) {
+                self.hints.push(hint);
+            }
+        }
+    }
+
+    /// Number of errors so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Prints the hints, and says what to exit with: broken if there was any error.
+    pub(crate) fn finish(self) -> Exit {
+        for hint in &self.hints {
+            output::complain(&style::HINT, "hint", hint);
+        }
+        if self.count > 0 { Exit::Broken } else { Exit::Done }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for CliError {
+    fn from(cause: E) -> Self {
+        Self { cause: cause.into(), hints: Vec::new() }
+    }
+}
+
+/// Adds advice to the error of a result.
+pub(crate) trait HintExt<T> {
+    /// Adds the advice that `hint` makes; a whole sentence's start, without the final full stop.
+    fn hint<H: Into<String>>(self, hint: impl FnOnce() -> H) -> Result<T, CliError>;
+}
+
+impl<T, E: Into<CliError>> HintExt<T> for Result<T, E> {
+    fn hint<H: Into<String>>(self, hint: impl FnOnce() -> H) -> Result<T, CliError> {
+        self.map_err(|error| {
+            let mut error: CliError = error.into();
+            error.hints.push(hint().into());
+            error
+        })
+    }
+}
+
+/// The error and its causes in one sentence.
+///
+/// A cause whose text already stands in the sentence is left out: some libraries repeat their source in their own text.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    let mut sentence = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if sentence.is_empty() {
+            sentence = cause;
+        } else if !sentence.contains(&cause) {
+            sentence = format!("{sentence}: {cause}");
+        }
+    }
+    sentence
+}
+
+/// Whether a signal ended the work: the user knows, and a message would only stand in the way.
+fn was_interrupted(cause: &(dyn Error + 'static)) -> bool {
+    matches!(cause.downcast_ref(), Some(coldstart_launch::LaunchError::Interrupted { .. }))
+}
+
+/// The advice that a library's error carries. Each library's error type has its line here.
+pub(crate) fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
+    let launch = || cause.downcast_ref::<coldstart_launch::LaunchError>()?.hint();
+    let pagecache = || cause.downcast_ref::<coldstart_pagecache::Error>()?.hint();
+    pagecache().or_else(launch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn causes_are_told_once_and_in_order() {
+        let cause = std::io::Error::other("disk on fire");
+        let error = Err::<(), _>(cause).context("cannot read `a`: disk on fire").context("cannot show").unwrap_err();
+        assert_eq!(sentence(&error), "cannot show: cannot read `a`: disk on fire");
+    }
+
+    #[test]
+    fn hints_gather_on_the_way_up() {
+        let result: Result<(), _> = Err(std::io::Error::other("no")).hint(|| "first").hint(|| "second");
+        assert_eq!(result.unwrap_err().hints, ["first", "second"]);
+    }
+}

@@ -1,0 +1,46 @@
+//! How results and complaints are printed: results to stdout, everything else to stderr.
+//!
+//! Nothing else in this program writes to stdout or stderr. `println!` would panic when the reader has left.
+
+pub(crate) mod json;
+pub(crate) mod path;
+pub(crate) mod size;
+pub(crate) mod style;
+pub(crate) mod table;
+pub(crate) mod wrap;
+
+use std::io::{ErrorKind, Write};
+
+use anstyle::Style;
+
+use crate::error::CliError;
+
+/// The reader of our stdout closed it before we were done, as `| head` does. Not worth a word.
+#[derive(Debug, thiserror::Error)]
+#[error("the reader of the output has left")]
+pub(crate) struct ReaderLeft;
+
+/// Writes a result to stdout. Colours are dropped when stdout is no terminal.
+pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(ReaderLeft.into()),
+        Err(error) => Err(anyhow::Error::new(error).context("cannot write the result to stdout").into()),
+    }
+}
+
+/// Writes `LABEL: text` to stderr. A stderr that cannot be written to is nobody's concern.
+pub(crate) fn complain(style: &Style, label: &str, text: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{style}{label}:{style:#} {text}");
+}
+
+/// Says once, on stderr, what was done in a lesser way or left out. The result itself stays true.
+pub(crate) fn note(text: &str) {
+    complain(&style::NOTE, "note", text);
+}
+
+/// Advice on stderr, below the note it belongs to.
+pub(crate) fn hint(text: &str) {
+    complain(&style::HINT, "hint", text);
+}

@@ -1,0 +1,104 @@
+//! Paths as they can be shown: on a terminal, in a table's cell, in JSON.
+//!
+//! A Unix path is bytes. It may hold newlines and terminal escapes, so nothing prints one as it is.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use serde::{Serialize, Serializer};
+use unicode_width::UnicodeWidthChar;
+
+/// The path in one line of harmless characters: control characters and bytes that are no UTF-8 become escapes.
+pub(crate) fn printable(path: &Path) -> String {
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        for character in chunk.valid().chars() {
+            // Direction overrides would let a name reorder what stands around it.
+            if character.is_control()
+                || matches!(character, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            {
+                text.extend(character.escape_default());
+            } else {
+                text.push(character);
+            }
+        }
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
+}
+
+/// [`printable`], with the front cut off to fit `columns`: of a path, the end tells more.
+pub(crate) fn fitted(path: &Path, columns: usize) -> String {
+    let text = printable(path);
+    let mut width = 0;
+    for (index, character) in text.char_indices().rev() {
+        width += character.width().unwrap_or(0);
+        if width > columns || (width == columns && index > 0) {
+            // This character gives its place to the mark.
+            let rest = &text[index + character.len_utf8()..];
+            return format!("…{rest}");
+        }
+    }
+    text
+}
+
+/// A path in JSON, whose strings cannot hold every path.
+///
+/// `path` is always there and readable; `path_bytes` (hexadecimal) only when `path` is not the whole truth.
+#[derive(Serialize)]
+pub(crate) struct JsonPath {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "hexadecimal")]
+    path_bytes: Option<Vec<u8>>,
+}
+
+impl JsonPath {
+    pub(crate) fn new(path: &Path) -> Self {
+        match path.to_str() {
+            Some(text) => Self { path: text.to_owned(), path_bytes: None },
+            None => Self {
+                path: path.to_string_lossy().into_owned(),
+                path_bytes: Some(path.as_os_str().as_bytes().to_vec()),
+            },
+        }
+    }
+}
+
+fn hexadecimal<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+    let digits: String = bytes.iter().flatten().map(|byte| format!("{byte:02x}")).collect();
+    serializer.serialize_str(&digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+
+    fn path(bytes: &[u8]) -> &Path {
+        Path::new(OsStr::from_bytes(bytes))
+    }
+
+    #[test]
+    fn hostile_names_are_harmless() {
+        assert_eq!(printable(path(b"a\nb\x1b[31m\xff")), "a\\nb\\u{1b}[31m\\xff");
+        assert_eq!(printable(path("a\u{202e}b".as_bytes())), "a\\u{202e}b");
+        assert_eq!(printable(path("höhe".as_bytes())), "höhe");
+    }
+
+    #[test]
+    fn long_paths_keep_their_end() {
+        assert_eq!(fitted(Path::new("/usr/lib/libxul.so"), 18), "/usr/lib/libxul.so");
+        assert_eq!(fitted(Path::new("/usr/lib/libxul.so"), 12), "…b/libxul.so");
+        assert_eq!(fitted(Path::new("日本語"), 6), "日本語");
+        assert_eq!(fitted(Path::new("日本語"), 5), "…本語");
+    }
+
+    #[test]
+    fn json_says_when_a_path_is_no_text() {
+        let json = |bytes| serde_json::to_string(&JsonPath::new(path(bytes))).unwrap();
+        assert_eq!(json(b"a"), r#"{"path":"a"}"#);
+        assert_eq!(json(b"a\xff"), "{\"path\":\"a\u{fffd}\",\"path_bytes\":\"61ff\"}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Sizes in bytes as people read them: decimal, because disks, networks and their vendors count so.
+
+const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+
+/// `999 B`, `1.5 kB`, `12.3 MB`, `157 MB`: three significant digits, in powers of 1000.
+pub(crate) fn bytes(count: u64) -> String {
+    if count < 1000 {
+        return format!("{count} B");
+    }
+    // In integers, because a binary fraction would round some halves the wrong way.
+    let mut divisor: u128 = 1000;
+    let count = u128::from(count);
+    for unit in UNITS {
+        let (tenths, whole) = ((count * 10 + divisor / 2) / divisor, (count + divisor / 2) / divisor);
+        if tenths < 1000 {
+            return format!("{}.{} {unit}", tenths / 10, tenths % 10);
+        }
+        if whole < 1000 {
+            return format!("{whole} {unit}");
+        }
+        divisor *= 1000;
+    }
+    // u64::MAX is 18.4 EB, so the loop has returned.
+    format!("{count} B")
+}
+
+/// A whole number with a space between groups of three digits: `38 214`.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Share of `part` in `whole` as a percentage without decimals; 0 % and 100 % mean none and all, nothing rounds to them.
+/// `-` when there is no whole.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    let share = (u128::from(part) * 100 + u128::from(whole) / 2) / u128::from(whole);
+    let share = match part {
+        0 => 0,
+        part if part >= whole => share.max(100),
+        _ => share.clamp(1, 99),
+    };
+    format!("{share} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_keep_three_digits() {
+        let samples = [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1.0 kB"),
+            (12_345_678, "12.3 MB"),
+            (99_949, "99.9 kB"),
+            (99_950, "100 kB"),
+            (999_499, "999 kB"),
+            (999_500, "1.0 MB"),
+            (157_000_000, "157 MB"),
+            (u64::MAX, "18.4 EB"),
+        ];
+        for (count, text) in samples {
+            assert_eq!(bytes(count), text);
+        }
+    }
+
+    #[test]
+    fn digits_stand_in_groups() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(38_214), "38 214");
+        assert_eq!(grouped(1_000_000), "1 000 000");
+    }
+
+    #[test]
+    fn only_none_is_0_and_only_all_is_100_percent() {
+        assert_eq!(percent(0, 7), "0 %");
+        assert_eq!(percent(1, 100_000), "1 %");
+        assert_eq!(percent(99_999, 100_000), "99 %");
+        assert_eq!(percent(7, 7), "100 %");
+        assert_eq!(percent(0, 0), "-");
+        assert_eq!(percent(u64::MAX - 1, u64::MAX), "99 %");
+    }
+}

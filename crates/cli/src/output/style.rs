@@ -1,0 +1,10 @@
+//! The few styles in use. Colour only helps: every text is complete without it.
+
+use anstyle::{AnsiColor, Style};
+
+/// The label of an error.
+pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
+/// The label of advice.
+pub(crate) const HINT: Style = AnsiColor::Cyan.on_default().bold();
+/// The label of a remark on how the result came about.
+pub(crate) const NOTE: Style = AnsiColor::Yellow.on_default().bold();
