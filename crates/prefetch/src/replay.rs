@@ -222,7 +222,7 @@ fn list_directory(path: &Path) -> Option<()> {
     let directory = rustix::fs::open(path, flags, Mode::empty()).ok()?;
     let mut buffer = Vec::with_capacity(64 * 1024);
     let mut entries = rustix::fs::RawDir::new(&directory, buffer.spare_capacity_mut());
-    while entries.next()?.is_ok() {}
+    while entries.next().is_some_and(|entry| entry.is_ok()) {}
     Some(())
 }
 

@@ -21,6 +21,6 @@ pub enum TraceError {
         source: io::Error,
     },
     /// The program could not be started, or we were interrupted.
-    #[error(transparent)]
+    #[error("cannot record a start")]
     Launch(#[from] LaunchError),
 }

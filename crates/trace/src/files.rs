@@ -10,6 +10,7 @@ use coldstart_profile::{DiskExtent, FileIdentity, FileKind, FileUse, PageRange, 
 use rustix::fs::{Mode, OFlags};
 
 use crate::block_device::{BlockDevice, kernel_number};
+use crate::cached_reads::cached_by_reading;
 use crate::names::SeenFile;
 use crate::{PageFill, RecordingNotes, SeenName, SeenRequest};
 
@@ -81,7 +82,9 @@ impl<'notes> FileCollector<'notes> {
         let fills = self.fills.as_mut().and_then(|fills| fills.remove(&(kernel_number(file.device), file.inode)));
         let limit = page_count(stat.st_size as u64);
         let mut touched = touched_by_fills(fills.as_deref().unwrap_or_default(), self.span.from, limit);
-        match resident_pages(&descriptor) {
+        let told = resident_pages(&descriptor)
+            .or_else(|reason| cached_by_reading(&descriptor, stat.st_size as u64).ok_or(reason));
+        match told {
             Ok(resident) => touched.extend(not_yet_touched(resident, &touched, opened_at)),
             Err(reason) if touched.is_empty() => {
                 self.notes.unknown_files.push(format!("{}: {reason}", file.real_path.display()));

@@ -5,6 +5,7 @@
 //! knows the other's half: the tracepoint has only inode numbers, the calls have no pages. `files` joins them, [`record_working_set`] leads.
 
 mod block_device;
+mod cached_reads;
 mod error;
 mod files;
 mod names;
