@@ -25,4 +25,4 @@ pub use launched::{End, Launched, Usage};
 pub use lookup::find_program;
 pub use options::{Input, LaunchOptions, Output};
 pub use readiness::{Readiness, ReadinessError};
-pub use run::{Setup, launch};
+pub use run::{PreparedLaunch, Setup, launch};

@@ -51,49 +51,88 @@ pub fn launch(
     at_ready: &mut dyn FnMut(),
 ) -> Result<Launched, LaunchError> {
     let _turn = LAUNCHING.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(signal) = options.interrupt.as_ref().and_then(Interrupt::signal) {
-        return Err(LaunchError::Interrupted { signal });
-    }
-    let shares_group = options.input == Input::Inherit && std::io::stdin().is_terminal();
-    let mut command = command(command_line, options)?;
-    if !shares_group {
-        // Ctrl-C at the terminal then reaches only us, and we end the tree in order.
-        command.process_group(0);
-    }
-    let mut readiness = watch(&options.readiness, &options.output);
-    readiness.prepare(&mut command)?;
-    if let Some(setup) = setup {
-        setup(&mut command);
-    }
-    let mut tree = Tree::before_launch(shares_group)
-        .map_err(|error| LaunchError::system("take charge of the program's processes", error))?;
+    PreparedLaunch::new(command_line, options, setup)?.run_now(at_ready)
+}
 
-    let begin = Instant::now();
-    let mut child = command
-        .spawn()
-        .map_err(|error| explain(command.get_program().as_ref(), options.working_directory.as_deref(), error))?;
-    tree.launched(child.id());
-    let outcome = wait_until_ready(&mut child, begin, options, readiness.as_mut(), &mut tree)?;
-    if matches!(outcome, Outcome::Ready { .. }) {
-        at_ready();
+/// A launch of which everything is done that can be done before the start.
+///
+/// Looking a program up reads directories and its inode, and so do the files of its standard streams: to measure a cold
+/// start, prepare, then drop the caches, then [`run`](Self::run).
+pub struct PreparedLaunch {
+    command: Command,
+    options: LaunchOptions,
+    readiness: Box<dyn Watch>,
+    shares_group: bool,
+}
+
+impl PreparedLaunch {
+    /// Finds the program and opens what its standard streams need.
+    ///
+    /// # Errors
+    /// See [`launch`].
+    pub fn new(
+        command_line: &CommandLine,
+        options: &LaunchOptions,
+        setup: Option<Setup<'_>>,
+    ) -> Result<Self, LaunchError> {
+        let shares_group = options.input == Input::Inherit && std::io::stdin().is_terminal();
+        let mut command = command(command_line, options)?;
+        if !shares_group {
+            // Ctrl-C at the terminal then reaches only us, and we end the tree in order.
+            command.process_group(0);
+        }
+        let mut readiness = watch(&options.readiness, &options.output);
+        readiness.prepare(&mut command)?;
+        if let Some(setup) = setup {
+            setup(&mut command);
+        }
+        Ok(Self { command, options: options.clone(), readiness, shares_group })
     }
-    // Our ends of the program's pipes stay open until it is gone: a broken pipe would be another way to end it.
-    tree.end(options.grace, options.interrupt.as_ref(), &mut || readiness.drain())?;
-    readiness.drain();
-    let status = tree.status().map_err(|error| LaunchError::system("learn how the program ended", error))?;
-    if let Some(signal) = options.interrupt.as_ref().and_then(Interrupt::signal) {
-        return Err(LaunchError::Interrupted { signal });
+
+    /// Starts it; from here on as [`launch`].
+    ///
+    /// # Errors
+    /// See [`launch`].
+    pub fn run(self, at_ready: &mut dyn FnMut()) -> Result<Launched, LaunchError> {
+        let _turn = LAUNCHING.lock().unwrap_or_else(PoisonError::into_inner);
+        self.run_now(at_ready)
     }
-    let (ready_after, elapsed, end) = outcome.judge(status, readiness.is_exit());
-    Ok(Launched {
-        process: child.id(),
-        ready_after,
-        elapsed,
-        end,
-        usage: tree.usage(),
-        ended_processes: tree.ended_count(),
-        killed_processes: tree.killed_count(),
-    })
+
+    fn run_now(self, at_ready: &mut dyn FnMut()) -> Result<Launched, LaunchError> {
+        let Self { mut command, options, mut readiness, shares_group } = self;
+        if let Some(signal) = options.interrupt.as_ref().and_then(Interrupt::signal) {
+            return Err(LaunchError::Interrupted { signal });
+        }
+        let mut tree = Tree::before_launch(shares_group)
+            .map_err(|error| LaunchError::system("take charge of the program's processes", error))?;
+
+        let begin = Instant::now();
+        let mut child = command
+            .spawn()
+            .map_err(|error| explain(command.get_program().as_ref(), options.working_directory.as_deref(), error))?;
+        tree.launched(child.id());
+        let outcome = wait_until_ready(&mut child, begin, &options, readiness.as_mut(), &mut tree)?;
+        if matches!(outcome, Outcome::Ready { .. }) {
+            at_ready();
+        }
+        // Our ends of the program's pipes stay open until it is gone: a broken pipe would be another way to end it.
+        tree.end(options.grace, options.interrupt.as_ref(), &mut || readiness.drain())?;
+        readiness.drain();
+        let status = tree.status().map_err(|error| LaunchError::system("learn how the program ended", error))?;
+        if let Some(signal) = options.interrupt.as_ref().and_then(Interrupt::signal) {
+            return Err(LaunchError::Interrupted { signal });
+        }
+        let (ready_after, elapsed, end) = outcome.judge(status, readiness.is_exit());
+        Ok(Launched {
+            process: child.id(),
+            ready_after,
+            elapsed,
+            end,
+            usage: tree.usage(),
+            ended_processes: tree.ended_count(),
+            killed_processes: tree.killed_count(),
+        })
+    }
 }
 
 /// Why the waiting is over, and how long after the beginning.

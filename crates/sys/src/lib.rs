@@ -4,6 +4,7 @@ pub mod become_program;
 pub mod block_device;
 pub mod cachestat;
 pub mod detached;
+pub mod drop_caches;
 pub mod facility_error;
 pub mod fiemap;
 pub mod mincore;

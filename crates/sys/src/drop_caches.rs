@@ -1,0 +1,41 @@
+//! Dropping the clean caches of the whole machine.
+//!
+//! What stays: pages not yet written (so the file systems are synced first), pages mapped by running processes, and
+//! whatever lives only in memory. The kernel counts the write as "destructive to performance" and nothing else: no data
+//! is lost, but every program on the machine reads its files anew.
+//!
+//! Source: `fs/drop_caches.c`; `Documentation/admin-guide/sysctl/vm.rst`, `drop_caches`.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+
+use rustix::fs::{Access, AtFlags, CWD};
+
+/// The file that takes the order.
+pub const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// Whether the caches may be dropped: root may, unless `/proc/sys` is mounted read-only as in most containers.
+pub fn may_drop_caches() -> bool {
+    rustix::fs::accessat(CWD, DROP_CACHES, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+}
+
+/// Writes all file systems' changes to disk and drops clean pages, directory entries and inodes.
+///
+/// # Errors
+/// `EACCES` or `EROFS` where [`may_drop_caches`] says no.
+pub fn drop_caches() -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(DROP_CACHES)?;
+    rustix::fs::sync();
+    // 1 is pages, 2 is directory entries and inodes, 3 is both.
+    file.write_all(b"3\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_access_says_is_what_opening_does() {
+        assert_eq!(may_drop_caches(), OpenOptions::new().write(true).open(DROP_CACHES).is_ok());
+    }
+}
