@@ -1,0 +1,44 @@
+//! How a program is started, fed, waited for and ended: the same for every verb that starts one.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use coldstart_launch::Readiness;
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LaunchingArgs {
+    /// When the program counts as started: exit, stdout:REGEX (a line of its output), port:N (a TCP port accepts)
+    #[arg(long, value_name = "WHEN", default_value = "exit")]
+    pub(crate) ready: Readiness,
+
+    /// Give up on a start after this many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
+    pub(crate) time_limit: Duration,
+
+    /// Seconds between asking what is left of a start to end (SIGTERM) and killing it (SIGKILL)
+    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
+    pub(crate) grace: Duration,
+
+    /// File to give the program as standard input at each start [default: nothing to read]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+
+    /// Show the program's own output
+    #[arg(long)]
+    pub(crate) show_output: bool,
+}
+
+/// The program and its arguments, behind `--`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ProgramArgs {
+    /// The program to start, and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    pub(crate) words: Vec<OsString>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number of seconds"))?;
+    Duration::try_from_secs_f64(number).map_err(|_| format!("`{text}` is not a number of seconds above 0"))
+}

@@ -1,0 +1,70 @@
+//! What may be typed: one definition that feeds parsing, help, the man page and completions.
+//!
+//! Nothing here does anything; a verb's work is under the same name in `commands/`.
+
+pub(crate) mod launching;
+pub(crate) mod measure;
+pub(crate) mod pagecache;
+pub(crate) mod prefetch;
+pub(crate) mod speedup;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Make big Linux programs start fast, and prove it
+#[derive(Debug, Parser)]
+#[command(
+    name = "coldstart",
+    version,
+    disable_help_subcommand = true,
+    after_help = "Exit codes: 0 done; 1 asked and answered no; 2 wrong usage, or something broke; 130 interrupted."
+)]
+pub(crate) struct Cli {
+    /// When to colour the output
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// See or change what of files is in memory
+    Pagecache(pagecache::PagecacheArgs),
+    /// Read what a program will need before it asks
+    Prefetch(prefetch::PrefetchArgs),
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Color {
+    /// Makes the choice hold for everything printed from here on.
+    pub(crate) fn apply(self) {
+        let choice = match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_of_arguments_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

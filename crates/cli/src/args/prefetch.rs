@@ -1,0 +1,131 @@
+//! What may be typed after `coldstart prefetch`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::launching::{LaunchingArgs, ProgramArgs};
+
+#[derive(Debug, Args)]
+pub(crate) struct PrefetchArgs {
+    #[command(subcommand)]
+    pub(crate) action: PrefetchAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PrefetchAction {
+    /// Start a program from a cold cache and write down what it reads, as a plan
+    #[command(after_help = RECORD_HELP)]
+    Record(RecordArgs),
+    /// Read what a plan says, and become the program
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+    /// Show what a plan reads, in which order, and what of it no longer holds
+    #[command(after_help = SHOW_HELP)]
+    Show(ShowArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// Where to write the plan [default: the program's name with .prefetch, in the working directory]
+    #[arg(long, short, value_name = "PLAN")]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) planning: PlanningArgs,
+
+    /// Do not make the caches cold first: record what the start adds to them
+    #[arg(long)]
+    pub(crate) as_is: bool,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) launching: LaunchingArgs,
+
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+}
+
+/// What the planner is told instead of finding it out.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PlanningArgs {
+    /// When to read: before the program starts, beside it, or as predicted to be faster
+    #[arg(long, value_enum, value_name = "HOW", default_value = "auto")]
+    pub(crate) strategy: StrategyChoice,
+
+    /// Which pages to plan: those the kernel cached, or only those the program touched
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "auto")]
+    pub(crate) pages: PagesChoice,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StrategyChoice {
+    /// As predicted to be faster on this device
+    Auto,
+    /// Before the program starts, in order of place on the disk
+    Blocking,
+    /// Beside the program, in order of first use
+    Concurrent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PagesChoice {
+    /// Touched where that can be recorded in reasonable time, else cached
+    Auto,
+    /// All that a cold start left in the page cache, with the kernel's own readahead
+    Cached,
+    /// Only what the program asked for: the recording switches the kernel's readahead off (needs root)
+    Touched,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: PathBuf,
+
+    /// The program to become, and its arguments; without it the plan is replayed and what was done is printed
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    pub(crate) words: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: PathBuf,
+
+    /// List at most this many files, 0 for all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+
+    /// List every step in order of replay instead of files
+    #[arg(long)]
+    pub(crate) steps: bool,
+
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const RECORD_HELP: &str = "\
+As root the system's caches are dropped first (/proc/sys/vm/drop_caches). Without root the program is started once to
+learn its files, these are evicted, and it is started again; the order of pages inside a file is then not known.
+
+Examples:
+  coldstart prefetch record -- soffice --headless --convert-to pdf letter.odt
+  coldstart prefetch record --ready port:8080 -o server.prefetch -- ./server";
+
+const RUN_HELP: &str = "\
+The program takes this process's place (same process number, files, environment, terminal). It always starts: a plan that
+is missing, damaged or out of date costs one line on stderr, and is not used as far as it does not hold.
+
+Example:
+  coldstart prefetch run soffice.prefetch -- soffice letter.odt";
+
+const SHOW_HELP: &str = "\
+Exit code 1 when a file of the plan has changed or is gone: record it again.";

@@ -1,0 +1,20 @@
+//! The work of each verb: what it does with the libraries, and how it shows the result.
+
+mod cold;
+mod launching;
+mod pagecache;
+mod prefetch;
+
+use crate::args::Verb;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+pub(crate) use prefetch::{launcher_form, run_launcher};
+
+/// Does what was asked.
+pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
+    match verb {
+        Verb::Pagecache(args) => pagecache::run(args),
+        Verb::Prefetch(args) => prefetch::run(args),
+    }
+}

@@ -1,0 +1,21 @@
+//! `coldstart prefetch`: record what a cold start reads, replay it before the next one.
+
+mod record;
+mod run;
+mod show;
+
+use crate::args::prefetch::{PrefetchAction, PrefetchArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+
+#[allow(unused_imports)]
+pub(crate) use record::{PlanRecorder, RecordedPlan, default_plan_path, write_plan};
+pub(crate) use run::{plain_form as launcher_form, run as run_launcher};
+
+pub(crate) fn run(args: &PrefetchArgs) -> Result<Exit, CliError> {
+    match &args.action {
+        PrefetchAction::Record(args) => record::run(args),
+        PrefetchAction::Run(args) => run::run(args),
+        PrefetchAction::Show(args) => show::run(args),
+    }
+}

@@ -1,0 +1,251 @@
+//! `coldstart prefetch record`: from one cold start to a plan.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, anyhow};
+use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
+use coldstart_prefetch::{PlanInput, Strategy, plan_prefetch, probe_device};
+use coldstart_profile::plan::{PlannedDevice, PrefetchPlan};
+use coldstart_profile::{FileKind, WorkingSet};
+use coldstart_trace::{Recording, RecordingNotes, record_working_set};
+use serde::Serialize;
+
+use crate::args::prefetch::{PlanningArgs, RecordArgs, StrategyChoice};
+use crate::commands::cold;
+use crate::commands::launching::{command_line, launch_options};
+use crate::error::{CliError, HintExt};
+use crate::exit::Exit;
+use crate::output::path::{JsonPath, printable};
+use crate::output::{self, json, size};
+
+pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
+    let command = command_line(&args.program);
+    let output = args.output.clone().unwrap_or_else(|| default_plan_path(&command));
+    let options = launch_options(&args.launching)?;
+    let recorder =
+        PlanRecorder { command: &command, options: &options, planning: &args.planning, make_cold: !args.as_is };
+    let recorded = recorder.record()?;
+    write_plan(&output, &recorded.plan)?;
+    for note in &recorded.notes {
+        output::note(note);
+    }
+    let summary = RecordJson::new(&output, &recorded);
+    if args.json {
+        json::print("coldstart.prefetch-record/1", &summary)?;
+    } else {
+        output::print(&in_words(&output, &summary, &recorded))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The plan's place unless another is asked for: in the working directory, under the program's name.
+pub(crate) fn default_plan_path(command: &CommandLine) -> PathBuf {
+    let name = Path::new(&command.program).file_name().unwrap_or(OsStr::new("program"));
+    let mut name = name.to_os_string();
+    name.push(".prefetch");
+    PathBuf::from(name)
+}
+
+/// Writes beside the target and renames: a program that starts meanwhile sees the old plan or the new one, whole.
+pub(crate) fn write_plan(path: &Path, plan: &PrefetchPlan) -> Result<(), CliError> {
+    let cannot = || format!("cannot write the plan `{}`", printable(path));
+    let bytes = plan.to_bytes().with_context(cannot)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let write = || -> std::io::Result<()> {
+        // Others start the program, too; a plan holds names and numbers, no content.
+        let permissions = std::fs::Permissions::from_mode(0o644);
+        let mut file = tempfile::Builder::new().prefix(".coldstart-").permissions(permissions).tempfile_in(folder)?;
+        file.write_all(&bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    };
+    Ok(write().with_context(cannot)?)
+}
+
+/// How to record a plan.
+pub(crate) struct PlanRecorder<'args> {
+    pub(crate) command: &'args CommandLine,
+    pub(crate) options: &'args LaunchOptions,
+    pub(crate) planning: &'args PlanningArgs,
+    /// Make the caches cold before the start that is recorded.
+    pub(crate) make_cold: bool,
+}
+
+/// A plan and where it comes from.
+pub(crate) struct RecordedPlan {
+    pub(crate) plan: PrefetchPlan,
+    pub(crate) working_set: WorkingSet,
+    /// What the user should know of how it was recorded, a sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+impl PlanRecorder<'_> {
+    /// Records a start, measures the device and a hot start, and plans.
+    pub(crate) fn record(&self) -> Result<RecordedPlan, CliError> {
+        let mut notes = Vec::new();
+        let recording = if self.make_cold { self.record_cold(&mut notes)? } else { self.record_once()? };
+        notes.extend(notes_in_words(&recording.notes));
+        let hot_start = self.hot_start()?;
+        let device = device_of(&recording.working_set, &mut notes);
+        let input = PlanInput {
+            working_set: &recording.working_set,
+            device,
+            hot_start,
+            recorded_at: now(),
+            strategy: match self.planning.strategy {
+                StrategyChoice::Auto => None,
+                StrategyChoice::Blocking => Some(Strategy::Blocking),
+                StrategyChoice::Concurrent => Some(Strategy::Concurrent),
+            },
+        };
+        let plan = plan_prefetch(&input);
+        Ok(RecordedPlan { plan, working_set: recording.working_set, notes })
+    }
+
+    /// Makes the caches cold by the best means there is, and records.
+    fn record_cold(&self, notes: &mut Vec<String>) -> Result<Recording, CliError> {
+        if cold::may_drop_caches() {
+            cold::drop_caches()?;
+            return self.record_once();
+        }
+        notes.push(
+            "without root the system's caches cannot be dropped: the program's own files were evicted instead, and \
+             the order of pages inside a file is not known"
+                .to_owned(),
+        );
+        let learned = self.record_once()?;
+        for file in learned.working_set.files.iter().filter(|file| file.kind != FileKind::BlockDevice) {
+            cold::evict(&file.path);
+        }
+        self.record_once()
+    }
+
+    fn record_once(&self) -> Result<Recording, CliError> {
+        let recording = record_working_set(self.command, self.options)?;
+        self.demand_readiness(&recording.launched)?;
+        Ok(recording)
+    }
+
+    /// The better of two starts right after another: what remains when nothing is read from the disk.
+    fn hot_start(&self) -> Result<Option<Duration>, CliError> {
+        let mut best = None;
+        for _ in 0..2 {
+            let launched = launch(self.command, self.options, None, &mut || ())?;
+            self.demand_readiness(&launched)?;
+            best = launched.ready_after.into_iter().chain(best).min();
+        }
+        Ok(best)
+    }
+
+    fn demand_readiness(&self, launched: &Launched) -> Result<(), CliError> {
+        if launched.succeeded() {
+            return Ok(());
+        }
+        Err(anyhow!("cannot record `{}`: it {}", self.command, launched.end))
+            .hint(|| "run it by hand first; --show-output shows what it says, --ready says when it counts as started")
+    }
+}
+
+/// Measures the device that holds the largest files; where it cannot be measured, assumes an ordinary SSD and says so.
+fn device_of(working_set: &WorkingSet, notes: &mut Vec<String>) -> PlannedDevice {
+    let regular = |file: &&coldstart_profile::FileUse| file.kind != FileKind::BlockDevice;
+    let paths: Vec<PathBuf> = working_set.files.iter().filter(regular).map(|file| file.path.clone()).collect();
+    probe_device(&paths).unwrap_or_else(|error| {
+        let error = anyhow::Error::new(error);
+        notes.push(format!(
+            "the device could not be measured ({}); the plan assumes an ordinary SSD",
+            crate::error::sentence(&error)
+        ));
+        PlannedDevice { latency: Duration::from_micros(100), bandwidth: 500_000_000, parallel: 8, seeks: false }
+    })
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+fn notes_in_words(notes: &RecordingNotes) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(reason) = &notes.no_fills {
+        words.push(format!("{reason}; pages are planned in order of their files' first opening"));
+    }
+    if notes.lost_events > 0 {
+        words.push(format!("{} page-cache events were lost; their pages have no order", notes.lost_events));
+    }
+    for reason in &notes.no_metadata {
+        words.push(format!("metadata blocks are not in the plan: {reason}"));
+    }
+    if let Some(first) = notes.unknown_files.first() {
+        words.push(format!(
+            "{} files are left out, because what of them is in memory cannot be told; the first: {first}",
+            notes.unknown_files.len()
+        ));
+    }
+    words
+}
+
+#[derive(Serialize)]
+struct RecordJson {
+    #[serde(flatten)]
+    plan: JsonPath,
+    strategy: &'static str,
+    bytes: u64,
+    reads: u64,
+    files: usize,
+    names: usize,
+    recorded_start_seconds: f64,
+    hot_start_seconds: f64,
+    predicted_start_seconds: f64,
+    ordered_by: &'static str,
+    notes: Vec<String>,
+}
+
+impl RecordJson {
+    fn new(path: &Path, recorded: &RecordedPlan) -> Self {
+        let plan = &recorded.plan;
+        let pages = plan.steps.iter().filter_map(|step| step.pages);
+        Self {
+            plan: JsonPath::new(path),
+            strategy: if plan.summary.is_blocking() { "blocking" } else { "concurrent" },
+            bytes: pages.clone().map(|pages| pages.length()).sum(),
+            reads: pages.count() as u64,
+            files: recorded.working_set.files.len(),
+            names: recorded.working_set.names.len(),
+            recorded_start_seconds: plan.summary.recorded_start.as_secs_f64(),
+            hot_start_seconds: plan.summary.hot_start.as_secs_f64(),
+            predicted_start_seconds: plan.summary.predicted_start.as_secs_f64(),
+            ordered_by: match recorded.working_set.source {
+                coldstart_profile::PageSource::PageCacheFills => "page",
+                coldstart_profile::PageSource::Residency => "file",
+            },
+            notes: recorded.notes.clone(),
+        }
+    }
+}
+
+fn in_words(path: &Path, summary: &RecordJson, recorded: &RecordedPlan) -> String {
+    format!(
+        "wrote {}: {} in {} reads of {} files, {} names\n\
+         device: {}\n\
+         this start took {:.3} s, a hot one {:.3} s; with the plan, read {}, {:.3} s are predicted\n\
+         start it with: coldstart prefetch run {} -- {}\n",
+        printable(path),
+        size::bytes(summary.bytes),
+        size::grouped(summary.reads),
+        size::grouped(summary.files as u64),
+        size::grouped(summary.names as u64),
+        super::show::device_line(&recorded.plan.summary),
+        summary.recorded_start_seconds,
+        summary.hot_start_seconds,
+        if recorded.plan.summary.is_blocking() { "before the program starts" } else { "beside the program" },
+        summary.predicted_start_seconds,
+        printable(path),
+        shell_words::join(recorded.plan.command.iter().map(|word| word.to_string_lossy())),
+    )
+}
