@@ -1,1 +1,34 @@
-fn main() {}
+//! A reproducible slow disk for development and benchmarks.
+//!
+//! `up` puts a FUSE file with a disk's timing behind a loop device and mounts the ext4 image in it; `down` takes all of it
+//! away again. docs/testbed.md tells what the disk models are and where they end.
+//!
+//! A newcomer might not guess: nothing here stays in the foreground. The server is this same program, started by `up`
+//! with the hidden command `serve`, in a session of its own.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod args;
+mod bed;
+mod commands;
+mod model;
+mod server;
+mod sparse;
+mod system;
+
+fn main() -> ExitCode {
+    let arguments = args::Arguments::parse();
+    let outcome = match arguments.command {
+        args::Command::Up(up) => commands::up::run(&up),
+        args::Command::Down(down) => commands::down::run(&down),
+        args::Command::Status(status) => commands::status::run(&status),
+        args::Command::Verify(verify) => commands::verify::run(&verify),
+        args::Command::Serve(serve) => commands::serve::run(&serve),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::from(2)
+    })
+}

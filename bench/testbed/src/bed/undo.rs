@@ -1,0 +1,141 @@
+//! Undoing what a bed did to the system, last step first.
+//!
+//! Each step is taken off the state file when it is undone, so an undo that stops can be taken up again. It stops at the
+//! first step that cannot be undone: pulling the disk from under a mounted file system would be worse.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use fs_err as fs;
+use rustix::io::Errno;
+use rustix::mount::{UnmountFlags, unmount};
+
+use super::{State, Step};
+use crate::system::process::{self, ProcessIdentity};
+use crate::system::{fuse_connection, loop_device, mounts, users};
+
+/// What to do when processes still use a mount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Busy {
+    /// Name them and stop.
+    Refuse,
+    /// End them.
+    Kill,
+}
+
+/// How long the kernel and the server get to let go of what was closed.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Undoes every step of the bed in `home` and removes its state.
+///
+/// # Errors
+/// When something is still in use; what was undone by then stays undone and is noted.
+pub(crate) fn undo(home: &Path, state: &mut State, busy: Busy) -> Result<()> {
+    // A server that is dead or stopped answers nothing. Killing it makes the kernel answer every read and write below
+    // with an error, and unmounting cannot hang.
+    let broken = match state.server() {
+        Some((_, Some(process))) if !process.is_running() => {
+            process.kill(PATIENCE);
+            true
+        }
+        _ => false,
+    };
+    while let Some(step) = state.steps.last() {
+        undo_step(step, busy, broken)?;
+        state.steps.pop();
+        state.save(home)?;
+    }
+    State::remove(home)
+}
+
+fn undo_step(step: &Step, busy: Busy, broken: bool) -> Result<()> {
+    match step {
+        Step::Folder { path } => match fs::remove_dir(path) {
+            // A folder with something in it is no longer ours alone.
+            Err(error) if ![ErrorKind::NotFound, ErrorKind::DirectoryNotEmpty].contains(&error.kind()) => {
+                Err(error.into())
+            }
+            _ => Ok(()),
+        },
+        Step::WorkingCopy { path } => match fs::remove_file(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        },
+        Step::Server { mount_point, process } => stop_server(mount_point, process.as_ref()),
+        Step::Loop { backing, device } => detach(backing, device.as_deref()),
+        Step::Queue { device, before } => before.restore(device),
+        Step::Mount { target } => unmount_used(target, busy, broken),
+    }
+}
+
+/// Unmounts `target`. When it is in use and the bed still works, the users are named or ended.
+fn unmount_used(target: &Path, busy: Busy, broken: bool) -> Result<()> {
+    if try_unmount(target)? {
+        return Ok(());
+    }
+    let users = users::of_mount(target)?;
+    if busy == Busy::Kill && !users.is_empty() {
+        for user in &users {
+            eprintln!("ending {user}");
+        }
+        process::end_all(users.iter().map(|user| &user.process));
+        if try_unmount(target)? {
+            return Ok(());
+        }
+    }
+    if broken {
+        // Nobody can do anything useful with it any more: take it out of sight; it goes when its last user goes.
+        eprintln!("{} is in use but its disk is gone; detaching it", target.display());
+        unmount(target, UnmountFlags::DETACH)?;
+        return Ok(());
+    }
+    let mut message = format!("{} is in use", target.display());
+    for user in users::of_mount(target)? {
+        message += &format!("\n  {user}");
+    }
+    for below in mounts::below(target)? {
+        message += &format!("\n  something else is mounted at {}", below.display());
+    }
+    bail!("{message}\nhint: leave the folder and end these programs, or run `coldstart-testbed down --kill`");
+}
+
+/// Whether `target` is no longer mounted; `false` when it is in use.
+fn try_unmount(target: &Path) -> Result<bool> {
+    match unmount(target, UnmountFlags::NOFOLLOW) {
+        // Not a mount point, or not there: never mounted, or unmounted already.
+        Ok(()) | Err(Errno::INVAL | Errno::NOENT) => Ok(true),
+        Err(Errno::BUSY) => Ok(false),
+        Err(error) => bail!("cannot unmount {}: {error}", target.display()),
+    }
+}
+
+fn detach(backing: &Path, device: Option<&Path>) -> Result<()> {
+    for device in loop_device::on_file(backing, device)? {
+        loop_device::detach(&device)?;
+        if !process::wait_until(PATIENCE, || !loop_device::is_attached(&device)) {
+            let mut message = format!("{} is detached but still in use", device.display());
+            for user in users::of_device(&device)? {
+                message += &format!("\n  {user}");
+            }
+            bail!("{message}\nhint: end these programs and run `coldstart-testbed down` again");
+        }
+    }
+    Ok(())
+}
+
+fn stop_server(mount_point: &Path, process: Option<&ProcessIdentity>) -> Result<()> {
+    if !try_unmount(mount_point)? {
+        // Without the loop device nothing else has a reason to hold this mount; what does must not keep us.
+        fuse_connection::abort(mount_point)?;
+        unmount(mount_point, UnmountFlags::DETACH)?;
+    }
+    // The end of the mount is the end of the session, and the server leaves by itself.
+    if let Some(process) = process
+        && !process::wait_until(PATIENCE, || !process.exists())
+    {
+        process.kill(PATIENCE);
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Which processes keep a mount or a device in use, and how.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use fs_err as fs;
+
+use super::mounts;
+use super::process::ProcessIdentity;
+
+/// A process and what of it is in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct User {
+    pub(crate) process: ProcessIdentity,
+    name: String,
+    /// `cwd /mnt/root`, for instance.
+    how: String,
+}
+
+impl fmt::Display for User {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "process {} ({}): {}", self.process.pid, self.name, self.how)
+    }
+}
+
+/// The processes with their root, current folder, program, a mapped or an open file at or below `mount_point`.
+pub(crate) fn of_mount(mount_point: &Path) -> Result<Vec<User>> {
+    users(|process| {
+        let links = ["root", "cwd", "exe"].map(|link| process.join(link)).into_iter();
+        let mut links = links.chain(entries(&process.join("fd"))).chain(entries(&process.join("map_files")));
+        links.find_map(|link| {
+            let target = fs::read_link(&link).ok()?;
+            let what = link.strip_prefix(process).ok()?;
+            target.starts_with(mount_point).then(|| format!("{} {}", what.display(), target.display()))
+        })
+    })
+}
+
+/// The processes in other mount namespaces that have the file system on `device` mounted, and those with it open.
+pub(crate) fn of_device(device: &Path) -> Result<Vec<User>> {
+    let number = super::loop_device::sysfs(device)?.join("dev");
+    let number = fs::read_to_string(number)?.trim().to_owned();
+    let own = fs::read_link("/proc/self/ns/mnt")?;
+    users(|process| {
+        if let Some(link) = entries(&process.join("fd")).find(|link| fs::read_link(link).is_ok_and(|to| to == device)) {
+            return Some(format!("{} {}", link.strip_prefix(process).ok()?.display(), device.display()));
+        }
+        if fs::read_link(process.join("ns/mnt")).ok()? == own {
+            return None;
+        }
+        let mountinfo = fs::read(process.join("mountinfo")).ok()?;
+        let mount = mounts::parse(&mountinfo).into_iter().find(|mount| mount.device == number)?;
+        Some(format!("mounted at {} in a mount namespace of its own", mount.mount_point.display()))
+    })
+}
+
+fn users(how: impl Fn(&Path) -> Option<String>) -> Result<Vec<User>> {
+    let mut users = Vec::new();
+    let own = std::process::id();
+    for entry in fs::read_dir("/proc")? {
+        let process = entry?.path();
+        let Some(pid) = process.file_name().and_then(|name| name.to_str()?.parse::<i32>().ok()) else { continue };
+        if pid.unsigned_abs() == own {
+            continue;
+        }
+        let (Some(how), Some(identity)) = (how(&process), ProcessIdentity::of(pid)) else { continue };
+        let name = fs::read_to_string(process.join("comm")).unwrap_or_default().trim().to_owned();
+        users.push(User { process: identity, name, how });
+    }
+    Ok(users)
+}
+
+/// The entries of a folder of /proc; none when the process is gone or not ours to see.
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_process_in_a_folder_is_found_by_its_current_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child =
+            Command::new("sleep").arg("60").current_dir(folder.path()).stdin(Stdio::null()).spawn().unwrap();
+        let users = of_mount(&fs::canonicalize(folder.path()).unwrap()).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(users.len(), 1);
+        assert_eq!(users[0].process.pid, child.id().cast_signed());
+        assert!(users[0].to_string().contains("(sleep): cwd "), "{}", users[0]);
+    }
+}
