@@ -113,6 +113,23 @@ fn a_killed_server_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_program_in_a_bed_whose_server_was_killed_does_not_keep_it() {
+    let Some(bed) = test_bed() else { return };
+    succeed(bed.up("net"));
+    let mut user =
+        Command::new("sleep").arg("60").current_dir(bed.root().join("folder")).stdin(Stdio::null()).spawn().unwrap();
+    signal(bed.server_pid(), Signal::KILL);
+    wait_for("the broken state", || bed.status()["up"] == false);
+    let down = succeed(bed.command("down"));
+    let message = String::from_utf8_lossy(&down.stderr).into_owned();
+    assert!(message.contains(&format!("process {} (sleep): cwd", user.id())), "{message}");
+    assert!(user.try_wait().unwrap().is_none(), "it was ended without being asked");
+    user.kill().unwrap();
+    user.wait().unwrap();
+    wait_for("the end of the loop device", || bed.left().is_empty());
+}
+
+#[test]
 fn a_stopped_server_does_not_hang_down() {
     let Some(bed) = test_bed() else { return };
     succeed(bed.up("net"));

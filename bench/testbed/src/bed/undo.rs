@@ -64,7 +64,7 @@ fn undo_step(step: &Step, busy: Busy, broken: bool) -> Result<()> {
             _ => Ok(()),
         },
         Step::Server { mount_point, process } => stop_server(mount_point, process.as_ref()),
-        Step::Loop { backing, device } => detach(backing, device.as_deref()),
+        Step::Loop { backing, device } => detach(backing, device.as_deref(), broken),
         Step::Queue { device, before } => before.restore(device),
         Step::Mount { target } => unmount_used(target, busy, broken),
     }
@@ -87,7 +87,10 @@ fn unmount_used(target: &Path, busy: Busy, broken: bool) -> Result<()> {
     }
     if broken {
         // Nobody can do anything useful with it any more: take it out of sight; it goes when its last user goes.
-        eprintln!("{} is in use but its disk is gone; detaching it", target.display());
+        eprintln!("{} is in use but its disk is gone; taking it out of sight", target.display());
+        for user in users::of_mount(target)? {
+            eprintln!("  {user}");
+        }
         unmount(target, UnmountFlags::DETACH)?;
         return Ok(());
     }
@@ -111,10 +114,18 @@ fn try_unmount(target: &Path) -> Result<bool> {
     }
 }
 
-fn detach(backing: &Path, device: Option<&Path>) -> Result<()> {
+/// Detaches what is on `backing`. The device of a broken bed may stay until its last user goes: by then the kernel
+/// detaches it by itself.
+fn detach(backing: &Path, device: Option<&Path>, broken: bool) -> Result<()> {
     for device in loop_device::on_file(backing, device)? {
         loop_device::detach(&device)?;
-        if !process::wait_until(PATIENCE, || !loop_device::is_attached(&device)) {
+        let patience = if broken { Duration::from_secs(1) } else { PATIENCE };
+        if process::wait_until(patience, || !loop_device::is_attached(&device)) {
+            continue;
+        }
+        if broken {
+            eprintln!("{} goes when the last program in the bed ends", device.display());
+        } else {
             let mut message = format!("{} is detached but still in use", device.display());
             for user in users::of_device(&device)? {
                 message += &format!("\n  {user}");
