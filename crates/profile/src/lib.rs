@@ -4,6 +4,7 @@
 //! Nothing here does I/O: formats are encoded to and decoded from bytes the caller holds.
 
 mod file_identity;
+pub mod measurement;
 mod pages;
 pub mod plan;
 mod working_set;

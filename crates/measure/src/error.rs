@@ -1,0 +1,69 @@
+//! Why nothing could be measured.
+
+use std::io;
+
+use coldstart_launch::LaunchError;
+use coldstart_sys::drop_caches::DROP_CACHES;
+use thiserror::Error;
+
+/// Why nothing could be measured. Programs that start and fail are results instead.
+#[derive(Debug, Error)]
+pub enum MeasureError {
+    /// No command, no state or no run.
+    #[error("there is nothing to measure: a command, a state and at least one run are needed")]
+    NothingToMeasure,
+    /// A cold start was asked for and we may not drop caches.
+    #[error("cannot start cold: `{DROP_CACHES}` may not be written")]
+    ColdNotPermitted,
+    /// A selective start was asked for and nobody knows what to evict.
+    #[error("cannot start `{label}` selectively cold: no file is known that it reads")]
+    NoFiles {
+        /// The command's label.
+        label: String,
+    },
+    /// A command could not be launched, or we were interrupted.
+    #[error("cannot measure `{label}`")]
+    Launch {
+        /// The command's label.
+        label: String,
+        /// Why.
+        source: LaunchError,
+    },
+    /// Dropping the caches failed.
+    #[error("cannot drop the machine's caches (`{DROP_CACHES}`)")]
+    DropCaches {
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// A file could not be evicted.
+    #[error("cannot evict the files of `{label}`")]
+    Evict {
+        /// The command's label.
+        label: String,
+        /// Why, with the file's name.
+        source: coldstart_pagecache::Error,
+    },
+}
+
+impl MeasureError {
+    /// What the user can do about it, where there is advice. A cause's own advice is not repeated here.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::ColdNotPermitted => Some(
+                "run as root, outside a container that mounts /proc/sys read-only; the states `selective` and `hot` need \
+                 no privilege"
+                    .to_owned(),
+            ),
+            Self::NoFiles { .. } => Some("record what it reads first, or measure it cold (as root) or hot".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The signal that interrupted us, if that is what happened: a shell expects exit code 128 + signal.
+    pub fn interrupted_by(&self) -> Option<i32> {
+        match self {
+            Self::Launch { source: LaunchError::Interrupted { signal }, .. } => Some(*signal),
+            _ => None,
+        }
+    }
+}

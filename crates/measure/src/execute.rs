@@ -1,0 +1,255 @@
+//! Doing the runs in their order: warming up, repeating what contradicts its state, giving up on what only fails.
+//!
+//! Nothing here touches the machine: it stands behind [`Machine`].
+
+use std::collections::{HashMap, HashSet};
+
+use coldstart_profile::PAGE_SIZE;
+use coldstart_profile::measurement::{Residency, Sample, StartState, Use};
+
+use crate::error::MeasureError;
+use crate::judge::{History, hot_limit, judge, read_too_little};
+use crate::observer::{Event, Observer};
+use crate::plan::MeasurePlan;
+use crate::runner::{Machine, RawRun};
+use crate::schedule::{Slot, schedule};
+use crate::statistics::median;
+
+/// A command whose first so many runs in a state all failed is not tried further in it.
+const GIVE_UP_AFTER: usize = 3;
+
+/// Everything that was run, and what cannot be told from the samples.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Record {
+    pub(crate) samples: Vec<Sample>,
+    /// By command: how often the page cache had lost pages since the last run, and the most pages it lost.
+    pub(crate) decays: HashMap<usize, (u32, u64)>,
+    pub(crate) gave_up: HashSet<(usize, StartState)>,
+}
+
+/// Does all runs of the plan.
+pub(crate) fn execute(
+    plan: &MeasurePlan,
+    machine: &mut dyn Machine,
+    observer: &mut dyn Observer,
+) -> Result<Record, MeasureError> {
+    let states = plan.states_in_order();
+    let slots = schedule(plan.commands.len(), &states, plan.runs);
+    observer.event(Event::Begin { runs: slots.len() });
+    let mut execution = Execution {
+        plan,
+        machine,
+        observer,
+        record: Record::default(),
+        repetitions: HashMap::new(),
+        warm: HashMap::new(),
+        last: None,
+    };
+    for state in states {
+        execution.block(state, slots.iter().copied().filter(|slot| slot.state == state))?;
+    }
+    execution.observer.event(Event::End);
+    Ok(execution.record)
+}
+
+struct Execution<'a> {
+    plan: &'a MeasurePlan,
+    machine: &'a mut dyn Machine,
+    observer: &'a mut dyn Observer,
+    record: Record,
+    /// Repetitions done, by command and state.
+    repetitions: HashMap<(usize, StartState), u32>,
+    /// By command, what was in memory after its warm-up; entered when it is first warmed up.
+    warm: HashMap<usize, Option<Residency>>,
+    /// The command that ran last, unless it failed.
+    last: Option<usize>,
+}
+
+impl Execution<'_> {
+    fn block(&mut self, state: StartState, slots: impl Iterator<Item = Slot>) -> Result<(), MeasureError> {
+        if state == StartState::Selective {
+            // Only the files are evicted, so the rest has to be there: directories, the file systems' own blocks.
+            for command in 0..self.plan.commands.len() {
+                self.warm_up(Slot { state, round: 1, command })?;
+            }
+        }
+        let mut given_up: HashMap<usize, u32> = HashMap::new();
+        for slot in slots {
+            if self.record.gave_up.contains(&(slot.command, state)) {
+                *given_up.entry(slot.command).or_default() += 1;
+                continue;
+            }
+            self.fill(slot, 1)?;
+            if self.has_only_failed(slot) {
+                self.record.gave_up.insert((slot.command, state));
+            }
+        }
+        for (command, runs) in given_up {
+            self.observer.event(Event::GaveUp { command, state, runs });
+        }
+        if state != StartState::Hot {
+            self.look_back(state)?;
+        }
+        Ok(())
+    }
+
+    /// Runs until a run counts, fails, or may not be repeated any more.
+    fn fill(&mut self, slot: Slot, first_attempt: u32) -> Result<(), MeasureError> {
+        let mut attempt = first_attempt;
+        loop {
+            if slot.state == StartState::Hot {
+                self.ensure_hot(slot)?;
+            }
+            self.announce(slot, false, attempt);
+            let run = self.machine.run(slot.command, slot.state)?;
+            let used = judge(slot.state, &run, &self.history(slot), self.plan.accept_any_exit_code);
+            let again = matches!(used, Use::Contradicts { .. }) && self.may_repeat(slot);
+            self.keep(slot, attempt, run, used, !again);
+            if !again {
+                return Ok(());
+            }
+            attempt += 1;
+        }
+    }
+
+    fn may_repeat(&mut self, slot: Slot) -> bool {
+        let done = self.repetitions.entry((slot.command, slot.state)).or_default();
+        let may = *done < self.plan.most_repetitions;
+        *done += u32::from(may);
+        may
+    }
+
+    /// The first runs have nothing to be compared with: when all are done, those that read too little are found again.
+    fn look_back(&mut self, state: StartState) -> Result<(), MeasureError> {
+        for command in 0..self.plan.commands.len() {
+            let counted: Vec<usize> = (0..self.record.samples.len())
+                .filter(|&index| {
+                    self.record.samples.get(index).is_some_and(|sample| is_counted(sample, command, state))
+                })
+                .collect();
+            let bytes = |index: &usize| self.record.samples.get(*index).map_or(0, |sample| sample.bytes_read);
+            let all: Vec<u64> = counted.iter().map(bytes).collect();
+            let mut repeat = Vec::new();
+            for index in counted {
+                let Some(sample) = self.record.samples.get_mut(index) else { continue };
+                if let Some(reason) = read_too_little(sample.bytes_read, &all) {
+                    sample.used = Use::Contradicts { reason };
+                    repeat.push((Slot { state, round: sample.round, command }, sample.attempt + 1));
+                }
+            }
+            for (slot, attempt) in repeat {
+                if self.may_repeat(slot) {
+                    self.fill(slot, attempt)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Warms a command up unless what a run left is still there.
+    ///
+    /// Another command's run in between takes nothing away by itself, but the kernel may (memory pressure, DAMON).
+    fn ensure_hot(&mut self, slot: Slot) -> Result<(), MeasureError> {
+        let now = self.machine.residency(slot.command)?;
+        let lost = match (self.warm.get(&slot.command), now) {
+            (None, _) => return self.warm_up(slot),
+            (Some(Some(warm)), Some(now)) if warm.is_known() && now.is_known() => {
+                warm.resident_pages.saturating_sub(now.resident_pages)
+            }
+            // Nothing to look at: only the order of runs tells.
+            _ if self.last == Some(slot.command) => return Ok(()),
+            _ => return self.warm_up(slot),
+        };
+        if lost.saturating_mul(PAGE_SIZE) <= hot_limit(self.cold_bytes(slot.command)) {
+            return Ok(());
+        }
+        let (times, most) = self.record.decays.entry(slot.command).or_default();
+        *times += 1;
+        *most = lost.max(*most);
+        self.warm_up(slot)
+    }
+
+    fn warm_up(&mut self, slot: Slot) -> Result<(), MeasureError> {
+        self.announce(slot, true, 1);
+        // Whatever the state of the slot, a warm-up takes the caches as they are.
+        let run = self.machine.run(slot.command, StartState::Hot)?;
+        let failed = judge(StartState::Hot, &run, &History::default(), self.plan.accept_any_exit_code);
+        let used = if matches!(failed, Use::Failed { .. }) { failed } else { Use::WarmUp };
+        self.keep(slot, 1, run, used, false);
+        let warm = self.machine.residency(slot.command)?;
+        self.warm.insert(slot.command, warm);
+        Ok(())
+    }
+
+    fn has_only_failed(&self, slot: Slot) -> bool {
+        let mut of_slot =
+            self.record.samples.iter().filter(|sample| sample.command == slot.command && sample.state == slot.state);
+        let failures = of_slot.clone().filter(|sample| matches!(sample.used, Use::Failed { .. })).count();
+        failures >= GIVE_UP_AFTER && of_slot.all(|sample| matches!(sample.used, Use::Failed { .. }))
+    }
+
+    fn history(&self, slot: Slot) -> History {
+        let of_state =
+            || self.record.samples.iter().filter(|sample| sample.command == slot.command && sample.state == slot.state);
+        History {
+            bytes_read: of_state()
+                .filter(|sample| sample.used == Use::Counted)
+                .map(|sample| sample.bytes_read)
+                .collect(),
+            least_resident: of_state()
+                .filter(|sample| sample.used != Use::WarmUp)
+                .filter_map(|sample| sample.residency.filter(Residency::is_known))
+                .map(|residency| residency.resident_pages)
+                .min(),
+            cold_bytes: self.cold_bytes(slot.command),
+        }
+    }
+
+    fn cold_bytes(&self, command: usize) -> Option<u64> {
+        [StartState::Cold, StartState::Selective].into_iter().find_map(|state| {
+            let bytes: Vec<f64> = self
+                .record
+                .samples
+                .iter()
+                .filter(|sample| is_counted(sample, command, state))
+                .map(|sample| sample.bytes_read as f64)
+                .collect();
+            median(&bytes).map(|bytes| bytes as u64)
+        })
+    }
+
+    fn announce(&mut self, slot: Slot, is_warm_up: bool, attempt: u32) {
+        let Slot { command, state, round } = slot;
+        self.observer.event(Event::Next { command, state, round, is_warm_up, attempt });
+    }
+
+    fn keep(&mut self, slot: Slot, attempt: u32, run: RawRun, used: Use, settles_slot: bool) {
+        self.last = (!matches!(used, Use::Failed { .. })).then_some(slot.command);
+        let sample = Sample {
+            number: u32::try_from(self.record.samples.len() + 1).unwrap_or(u32::MAX),
+            command: slot.command,
+            state: slot.state,
+            round: slot.round,
+            attempt,
+            seconds: run.seconds,
+            end: run.end,
+            residency: run.residency,
+            bytes_read: run.bytes_read,
+            major_faults: run.major_faults,
+            minor_faults: run.minor_faults,
+            user_seconds: run.user_seconds,
+            system_seconds: run.system_seconds,
+            devices: run.devices,
+            used,
+        };
+        self.observer.event(Event::Done { sample: &sample, settles_slot });
+        self.record.samples.push(sample);
+    }
+}
+
+fn is_counted(sample: &Sample, command: usize, state: StartState) -> bool {
+    sample.command == command && sample.state == state && sample.used == Use::Counted
+}
+
+#[cfg(test)]
+mod tests;

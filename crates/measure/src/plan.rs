@@ -1,0 +1,69 @@
+//! What is to be measured.
+
+use std::path::PathBuf;
+
+use coldstart_launch::{CommandLine, LaunchOptions};
+use coldstart_profile::measurement::StartState;
+
+use crate::error::MeasureError;
+use crate::real::may_start_cold;
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct MeasurePlan {
+    /// The commands; the first is the baseline of the comparisons.
+    pub commands: Vec<Candidate>,
+    /// The states to start from; order and repetition do not matter.
+    pub states: Vec<StartState>,
+    /// Runs of each command in each state that shall count, at least 1. Below 2 there are no intervals.
+    pub runs: u32,
+    /// How many runs that contradict their state are repeated at most, for each command and state.
+    pub most_repetitions: u32,
+    /// Count runs that exit with another code than 0, too.
+    pub accept_any_exit_code: bool,
+}
+
+/// One command to measure.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// What to call it in tables.
+    pub label: String,
+    /// The program and its arguments.
+    pub command_line: CommandLine,
+    /// How to launch it. Give all the same [`coldstart_launch::Interrupt`], or Ctrl-C leaves processes behind.
+    pub launch: LaunchOptions,
+    /// The files that a start reads, from a recording. Needed for the selective state; without them the other states are
+    /// checked by what a run reads only.
+    pub files: Vec<PathBuf>,
+}
+
+impl MeasurePlan {
+    /// A plan of 10 runs, with as many repetitions of contradicting runs.
+    pub fn new(commands: Vec<Candidate>, states: Vec<StartState>) -> Self {
+        Self { commands, states, runs: 10, most_repetitions: 10, accept_any_exit_code: false }
+    }
+
+    /// The states asked for, each once, in the order in which they are measured: cold, selective, hot.
+    pub fn states_in_order(&self) -> Vec<StartState> {
+        let mut states = self.states.clone();
+        states.sort_unstable();
+        states.dedup();
+        states
+    }
+
+    /// What cannot be done is refused before anything is launched.
+    pub(crate) fn check(&self) -> Result<(), MeasureError> {
+        if self.commands.is_empty() || self.states.is_empty() || self.runs == 0 {
+            return Err(MeasureError::NothingToMeasure);
+        }
+        if self.states.contains(&StartState::Cold) && !may_start_cold() {
+            return Err(MeasureError::ColdNotPermitted);
+        }
+        if self.states.contains(&StartState::Selective)
+            && let Some(without) = self.commands.iter().find(|candidate| candidate.files.is_empty())
+        {
+            return Err(MeasureError::NoFiles { label: without.label.clone() });
+        }
+        Ok(())
+    }
+}

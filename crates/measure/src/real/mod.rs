@@ -1,0 +1,160 @@
+//! The machine we run on.
+
+mod devices;
+mod facts;
+mod files;
+
+use std::collections::HashMap;
+
+use coldstart_launch::{CommandLine, End as LaunchEnd, LaunchError, LaunchOptions, Launched, PreparedLaunch};
+use coldstart_profile::measurement::{End, Residency, StartState, StayedFile};
+use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
+
+use self::devices::Devices;
+use self::files::{Stayed, evict, look};
+use crate::error::MeasureError;
+use crate::plan::{Candidate, MeasurePlan};
+use crate::runner::{Machine, RawRun};
+use crate::statistics::median;
+
+/// How often `true` is launched to learn what any launch takes. The first ones also bring our own code into memory,
+/// where it stays mapped and is not dropped with the caches.
+const FLOOR_LAUNCHES: usize = 11;
+
+/// Whether a cold start can be made: it takes root, and a `/proc/sys` that may be written.
+pub fn may_start_cold() -> bool {
+    may_drop_caches()
+}
+
+/// The machine we run on, and what was learned about it on the way.
+pub(crate) struct RealMachine<'a> {
+    plan: &'a MeasurePlan,
+    devices: Devices,
+    launch_floor: Option<f64>,
+    stayed: HashMap<(usize, StartState), Stayed>,
+}
+
+/// What was learned about the machine.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) machine: coldstart_profile::measurement::Machine,
+    pub(crate) launch_floor: Option<f64>,
+    /// Files that stayed in memory in spite of eviction, most pages first.
+    pub(crate) stayed: HashMap<(usize, StartState), Vec<StayedFile>>,
+}
+
+impl<'a> RealMachine<'a> {
+    pub(crate) fn new(plan: &'a MeasurePlan) -> Result<Self, MeasureError> {
+        let devices = Devices::of(plan.commands.iter().flat_map(|candidate| &candidate.files));
+        let mut machine = Self { plan, devices, launch_floor: None, stayed: HashMap::new() };
+        machine.launch_floor = machine.find_launch_floor()?;
+        Ok(machine)
+    }
+
+    pub(crate) fn into_facts(self) -> Facts {
+        Facts {
+            machine: facts::machine(self.devices.facts()),
+            launch_floor: self.launch_floor,
+            stayed: self.stayed.into_iter().map(|(key, stayed)| (key, stayed.into_list())).collect(),
+        }
+    }
+
+    fn find_launch_floor(&mut self) -> Result<Option<f64>, MeasureError> {
+        let Some(first) = self.plan.commands.first() else { return Ok(None) };
+        let options = LaunchOptions { interrupt: first.launch.interrupt.clone(), ..LaunchOptions::default() };
+        let command = CommandLine::new("true", [] as [&str; 0]);
+        let mut times = Vec::with_capacity(FLOOR_LAUNCHES);
+        for _ in 0..FLOOR_LAUNCHES {
+            let prepared = match PreparedLaunch::new(&command, &options, None) {
+                Ok(prepared) => prepared,
+                // A container may have nothing but the program.
+                Err(LaunchError::NotFound { .. }) => return Ok(None),
+                Err(source) => return Err(MeasureError::Launch { label: "true".into(), source }),
+            };
+            let (launched, _) =
+                self.launch(prepared).map_err(|source| MeasureError::Launch { label: "true".into(), source })?;
+            times.extend(launched.ready_after.map(|time| time.as_secs_f64()));
+        }
+        Ok(median(&times))
+    }
+
+    fn launch(&mut self, prepared: PreparedLaunch) -> Result<(Launched, Option<devices::Reading>), LaunchError> {
+        let devices = &mut self.devices;
+        devices.begin();
+        let mut reading = None;
+        let launched = prepared.run(&mut || reading = Some(devices.since_begin()))?;
+        Ok((launched, reading))
+    }
+
+    /// Brings a state about; returns what of the files is in memory right after, or for a cold start what was before the
+    /// second dropping.
+    fn bring_about(
+        &mut self,
+        command: usize,
+        candidate: &Candidate,
+        state: StartState,
+    ) -> Result<Option<Residency>, MeasureError> {
+        let drop_all = || drop_caches().map_err(|source| MeasureError::DropCaches { source });
+        match state {
+            StartState::Hot => Ok(look(&candidate.files, &mut |_, _| {})),
+            StartState::Selective => {
+                let stayed = self.stayed.entry((command, state)).or_default();
+                let residency = evict(&candidate.files, &mut |path, pages| stayed.note(path, pages))
+                    .map_err(|source| MeasureError::Evict { label: candidate.label.clone(), source })?;
+                Ok(Some(residency))
+            }
+            StartState::Cold => {
+                // Opening the files to look at them reads their directories and inodes, which must be cold, too. So drop
+                // again: what the first dropping had to leave, the second leaves as well.
+                drop_all()?;
+                let stayed = self.stayed.entry((command, state)).or_default();
+                let residency = look(&candidate.files, &mut |path, pages| stayed.note(path, pages));
+                drop_all()?;
+                Ok(residency)
+            }
+        }
+    }
+}
+
+impl Machine for RealMachine<'_> {
+    fn residency(&mut self, command: usize) -> Result<Option<Residency>, MeasureError> {
+        Ok(self.plan.commands.get(command).and_then(|candidate| look(&candidate.files, &mut |_, _| {})))
+    }
+
+    fn run(&mut self, command: usize, state: StartState) -> Result<RawRun, MeasureError> {
+        let plan = self.plan;
+        let candidate = plan.commands.get(command).ok_or(MeasureError::NothingToMeasure)?;
+        let failed = |source| MeasureError::Launch { label: candidate.label.clone(), source };
+        // Before the state is brought about: finding the program reads its directories.
+        let prepared = PreparedLaunch::new(&candidate.command_line, &candidate.launch, None).map_err(failed)?;
+        let residency = self.bring_about(command, candidate, state)?;
+        let (launched, reading) = self.launch(prepared).map_err(failed)?;
+        // Never ready: until the end, then.
+        let reading = reading.unwrap_or_else(|| self.devices.since_begin());
+        Ok(raw_run(&launched, residency, self.devices.reads(&reading)))
+    }
+}
+
+fn raw_run(
+    launched: &Launched,
+    residency: Option<Residency>,
+    devices: Vec<coldstart_profile::measurement::DeviceReads>,
+) -> RawRun {
+    let usage = launched.usage;
+    RawRun {
+        seconds: launched.ready_after.map(|time| time.as_secs_f64()),
+        end: match launched.end {
+            LaunchEnd::Exited(code) => End::Exited(code),
+            LaunchEnd::Signalled(signal) => End::Signalled(signal),
+            LaunchEnd::Ended => End::Ended,
+            LaunchEnd::TimedOut => End::TimedOut,
+        },
+        residency,
+        bytes_read: usage.bytes_read,
+        major_faults: usage.major_faults,
+        minor_faults: usage.minor_faults,
+        user_seconds: usage.user.as_secs_f64(),
+        system_seconds: usage.system.as_secs_f64(),
+        devices,
+    }
+}

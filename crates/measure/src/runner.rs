@@ -1,0 +1,30 @@
+//! What the order of runs needs from a machine: a real one, or one that a test plays.
+
+use coldstart_profile::measurement::{DeviceReads, End, Residency, StartState};
+
+use crate::error::MeasureError;
+
+/// A machine on which the plan's commands can be launched.
+pub(crate) trait Machine {
+    /// What of a command's files is in memory now; `None` if none are known.
+    fn residency(&mut self, command: usize) -> Result<Option<Residency>, MeasureError>;
+
+    /// Brings the state about (for hot: nothing; warming up is the caller's affair) and launches a command.
+    fn run(&mut self, command: usize, state: StartState) -> Result<RawRun, MeasureError>;
+}
+
+/// A run before anybody judged it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RawRun {
+    /// To readiness.
+    pub(crate) seconds: Option<f64>,
+    pub(crate) end: End,
+    /// Right before the launch, or as near to it as looking does not spoil the state.
+    pub(crate) residency: Option<Residency>,
+    pub(crate) bytes_read: u64,
+    pub(crate) major_faults: u64,
+    pub(crate) minor_faults: u64,
+    pub(crate) user_seconds: f64,
+    pub(crate) system_seconds: f64,
+    pub(crate) devices: Vec<DeviceReads>,
+}

@@ -1,0 +1,117 @@
+//! Whether one command takes another time than the baseline.
+
+use coldstart_profile::measurement::{Interval, Method, Verdict};
+
+use super::describe::{mean, mean_interval};
+use super::input_output::error_of_sum;
+use super::student::student_t;
+use super::{CLAIM_CONFIDENCE, CONFIDENCE};
+
+/// So many complete rounds are enough to go by pairs although others lack one side.
+const ENOUGH_PAIRS: usize = 5;
+
+/// A command's times against a baseline's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Compared {
+    /// Command / baseline, geometric mean.
+    pub ratio: Option<f64>,
+    /// 95 %.
+    pub interval: Option<Interval>,
+    /// 99 %.
+    pub wide_interval: Option<Interval>,
+    /// How.
+    pub method: Method,
+    /// Pairs, or samples of the smaller side.
+    pub samples: usize,
+    /// What may be claimed.
+    pub verdict: Verdict,
+}
+
+/// Compares times in seconds by round: each round has the baseline's and the command's, as far as they count.
+///
+/// A difference is claimed when the 99 % interval of the ratio leaves out 1. Times that are not positive do not count.
+pub fn compare(rounds: &[(Option<f64>, Option<f64>)]) -> Compared {
+    let logarithm = |time: Option<f64>| time.filter(|time| *time > 0.0 && time.is_finite()).map(f64::ln);
+    let rounds: Vec<_> = rounds.iter().map(|&(baseline, command)| (logarithm(baseline), logarithm(command))).collect();
+    let pairs: Vec<f64> = rounds.iter().filter_map(|&(baseline, command)| Some(command? - baseline?)).collect();
+    if pairs.len() == rounds.len() || pairs.len() >= ENOUGH_PAIRS {
+        let interval = |confidence| mean_interval(&pairs, confidence);
+        return compared(mean(&pairs), interval, Method::PairedByRound, pairs.len());
+    }
+    let baseline: Vec<f64> = rounds.iter().filter_map(|round| round.0).collect();
+    let command: Vec<f64> = rounds.iter().filter_map(|round| round.1).collect();
+    let difference = mean(&command).zip(mean(&baseline)).map(|(command, baseline)| command - baseline);
+    let interval = |confidence| {
+        let (error, degrees) = error_of_sum(&[&baseline, &command])?;
+        let reach = if error > 0.0 { error * student_t(confidence, degrees)? } else { 0.0 };
+        difference.map(|centre| Interval { low: centre - reach, high: centre + reach, confidence })
+    };
+    compared(difference, interval, Method::Unpaired, baseline.len().min(command.len()))
+}
+
+/// From logarithms back to ratios.
+fn compared(
+    difference: Option<f64>,
+    interval: impl Fn(f64) -> Option<Interval>,
+    method: Method,
+    samples: usize,
+) -> Compared {
+    let ratios = |interval: Interval| Interval { low: interval.low.exp(), high: interval.high.exp(), ..interval };
+    let wide = interval(CLAIM_CONFIDENCE);
+    Compared {
+        ratio: difference.map(f64::exp),
+        interval: interval(CONFIDENCE).map(ratios),
+        wide_interval: wide.map(ratios),
+        method,
+        samples,
+        verdict: verdict(wide.map(|wide| (wide.low, wide.high))),
+    }
+}
+
+/// The verdict on a difference, from its interval's ends.
+pub(super) fn verdict(interval: Option<(f64, f64)>) -> Verdict {
+    match interval {
+        None => Verdict::TooFew,
+        Some((_, high)) if high < 0.0 => Verdict::Faster,
+        Some((low, _)) if low > 0.0 => Verdict::Slower,
+        Some(_) => Verdict::NotShown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both(baseline: &[f64], command: &[f64]) -> Vec<(Option<f64>, Option<f64>)> {
+        baseline.iter().zip(command).map(|(&baseline, &command)| (Some(baseline), Some(command))).collect()
+    }
+
+    #[test]
+    fn the_ratio_is_geometric_and_paired() {
+        let compared = compare(&both(&[1.0, 2.0, 4.0], &[0.5, 1.01, 1.99]));
+        assert!((compared.ratio.unwrap() - 0.5).abs() < 0.001);
+        assert_eq!((compared.method, compared.samples, compared.verdict), (Method::PairedByRound, 3, Verdict::Faster));
+        let (inner, outer) = (compared.interval.unwrap(), compared.wide_interval.unwrap());
+        assert!(outer.low < inner.low && inner.low < 0.5 && 0.5 < inner.high && inner.high < outer.high);
+    }
+
+    #[test]
+    fn with_few_complete_rounds_the_sides_stand_alone() {
+        let mut rounds = both(&[1.0, 1.01, 0.99, 1.0], &[2.0, 2.01, 1.99, 2.0]);
+        rounds[3].0 = None;
+        let compared = compare(&rounds);
+        assert_eq!((compared.method, compared.samples, compared.verdict), (Method::Unpaired, 3, Verdict::Slower));
+        assert!(compared.wide_interval.unwrap().contains(2.0));
+    }
+
+    #[test]
+    fn too_few_runs_have_no_interval() {
+        let compared = compare(&both(&[1.0], &[3.0]));
+        assert_eq!((compared.interval, compared.wide_interval, compared.verdict), (None, None, Verdict::TooFew));
+        assert!((compared.ratio.unwrap() - 3.0).abs() < 1e-12);
+        for nothing in [vec![], vec![(Some(1.0), None)], vec![(Some(0.0), Some(1.0)), (None, Some(2.0))]] {
+            let compared = compare(&nothing);
+            assert_eq!((compared.ratio, compared.verdict), (None, Verdict::TooFew), "{nothing:?}");
+        }
+    }
+}

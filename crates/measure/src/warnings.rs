@@ -1,0 +1,133 @@
+//! What stands against trusting the figures: a pure function.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use coldstart_profile::measurement::{Measurement, Sample, StartState, Summary, Use, Warning};
+
+use crate::figures::of;
+
+/// Outliers nearer to the median than this part are not worth a warning.
+const NOTABLE_PART: f64 = 0.1;
+/// Others may read as much as the program, and this much on top, before it is called interference.
+const MOST_OTHERS_BYTES: u64 = 4 << 20;
+/// A median below so many launch floors is mostly the launch.
+const NEAR_FLOOR: f64 = 2.0;
+
+pub(crate) fn warnings(
+    measurement: &Measurement,
+    decays: &HashMap<usize, (u32, u64)>,
+    gave_up: &HashSet<(usize, StartState)>,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for summary in &measurement.summaries {
+        let gave_up = gave_up.contains(&(summary.command, summary.state));
+        warnings.extend(of_state(measurement, summary, gave_up));
+    }
+    warnings.extend(of_commands(measurement, decays));
+    warnings.extend(interference(&measurement.samples));
+    warnings.extend(read_ahead(&measurement.samples));
+    warnings
+}
+
+fn of_state(measurement: &Measurement, summary: &Summary, gave_up: bool) -> Vec<Warning> {
+    let (index, state) = (summary.command, summary.state);
+    let command = || measurement.commands.get(index).map_or_else(String::new, |command| command.label.clone());
+    let samples = || of(&measurement.samples, index, state);
+    let mut warnings = Vec::new();
+    let failed = marked(samples(), |used| if let Use::Failed { reason } = used { Some(reason) } else { None });
+    if let Some((samples, reason)) = failed {
+        warnings.push(Warning::FailedRuns { command: command(), state, samples, reason, gave_up });
+    }
+    let contradicting =
+        marked(samples(), |used| if let Use::Contradicts { reason } = used { Some(reason) } else { None });
+    if let Some((samples, reason)) = contradicting {
+        warnings.push(if summary.counted == 0 {
+            Warning::StateNotReached { command: command(), state, reason }
+        } else {
+            Warning::Contradictions { command: command(), state, samples, reason }
+        });
+    }
+    let Some(median) = summary.median else { return warnings };
+    let unchecked = |sample: &&Sample| {
+        sample.used == Use::Counted && !sample.residency.is_some_and(|residency| residency.is_known())
+    };
+    if let Some(sample) = samples().find(unchecked) {
+        let reason = match sample.residency {
+            None => "no files are known by which to check it".to_owned(),
+            Some(residency) if residency.unknown_files > 0 => {
+                format!("the kernel does not tell us what of {} of its files is in memory", residency.unknown_files)
+            }
+            Some(_) => "none of its files lies on a disk".to_owned(),
+        };
+        warnings.push(Warning::StateUnchecked { command: command(), state, reason });
+    }
+    let notable = |seconds: f64| (seconds / median - 1.0).abs() > NOTABLE_PART;
+    let mut odd: Vec<u32> =
+        summary.outliers.iter().filter(|outlier| notable(outlier.seconds)).map(|outlier| outlier.sample).collect();
+    let first = samples().find_map(|sample| Some((sample.number, sample.counted_seconds()?)));
+    if let Some((sample, seconds)) = first.filter(|(sample, seconds)| odd.contains(sample) && *seconds > median) {
+        warnings.push(Warning::FirstRunSlow { command: command(), state, sample, seconds, median });
+        odd.retain(|&outlier| outlier != sample);
+    }
+    if !odd.is_empty() {
+        warnings.push(Warning::Outliers { command: command(), state, samples: odd });
+    }
+    if let Some(floor) = measurement.launch_floor.filter(|floor| median < floor * NEAR_FLOOR) {
+        warnings.push(Warning::NearLaunchFloor { command: command(), state, median, floor });
+    }
+    warnings
+}
+
+/// The numbers of the samples that a reason applies to, and the first reason.
+fn marked<'s>(
+    samples: impl Iterator<Item = &'s Sample>,
+    reason: fn(&Use) -> Option<&String>,
+) -> Option<(Vec<u32>, String)> {
+    let marked: Vec<_> = samples.filter_map(|sample| Some((sample.number, reason(&sample.used)?))).collect();
+    let (_, first) = marked.first()?;
+    Some((marked.iter().map(|&(number, _)| number).collect(), (*first).clone()))
+}
+
+fn of_commands(measurement: &Measurement, decays: &HashMap<usize, (u32, u64)>) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (index, command) in measurement.commands.iter().enumerate() {
+        if let Some(&(times, pages)) = decays.get(&index) {
+            warnings.push(Warning::DecayingCaches { command: command.label.clone(), times, pages });
+        }
+        let missing = |sample: &Sample| sample.residency.map_or(0, |residency| residency.missing_files);
+        let files = measurement.samples.iter().filter(|sample| sample.command == index).map(missing).max().unwrap_or(0);
+        if files > 0 {
+            warnings.push(Warning::MissingFiles { command: command.label.clone(), files });
+        }
+    }
+    warnings
+}
+
+fn interference(samples: &[Sample]) -> Option<Warning> {
+    let others = |sample: &Sample| {
+        let all = sample.devices.iter().map(|device| device.bytes).fold(0, u64::saturating_add);
+        // What the tree read after readiness, or from other devices, makes this too small, never too large.
+        let others = all.saturating_sub(sample.bytes_read);
+        (others > sample.bytes_read.saturating_add(MOST_OTHERS_BYTES)).then_some((sample.number, others))
+    };
+    let disturbed: Vec<_> = samples.iter().filter(|sample| sample.used == Use::Counted).filter_map(others).collect();
+    let others_bytes = disturbed.iter().map(|&(_, bytes)| bytes).max()?;
+    Some(Warning::Interference { samples: disturbed.iter().map(|&(number, _)| number).collect(), others_bytes })
+}
+
+fn read_ahead(samples: &[Sample]) -> Vec<Warning> {
+    let mut seen: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+    for device in samples.iter().flat_map(|sample| &sample.devices) {
+        seen.entry(&device.device).or_default().extend(device.read_ahead_kib);
+    }
+    seen.into_iter()
+        .filter(|(_, values)| values.len() > 1)
+        .map(|(device, values)| Warning::ReadAheadChanged {
+            device: device.to_owned(),
+            kib: values.into_iter().collect(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

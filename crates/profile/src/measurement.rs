@@ -1,0 +1,82 @@
+//! What measuring starts has found: every run, the figures made of them, and what stands against trusting them.
+//!
+//! All times are seconds, all sizes bytes. Nothing is left out: runs that failed or contradicted their state are here
+//! too, marked, and only the figures do without them.
+
+mod comparison;
+mod machine;
+mod sample;
+mod summary;
+mod warning;
+
+use serde::{Deserialize, Serialize};
+
+pub use comparison::{Comparison, InputOutputComparison, Method, Verdict};
+pub use machine::{Device, Machine};
+pub use sample::{DeviceReads, End, Residency, Sample, Use};
+pub use summary::{Interval, Outlier, StateFacts, StayedFile, Summary};
+pub use warning::Warning;
+
+/// What a start finds in the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartState {
+    /// Nothing but what running programs hold on to: all clean caches of the machine were dropped.
+    Cold,
+    /// The program's files evicted, the file systems' metadata and everything else left.
+    Selective,
+    /// What the start before it left.
+    Hot,
+}
+
+impl StartState {
+    /// One word: "cold", "selective", "hot".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::Selective => "selective",
+            Self::Hot => "hot",
+        }
+    }
+}
+
+impl std::fmt::Display for StartState {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// The result of measuring one or more commands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Where it was measured.
+    pub machine: Machine,
+    /// The commands, in the order given; the first is the baseline of the comparisons.
+    pub commands: Vec<MeasuredCommand>,
+    /// Every launch, in order of execution.
+    pub samples: Vec<Sample>,
+    /// The figures of each command in each state, by state, then command.
+    pub summaries: Vec<Summary>,
+    /// Each further command against the first, in each state.
+    pub comparisons: Vec<Comparison>,
+    /// Each further command's cost of being cold against the first's, where both a cold and a hot state were measured.
+    pub input_output: Vec<InputOutputComparison>,
+    /// The time of starting `true` from our launcher, hot, in seconds: no smaller time can be measured. `None` where
+    /// there is no such program.
+    pub launch_floor: Option<f64>,
+    /// What stands against trusting the figures.
+    pub warnings: Vec<Warning>,
+}
+
+/// One of the commands measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasuredCommand {
+    /// What to call it in tables.
+    pub label: String,
+    /// Program and arguments, quoted as for a shell.
+    pub command_line: String,
+    /// The moment that counts as started: `exit`, `stdout:REGEX`, `port:N`.
+    pub readiness: String,
+    /// Number of files by which its state was checked; 0 if none were known.
+    pub file_count: u64,
+}

@@ -1,0 +1,76 @@
+//! One command against another.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Interval, StartState};
+
+/// A command against the baseline, in one state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Index of the baseline among the commands.
+    pub baseline: usize,
+    /// Index of the command compared with it.
+    pub command: usize,
+    /// The state.
+    pub state: StartState,
+    /// Time of the command / time of the baseline, geometric mean: 0.5 is twice as fast. `None` without samples.
+    pub ratio: Option<f64>,
+    /// Where the true ratio lies with 95 % confidence; `None` with too few samples.
+    pub interval: Option<Interval>,
+    /// The same with 99 %: the verdict goes by this one.
+    pub wide_interval: Option<Interval>,
+    /// How the intervals were made.
+    pub method: Method,
+    /// Pairs or, unpaired, samples of the smaller side that went into it.
+    pub samples: u32,
+    /// What may be claimed.
+    pub verdict: Verdict,
+}
+
+/// How two sets of times were compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Student's t on the logarithms of the ratios within each round.
+    PairedByRound,
+    /// Welch's t on the logarithms of the times, because too many rounds lack one side.
+    Unpaired,
+}
+
+/// What a comparison allows to claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Less time than the baseline.
+    Faster,
+    /// More time than the baseline.
+    Slower,
+    /// No difference has been shown; that is not to say there is none.
+    NotShown,
+    /// Too few samples to say anything.
+    TooFew,
+}
+
+/// What being cold costs a command, against what it costs the baseline:
+/// (cold - hot) of the command - (cold - hot) of the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InputOutputComparison {
+    /// Index of the baseline among the commands.
+    pub baseline: usize,
+    /// Index of the command compared with it.
+    pub command: usize,
+    /// What stands for cold: [`StartState::Cold`] or, where that was not measured, [`StartState::Selective`].
+    pub cold: StartState,
+    /// cold - hot of the baseline, in seconds.
+    pub baseline_cost: f64,
+    /// cold - hot of the command, in seconds.
+    pub command_cost: f64,
+    /// The difference of the two in seconds: negative if the command waits less for its disk.
+    pub difference: f64,
+    /// Where the true difference lies with 95 % confidence (Welch-Satterthwaite); `None` if a mean has a single sample.
+    pub interval: Option<Interval>,
+    /// The same with 99 %: the verdict goes by this one.
+    pub wide_interval: Option<Interval>,
+    /// What may be claimed.
+    pub verdict: Verdict,
+}
