@@ -25,6 +25,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-measure",
         ],
     ),
+    ("coldstart-launcher", &["coldstart-sys", "coldstart-prefetch"]),
     ("coldstart-testbed", &["coldstart-sys"]),
     ("xtask", &[]),
 ];

@@ -117,7 +117,8 @@ fn was_interrupted(cause: &(dyn Error + 'static)) -> bool {
 pub(crate) fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
     let launch = || cause.downcast_ref::<coldstart_launch::LaunchError>()?.hint();
     let pagecache = || cause.downcast_ref::<coldstart_pagecache::Error>()?.hint();
-    pagecache().or_else(launch)
+    let measure = || cause.downcast_ref::<coldstart_measure::MeasureError>()?.hint();
+    pagecache().or_else(launch).or_else(measure)
 }
 
 #[cfg(test)]

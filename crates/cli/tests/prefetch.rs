@@ -111,6 +111,22 @@ fn a_start_through_a_plan_brings_pages_in_and_hands_on_the_exit_code() {
 }
 
 #[test]
+fn a_blocking_replay_is_over_when_the_program_starts() {
+    let scratch = Scratch::new();
+    let data = scratch.file("data", 3000);
+    evict(&data);
+    let plan = scratch.path("blocking.prefetch");
+    let mut record = coldstart();
+    record.args(["prefetch", "record", "--as-is", "--strategy", "blocking", "-o"]).arg(&plan).arg("--");
+    assert!(record.arg("cat").arg(&data).status().unwrap().success());
+    evict(&data);
+    let look = [env!("CARGO_BIN_EXE_coldstart"), "pagecache", "show", "--json", data.to_str().unwrap()];
+    let output = run_through(&plan, &look).output().unwrap();
+    let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(seen["files"][0]["resident_pages"], 3000, "seen by the program itself");
+}
+
+#[test]
 fn the_program_cannot_tell_that_it_was_started_through_a_plan() {
     let scratch = Scratch::new();
     let data = scratch.file("data", 10);

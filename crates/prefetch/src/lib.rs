@@ -4,12 +4,14 @@
 //! to a [`coldstart_profile::plan::PrefetchPlan`]; [`replay`] does what a plan says and decides nothing. The device's
 //! figures come from [`probe_device`], which reads a little of the files themselves, past the page cache.
 
+mod beside;
 mod cost;
 mod planner;
 mod probe;
 mod replay;
 mod windows;
 
+pub use beside::{allow_many_files, replay_beside};
 pub use cost::{readable_gap, request_time};
 pub use planner::{PlanInput, Strategy, plan_prefetch, transfer_limit};
 pub use probe::{ProbeError, probe_device};

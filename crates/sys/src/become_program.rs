@@ -46,8 +46,7 @@ extern "C" fn note_what_was_given() {
 /// Returns only when the program cannot be started: `NotFound`, `PermissionDenied`, or the kernel's other reason.
 /// `InvalidInput` for a word with a NUL byte.
 pub fn become_program(words: &[OsString]) -> io::Result<Infallible> {
-    let strings: Vec<CString> =
-        words.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
+    let strings: Vec<CString> = words.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
     let Some(program) = strings.first() else { return Err(io::ErrorKind::InvalidInput.into()) };
     let mut pointers: Vec<*const libc::c_char> = strings.iter().map(|word| word.as_ptr()).collect();
     pointers.push(std::ptr::null());

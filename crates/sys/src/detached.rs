@@ -5,7 +5,7 @@
 //! never end, and it has a session of its own, or Ctrl-C meant for the program would hit it. It ends by itself.
 
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -91,28 +91,29 @@ fn reap(process: libc::pid_t) {
 fn become_worker(pipe: OwnedFd, wait: Wait, work: impl FnOnce(&mut Starter)) {
     let _ = rustix::process::setsid();
     let _ = rustix::process::chdir("/");
-    let Ok(pipe) = keep_only(&pipe) else { return };
+    let Ok(pipe) = keep_only(pipe) else { return };
     let mut starter = Starter { pipe: pipe.into(), released: wait == Wait::No };
     work(&mut starter);
 }
 
 /// Moves the pipe to descriptor 3, `/dev/null` to 0 to 2, and closes the rest.
-fn keep_only(pipe: &OwnedFd) -> io::Result<OwnedFd> {
+fn keep_only(pipe: OwnedFd) -> io::Result<OwnedFd> {
     const PIPE: RawFd = 3;
     let null = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty())?;
-    // A duplicate above the numbers that are about to be overwritten.
-    let pipe = rustix::io::fcntl_dupfd_cloexec(pipe.as_fd(), PIPE + 1)?;
-    let null = rustix::io::fcntl_dupfd_cloexec(null.as_fd(), PIPE + 1)?;
+    // Duplicates above the numbers that are about to be overwritten. From here on they are plain numbers: everything
+    // is closed at once below, and an owner that closed its number later would close what stands there by then.
+    let high_pipe = rustix::io::fcntl_dupfd_cloexec(&pipe, PIPE + 1)?.into_raw_fd();
+    let high_null = rustix::io::fcntl_dupfd_cloexec(&null, PIPE + 1)?.into_raw_fd();
+    drop((pipe, null));
     // SAFETY: this process runs nothing else that could own the descriptors overwritten and closed here: it never
     // returns into the code of the process it was forked from.
     unsafe {
         for standard in 0..PIPE {
-            libc::dup2(null.as_raw_fd(), standard);
+            libc::dup2(high_null, standard);
         }
-        if libc::dup2(pipe.as_raw_fd(), PIPE) < 0 {
+        if libc::dup2(high_pipe, PIPE) < 0 {
             return Err(io::Error::last_os_error());
         }
-        std::mem::forget((pipe, null));
         libc::syscall(libc::SYS_close_range, PIPE + 1, u32::MAX, 0);
         Ok(OwnedFd::from_raw_fd(PIPE))
     }
@@ -122,8 +123,8 @@ fn keep_only(pipe: &OwnedFd) -> io::Result<OwnedFd> {
 mod tests {
     use std::time::{Duration, Instant};
 
-    // Forking is only sound from a single thread, which a test harness does not give: see tests/detached.rs of the
-    // command line, which runs the real launcher.
+    // Forking is only sound from a single thread, which a test harness does not give: the command line's tests
+    // run the real launcher.
     #[test]
     fn a_starter_that_never_waits_is_not_gone_after_release() {
         let (ours, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();

@@ -30,10 +30,14 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Time a program's start from cold and hot caches
+    Measure(measure::MeasureArgs),
     /// See or change what of files is in memory
     Pagecache(pagecache::PagecacheArgs),
     /// Read what a program will need before it asks
     Prefetch(prefetch::PrefetchArgs),
+    /// Make a program start faster, and prove it: the whole story
+    Speedup(speedup::SpeedupArgs),
 }
 
 /// When to colour.

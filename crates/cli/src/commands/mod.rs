@@ -1,9 +1,10 @@
 //! The work of each verb: what it does with the libraries, and how it shows the result.
 
-mod cold;
 mod launching;
+mod measure;
 mod pagecache;
 mod prefetch;
+mod speedup;
 
 use crate::args::Verb;
 use crate::error::CliError;
@@ -14,7 +15,9 @@ pub(crate) use prefetch::{launcher_form, run_launcher};
 /// Does what was asked.
 pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
     match verb {
+        Verb::Measure(args) => measure::run(args),
         Verb::Pagecache(args) => pagecache::run(args),
         Verb::Prefetch(args) => prefetch::run(args),
+        Verb::Speedup(args) => speedup::run(args),
     }
 }

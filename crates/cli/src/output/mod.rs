@@ -7,6 +7,7 @@ pub(crate) mod path;
 pub(crate) mod size;
 pub(crate) mod style;
 pub(crate) mod table;
+pub(crate) mod time;
 pub(crate) mod wrap;
 
 use std::io::{ErrorKind, Write};

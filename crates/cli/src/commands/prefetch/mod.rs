@@ -8,7 +8,6 @@ use crate::args::prefetch::{PrefetchAction, PrefetchArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 
-#[allow(unused_imports)]
 pub(crate) use record::{PlanRecorder, RecordedPlan, default_plan_path, write_plan};
 pub(crate) use run::{plain_form as launcher_form, run as run_launcher};
 

@@ -8,14 +8,15 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, anyhow};
 use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
+use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_prefetch::{PlanInput, Strategy, plan_prefetch, probe_device};
 use coldstart_profile::plan::{PlannedDevice, PrefetchPlan};
 use coldstart_profile::{FileKind, WorkingSet};
+use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 use coldstart_trace::{Recording, RecordingNotes, record_working_set};
 use serde::Serialize;
 
 use crate::args::prefetch::{PlanningArgs, RecordArgs, StrategyChoice};
-use crate::commands::cold;
 use crate::commands::launching::{command_line, launch_options};
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
@@ -109,8 +110,8 @@ impl PlanRecorder<'_> {
 
     /// Makes the caches cold by the best means there is, and records.
     fn record_cold(&self, notes: &mut Vec<String>) -> Result<Recording, CliError> {
-        if cold::may_drop_caches() {
-            cold::drop_caches()?;
+        if may_drop_caches() {
+            drop_caches().context("cannot drop the caches")?;
             return self.record_once();
         }
         notes.push(
@@ -120,7 +121,8 @@ impl PlanRecorder<'_> {
         );
         let learned = self.record_once()?;
         for file in learned.working_set.files.iter().filter(|file| file.kind != FileKind::BlockDevice) {
-            cold::evict(&file.path);
+            // What stays in memory is missing from the plan and costs nothing at this start.
+            let _ = evict(&file.path, EvictOptions { write_first: false });
         }
         self.record_once()
     }

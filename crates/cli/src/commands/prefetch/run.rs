@@ -6,10 +6,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use coldstart_prefetch::Replay;
-use coldstart_profile::plan::PlanView;
+use coldstart_prefetch::{Replay, allow_many_files, replay_beside};
 use coldstart_sys::become_program::become_program;
-use coldstart_sys::detached::{Wait, run_detached};
 
 use crate::args::prefetch::RunArgs;
 use crate::error::CliError;
@@ -41,31 +39,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CliError> {
         output::complain(&output::style::NOTE, "coldstart", &format!("started without prefetch: {reason}"));
     }
     Ok(start(&args.words))
-}
-
-/// Replays in a process of its own; returns when the program may start.
-fn replay_beside(path: &Path) -> Result<(), String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", printable(path)))?;
-    let plan = PlanView::read(&bytes).map_err(|error| format!("{}: {error}", printable(path)))?;
-    let wait = if plan.summary().windows_before_start > 0 { Wait::UntilReleased } else { Wait::No };
-    run_detached(wait, |starter| {
-        allow_many_files();
-        let replay = Replay::new(plan);
-        replay.before_start(&|| starter.is_gone());
-        if starter.is_gone() {
-            return;
-        }
-        starter.release();
-        replay.beside_program();
-    })
-    .map_err(|error| format!("cannot make a process for the replay: {error}"))
-}
-
-/// Plans of large programs hold more files than the usual soft limit on descriptors, 1,024.
-fn allow_many_files() {
-    let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    limit.current = limit.maximum;
-    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, limit);
 }
 
 /// Codes 127 (not found) and 126 (found, not started) are those of the shell, `env` and `timeout`, so that scripts

@@ -1,0 +1,51 @@
+//! The progress bar: on a terminal only, and drawn between runs only.
+
+use std::io::IsTerminal;
+
+use coldstart_measure::{Event, Observer};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Draws nothing by itself: no timer thread may disturb a timed run.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    labels: Vec<String>,
+}
+
+impl Progress {
+    pub(crate) fn new(labels: Vec<String>) -> Self {
+        let target =
+            if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {eta} left  {msg}") {
+            bar.set_style(style);
+        }
+        Self { bar, labels }
+    }
+}
+
+impl Observer for Progress {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Begin { runs } => self.bar.set_length(runs as u64),
+            Event::Next { command, state, is_warm_up, attempt, .. } => {
+                let label = self.labels.get(command).map_or("", String::as_str);
+                let why = match (is_warm_up, attempt) {
+                    (true, _) => ", warming up".to_owned(),
+                    (false, 1) => String::new(),
+                    (false, attempt) => format!(", attempt {attempt}"),
+                };
+                self.bar.set_message(format!("{label} {state}{why}"));
+            }
+            Event::Done { settles_slot, .. } => self.bar.inc(u64::from(settles_slot)),
+            Event::GaveUp { runs, .. } => self.bar.inc(u64::from(runs)),
+            Event::End => self.bar.finish_and_clear(),
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        // Also when a run was interrupted: a bar left standing would mix with what is printed next.
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,206 @@
+//! A measurement as people read it: what was measured where, a table, comparisons in sentences, and what stands against
+//! trusting it.
+
+use coldstart_profile::measurement::{
+    Comparison, InputOutputComparison, Interval, Machine, Measurement, StateFacts, Summary, Verdict, Warning,
+};
+
+use crate::output::size;
+use crate::output::table::{Align, Table};
+use crate::output::time::{seconds, spread};
+use crate::output::wrap::wrapped;
+
+/// The whole report.
+pub(crate) fn report(measurement: &Measurement) -> String {
+    let mut text = machine_line(&measurement.machine);
+    for command in &measurement.commands {
+        let ready =
+            if command.readiness == "exit" { String::new() } else { format!(", ready at {}", command.readiness) };
+        text.push_str(&wrapped(&format!("{}: {}{ready}", command.label, command.command_line), 0));
+    }
+    text.push('\n');
+    text.push_str(&times_table(measurement));
+    text.push('\n');
+    for comparison in &measurement.comparisons {
+        text.push_str(&wrapped(&comparison_sentence(measurement, comparison), 0));
+    }
+    for comparison in &measurement.input_output {
+        text.push_str(&wrapped(&input_output_sentence(measurement, comparison), 0));
+    }
+    for sentence in state_sentences(measurement) {
+        text.push_str(&wrapped(&sentence, 0));
+    }
+    for warning in &measurement.warnings {
+        text.push_str(&wrapped(&format!("warning: {warning}"), 0));
+        if let Some(advice) = advice(warning) {
+            text.push_str(&wrapped(&format!("hint: {advice}"), 2));
+        }
+    }
+    text
+}
+
+/// Where it was measured, in a line: figures without a machine mean little.
+pub(crate) fn machine_line(machine: &Machine) -> String {
+    let device = |device: &coldstart_profile::measurement::Device| {
+        let readahead = device.read_ahead_kib.map(|kib| format!(", {kib} KiB readahead")).unwrap_or_default();
+        let kind = match device.rotational {
+            Some(true) => ", rotational",
+            _ => "",
+        };
+        format!("{}{kind}{readahead}", device.name)
+    };
+    let devices: Vec<String> = machine.devices.iter().map(device).collect();
+    wrapped(
+        &format!(
+            "machine: {} x {}, {} memory, Linux {}{}{}",
+            machine.processor_count,
+            if machine.processor.is_empty() { "processor" } else { &machine.processor },
+            size::bytes(machine.memory),
+            machine.kernel,
+            if devices.is_empty() { "" } else { "; " },
+            devices.join("; ")
+        ),
+        0,
+    )
+}
+
+fn times_table(measurement: &Measurement) -> String {
+    let mut table = Table::new(&[
+        ("state", Align::Left),
+        ("", Align::Left),
+        ("runs", Align::Right),
+        ("median", Align::Right),
+        ("mean", Align::Right),
+        ("95 %", Align::Left),
+        ("min", Align::Right),
+        ("max", Align::Right),
+        ("read", Align::Right),
+        ("requests", Align::Right),
+        ("faults", Align::Right),
+    ]);
+    for summary in &measurement.summaries {
+        table.row(summary_row(measurement, summary));
+    }
+    table.render()
+}
+
+fn summary_row(measurement: &Measurement, summary: &Summary) -> Vec<String> {
+    let time = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), seconds);
+    let label = measurement.commands.get(summary.command).map(|command| command.label.clone()).unwrap_or_default();
+    let left_out = summary.failed + summary.contradicting;
+    let interval = summary.mean.zip(summary.mean_interval).map(|(mean, interval)| half_width(&interval, mean));
+    vec![
+        summary.state.to_string(),
+        label,
+        if left_out == 0 { summary.counted.to_string() } else { format!("{} (+{left_out})", summary.counted) },
+        time(summary.median),
+        time(summary.mean),
+        interval.unwrap_or_default(),
+        time(summary.min),
+        time(summary.max),
+        summary.bytes_read.map_or_else(|| "-".to_owned(), |bytes| size::bytes(bytes as u64)),
+        summary.requests.map_or_else(|| "-".to_owned(), |requests| size::grouped(requests as u64)),
+        summary.major_faults.map_or_else(|| "-".to_owned(), |faults| size::grouped(faults as u64)),
+    ]
+}
+
+fn half_width(interval: &Interval, of: f64) -> String {
+    spread((interval.high - interval.low) / 2.0, of)
+}
+
+fn label(measurement: &Measurement, command: usize) -> &str {
+    measurement.commands.get(command).map_or("?", |command| &command.label)
+}
+
+fn comparison_sentence(measurement: &Measurement, comparison: &Comparison) -> String {
+    let (other, baseline) = (label(measurement, comparison.command), label(measurement, comparison.baseline));
+    let Some(ratio) = comparison.ratio else {
+        return format!("{}: {other} and {baseline} cannot be compared, one of them has no times", comparison.state);
+    };
+    let interval = comparison
+        .interval
+        .map(|interval| format!(" ({:.0} %: {:.3} to {:.3})", interval.confidence * 100.0, interval.low, interval.high))
+        .unwrap_or_default();
+    format!(
+        "{}: {other} takes {ratio:.3} of the time of {baseline}{interval}: {}",
+        comparison.state,
+        verdict(comparison.verdict)
+    )
+}
+
+fn input_output_sentence(measurement: &Measurement, comparison: &InputOutputComparison) -> String {
+    let (other, baseline) = (label(measurement, comparison.command), label(measurement, comparison.baseline));
+    let interval = comparison.interval.map(|interval| format!(" {}", half_width(&interval, comparison.difference)));
+    format!(
+        "I/O alone ({} - hot): {} for {other}, {} for {baseline}, difference {}{}: {}",
+        comparison.cold,
+        seconds(comparison.command_cost),
+        seconds(comparison.baseline_cost),
+        seconds(comparison.difference),
+        interval.unwrap_or_default(),
+        verdict(comparison.verdict)
+    )
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::NotShown => "no difference shown",
+        Verdict::TooFew => "too few runs to say",
+    }
+}
+
+/// How each state was made and checked; commands in the same state that share their facts share a sentence.
+fn state_sentences(measurement: &Measurement) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    for summary in &measurement.summaries {
+        let sentence = state_sentence(summary.state.name(), &summary.state_facts);
+        if !sentence.is_empty() && !sentences.contains(&sentence) {
+            sentences.push(sentence);
+        }
+    }
+    sentences
+}
+
+fn state_sentence(state: &str, facts: &StateFacts) -> String {
+    if facts.method.is_empty() {
+        return String::new();
+    }
+    let resident = match (facts.resident_pages, facts.file_pages) {
+        (Some((low, high)), Some(pages)) if low == high => {
+            format!("; {} of {} pages resident before launch", size::grouped(high), size::grouped(pages))
+        }
+        (Some((low, high)), Some(pages)) => format!(
+            "; {} to {} of {} pages resident before launch",
+            size::grouped(low),
+            size::grouped(high),
+            size::grouped(pages)
+        ),
+        _ => String::new(),
+    };
+    let stayed = match facts.stayed.first() {
+        Some(first) => format!(
+            "; {} files stayed in part, mapped by running programs or not yet written: {} ({} pages){}",
+            facts.stayed.len(),
+            first.path,
+            first.pages,
+            if facts.stayed.len() > 1 { ", ..." } else { "" }
+        ),
+        None => String::new(),
+    };
+    format!("{state}: {}{resident}{stayed}", facts.method)
+}
+
+/// What the user can do about a warning.
+fn advice(warning: &Warning) -> Option<&'static str> {
+    Some(match warning {
+        Warning::Outliers { .. } | Warning::Interference { .. } => {
+            "more runs (--runs) on an idle machine narrow the interval"
+        }
+        Warning::FirstRunSlow { .. } => "start the program once by hand before measuring",
+        Warning::FailedRuns { .. } => "run it by hand; --show-output shows what it says",
+        Warning::StateUnchecked { .. } => "run as root, or as the owner of the files",
+        _ => return None,
+    })
+}

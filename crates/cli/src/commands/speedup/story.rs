@@ -1,0 +1,205 @@
+//! The story as it is told: before, after, hot, and the limit that no fix can pass.
+
+use std::time::Duration;
+
+use coldstart_measure::{Measurement, StartState};
+use coldstart_profile::measurement::{Comparison, Summary, Verdict};
+use coldstart_profile::plan::PlannedDevice;
+use serde::Serialize;
+
+use crate::commands::measure::report::machine_line;
+use crate::output::size;
+use crate::output::table::{Align, Table};
+use crate::output::time::{seconds, spread};
+use crate::output::wrap::wrapped;
+
+/// Everything there is to tell.
+#[derive(Serialize)]
+pub(crate) struct Story {
+    /// The state that stands for cold.
+    cold: StartState,
+    /// The fixes, in the order of the measurement's commands behind the first.
+    fixes: Vec<Step>,
+    /// The least cold start that this device allows, in seconds: all bytes at full bandwidth, then a hot start. Waiting
+    /// and computing at the same time can pass it.
+    limit_seconds: Option<f64>,
+    /// Bytes that a cold start leaves in the page cache.
+    bytes: u64,
+    bytes_per_second: u64,
+    measurement: Measurement,
+}
+
+/// One fix's part.
+#[derive(Serialize)]
+pub(crate) struct Step {
+    pub(crate) fix: &'static str,
+    /// Predicted cold start, in seconds.
+    pub(crate) predicted: Option<f64>,
+    pub(crate) proven: bool,
+    pub(crate) findings: Vec<String>,
+    /// What to run from now on.
+    pub(crate) command: String,
+}
+
+impl Story {
+    pub(crate) fn new(
+        measurement: Measurement,
+        fixes: Vec<Step>,
+        cold: StartState,
+        bytes: u64,
+        device: PlannedDevice,
+        transfer: Duration,
+    ) -> Self {
+        let mut story =
+            Self { cold, fixes, limit_seconds: None, bytes, bytes_per_second: device.bandwidth, measurement };
+        story.limit_seconds = story.median(0, StartState::Hot).map(|hot| hot + transfer.as_secs_f64());
+        story
+    }
+
+    /// Whether some fix is proven and makes the cold start faster.
+    pub(crate) fn succeeded(&self) -> bool {
+        self.fixes.iter().enumerate().any(|(number, fix)| {
+            fix.proven && self.comparison(number + 1, self.cold).is_some_and(|found| found.verdict == Verdict::Faster)
+        })
+    }
+
+    /// The whole story, in at most 100 columns.
+    pub(crate) fn in_words(&self) -> String {
+        let mut text = machine_line(&self.measurement.machine);
+        text.push_str(&wrapped(&format!("program: {}", self.command_line(0)), 0));
+        text.push('\n');
+        text.push_str(&self.table());
+        text.push('\n');
+        for (number, fix) in self.fixes.iter().enumerate() {
+            text.push_str(&self.fix_in_words(number + 1, fix));
+        }
+        for warning in &self.measurement.warnings {
+            text.push_str(&wrapped(&format!("warning: {warning}"), 0));
+        }
+        text
+    }
+
+    fn table(&self) -> String {
+        let mut table = Table::new(&[
+            ("start", Align::Left),
+            ("runs", Align::Right),
+            ("median", Align::Right),
+            ("mean", Align::Right),
+            ("95 %", Align::Left),
+            ("min", Align::Right),
+            ("max", Align::Right),
+            ("read", Align::Right),
+            ("requests", Align::Right),
+        ]);
+        for state in [self.cold, StartState::Hot] {
+            for summary in self.measurement.summaries.iter().filter(|summary| summary.state == state) {
+                table.row(self.row(summary));
+            }
+        }
+        if let Some(limit) = self.limit_seconds {
+            let blank = || String::new();
+            table.row(vec![
+                "limit".to_owned(),
+                blank(),
+                seconds(limit),
+                blank(),
+                blank(),
+                blank(),
+                blank(),
+                size::bytes(self.bytes),
+                blank(),
+            ]);
+        }
+        let mut text = table.render();
+        text.push_str(&wrapped(
+            &format!(
+                "limit: {} at {} MB/s, then a hot start; reading while the program computes can pass it",
+                size::bytes(self.bytes),
+                self.bytes_per_second / 1_000_000
+            ),
+            0,
+        ));
+        text
+    }
+
+    fn row(&self, summary: &Summary) -> Vec<String> {
+        let time = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), seconds);
+        let interval = summary.mean.zip(summary.mean_interval);
+        let left_out = summary.failed + summary.contradicting;
+        vec![
+            format!("{}, {}", summary.state, self.label(summary.command)),
+            if left_out == 0 { summary.counted.to_string() } else { format!("{} (+{left_out})", summary.counted) },
+            time(summary.median),
+            time(summary.mean),
+            interval.map_or_else(String::new, |(mean, range)| spread((range.high - range.low) / 2.0, mean)),
+            time(summary.min),
+            time(summary.max),
+            summary.bytes_read.map_or_else(|| "-".to_owned(), |bytes| size::bytes(bytes as u64)),
+            summary.requests.map_or_else(|| "-".to_owned(), |requests| size::grouped(requests as u64)),
+        ]
+    }
+
+    fn fix_in_words(&self, command: usize, fix: &Step) -> String {
+        let mut text = String::new();
+        for (state, name) in [(self.cold, self.cold.name()), (StartState::Hot, "hot")] {
+            if let Some(comparison) = self.comparison(command, state) {
+                text.push_str(&wrapped(&comparison_sentence(fix.fix, name, comparison), 0));
+            }
+        }
+        if let (Some(predicted), Some(measured)) = (fix.predicted, self.median(command, self.cold)) {
+            text.push_str(&wrapped(&format!("predicted {}, measured {}", seconds(predicted), seconds(measured)), 0));
+        }
+        let proof = if fix.proven { "proven" } else { "NOT PROVEN" };
+        text.push_str(&wrapped(&format!("{proof}: {}", fix.findings.join("; ")), 0));
+        let faster = self.comparison(command, self.cold).is_some_and(|found| found.verdict == Verdict::Faster);
+        if faster && fix.proven {
+            // Not wrapped: it is there to be copied.
+            text.push_str(&format!("run from now on: {}\n", fix.command));
+        } else if fix.proven {
+            text.push_str(&wrapped("nothing to change: no gain has been shown on this device", 0));
+        } else {
+            text.push_str(&wrapped("do not use it: the program is not the same with it", 0));
+        }
+        text
+    }
+
+    fn comparison(&self, command: usize, state: StartState) -> Option<&Comparison> {
+        self.measurement.comparisons.iter().find(|found| found.command == command && found.state == state)
+    }
+
+    fn median(&self, command: usize, state: StartState) -> Option<f64> {
+        let of_command = |summary: &&Summary| summary.command == command && summary.state == state;
+        self.measurement.summaries.iter().find(of_command)?.median
+    }
+
+    fn label(&self, command: usize) -> &str {
+        self.measurement.commands.get(command).map_or("?", |command| &command.label)
+    }
+
+    fn command_line(&self, command: usize) -> &str {
+        self.measurement.commands.get(command).map_or("?", |command| &command.command_line)
+    }
+}
+
+/// "cold: 3.7 times as fast with prefetch (95 %: 3.6 to 3.9)".
+fn comparison_sentence(fix: &str, state: &str, comparison: &Comparison) -> String {
+    let Some(ratio) = comparison.ratio.filter(|&ratio| ratio > 0.0) else {
+        return format!("{state}: cannot be compared, one side has no times");
+    };
+    let interval = comparison.interval.filter(|range| range.low > 0.0);
+    match comparison.verdict {
+        Verdict::Faster => {
+            let range = interval.map(|range| format!(" (95 %: {:.2} to {:.2})", 1.0 / range.high, 1.0 / range.low));
+            format!("{state}: {:.2} times as fast with {fix}{}", 1.0 / ratio, range.unwrap_or_default())
+        }
+        verdict => {
+            let range = interval.map(|range| format!(" (95 %: {:.3} to {:.3})", range.low, range.high));
+            let judged = match verdict {
+                Verdict::Slower => "slower",
+                Verdict::TooFew => "too few runs to say",
+                _ => "no difference shown",
+            };
+            format!("{state}: {ratio:.3} of the time with {fix}{}: {judged}", range.unwrap_or_default())
+        }
+    }
+}

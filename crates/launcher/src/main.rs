@@ -1,0 +1,39 @@
+//! `coldstart-run PLAN -- PROGRAM ARGS`: what `coldstart prefetch run` does, in a program small enough not to matter.
+//!
+//! On a cold disk the launcher is read before it can read anything ahead, page by page and without any help. `coldstart`
+//! with all its verbs costs 0.4 s on a disk of 7,200 turns a minute, this program less than half of that
+//! (docs/decisions/0004-a-small-launcher.md). So: no argument parser, no tables, no dependencies but the replay itself.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use coldstart_prefetch::replay_beside;
+use coldstart_sys::become_program::become_program;
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    let (Some(plan), Some(separator)) = (words.next(), words.next()) else { return usage() };
+    let program: Vec<OsString> = words.collect();
+    if separator != "--" || program.is_empty() {
+        return usage();
+    }
+    if let Err(reason) = replay_beside(Path::new(&plan)) {
+        say(&format!("coldstart: started without prefetch: {reason}"));
+    }
+    let Err(error) = become_program(&program);
+    say(&format!("coldstart: error: cannot start `{}`: {error}", program[0].display()));
+    // The codes of the shell, `env` and `timeout`.
+    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+}
+
+fn usage() -> ExitCode {
+    say("usage: coldstart-run PLAN -- PROGRAM [ARGUMENT]...\n\nThe same as `coldstart prefetch run`; see there.");
+    ExitCode::from(2)
+}
+
+/// `eprintln!` would panic where stderr is closed, and keep the program from starting.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

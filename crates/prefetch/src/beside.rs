@@ -1,0 +1,40 @@
+//! A replay in a process of its own, while this one goes on to become the program.
+
+use std::path::Path;
+
+use coldstart_profile::plan::PlanView;
+use coldstart_sys::detached::{Wait, run_detached};
+
+use crate::Replay;
+
+/// Replays the plan in `path` and returns when the program may start: at once, or when what the plan wants done before is
+/// done. The rest goes on beside the program.
+///
+/// The caller must have no other thread, see [`run_detached`].
+///
+/// # Errors
+/// A sentence on why nothing is replayed: the plan cannot be read, or does not hold. The program can start all the same.
+pub fn replay_beside(path: &Path) -> Result<(), String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let plan = PlanView::read(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+    let wait = if plan.summary().windows_before_start > 0 { Wait::UntilReleased } else { Wait::No };
+    run_detached(wait, |starter| {
+        allow_many_files();
+        let replay = Replay::new(plan);
+        replay.before_start(&|| starter.is_gone());
+        if starter.is_gone() {
+            return;
+        }
+        starter.release();
+        replay.beside_program();
+    })
+    .map_err(|error| format!("cannot make a process for the replay: {error}"))
+}
+
+/// Raises this process's limit on open files to what it may have: plans of large programs hold more files than the
+/// usual 1,024. A limit that cannot be raised only leaves files out.
+pub fn allow_many_files() {
+    let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, limit);
+}
