@@ -1,12 +1,12 @@
 //! Launches a program and tells how long it took to be ready: `launch READINESS PROGRAM [ARGUMENT...]`.
 //!
 //! Exits as the program did, or with 128 + signal when interrupted. With `grace:` before READINESS the program has a
-//! minute to end instead of two seconds.
+//! minute to end instead of two seconds; with `input:` it gets our standard input.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-use coldstart_launch::{CommandLine, End, Interrupt, LaunchError, LaunchOptions, Output, launch};
+use coldstart_launch::{CommandLine, End, Input, Interrupt, LaunchError, LaunchOptions, Output, launch};
 
 fn main() -> ExitCode {
     match run() {
@@ -28,7 +28,12 @@ fn run() -> Result<ExitCode, Box<dyn std::error::Error>> {
         Some(rest) => (Duration::from_secs(60), rest),
         None => (LaunchOptions::DEFAULT_GRACE, readiness.as_str()),
     };
+    let (input, readiness) = match readiness.strip_prefix("input:") {
+        Some(rest) => (Input::Inherit, rest),
+        None => (Input::Null, readiness),
+    };
     let options = LaunchOptions {
+        input,
         readiness: readiness.parse()?,
         grace,
         output: Output::Inherit,

@@ -25,6 +25,23 @@ pub(crate) fn behave() -> &'static PathBuf {
     })
 }
 
+/// The example program, brought up to date: `cargo test` with the name of a test does not build examples.
+pub(crate) fn example() -> &'static PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let ours = std::env::current_exe().unwrap();
+        let profile = ours.parent().unwrap().parent().unwrap();
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--offline", "--example", "launch", "--manifest-path"]);
+        build.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+        if profile.ends_with("release") {
+            build.arg("--release");
+        }
+        assert!(build.status().unwrap().success());
+        profile.join("examples/launch")
+    })
+}
+
 pub(crate) fn behaving(words: &[&str]) -> CommandLine {
     CommandLine::new(behave(), words.iter().copied())
 }

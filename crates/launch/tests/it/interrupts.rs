@@ -4,19 +4,18 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::common::{Marker, behave, eventually};
+use crate::common::{Marker, behave, eventually, example};
 
 fn launcher(marker: &Marker, readiness: &str, behaviour: &str) -> Child {
-    let example = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples/launch");
     let (variable, value) = marker.pair();
-    Command::new(example)
+    Command::new(example())
         .args([readiness, behave().to_str().unwrap(), behaviour])
         .env(variable, value)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .expect("the example is built by `cargo test -p coldstart-launch`")
+        .unwrap()
 }
 
 fn send(child: &Child, signal: Signal) {
@@ -64,10 +63,9 @@ fn a_second_signal_cuts_the_grace_short() {
 #[test]
 fn an_ignored_signal_stays_ignored() {
     let marker = Marker::new();
-    let example = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples/launch");
     let (variable, value) = marker.pair();
     let mut child = Command::new("nohup")
-        .arg(example)
+        .arg(example())
         .args(["stdout:never", behave().to_str().unwrap(), "sleep"])
         .env(variable, value)
         .stdin(Stdio::null())

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use coldstart_launch::{CommandLine, End, Input, LaunchError, LaunchOptions, Launched, Output, launch};
 
-use crate::common::{Marker, behaving, script};
+use crate::common::{Marker, behaving, example, script};
 
 /// Launches, checks that nothing is left, and counts how often readiness was told.
 fn run(words: &[&str], readiness: &str, change: impl FnOnce(&mut LaunchOptions)) -> (Launched, u32) {
@@ -288,12 +288,29 @@ fn an_error_while_the_program_runs_leaves_nothing() {
 
 #[test]
 fn inherited_output_is_passed_on() {
-    let example = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples/launch");
-    let output = Command::new(example)
+    let output = Command::new(example())
         .args(["stdout:^b$", "sh", "-c", "echo a; echo b; exec sleep 1000"])
         .stdin(Stdio::null())
         .output()
-        .expect("the example is built by `cargo test -p coldstart-launch`");
+        .unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "a\nb\n");
     assert!(output.status.success());
+}
+
+#[test]
+fn a_program_may_read_from_our_terminal() {
+    // In a process group of its own it would be in the background there, and stopped at its first read (SIGTTIN).
+    let mut terminal = Command::new("script")
+        .args(["--quiet", "--return", "--echo", "never", "--command"])
+        .arg(format!("timeout --foreground 20 {} input:exit head -n 1", example().display()))
+        .arg("/dev/null")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(terminal.stdin.as_mut().unwrap(), b"typed by hand\n").unwrap();
+    let output = terminal.wait_with_output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && shown.contains("typed by hand"), "{output:?}");
 }

@@ -5,7 +5,8 @@ mod privileges;
 mod states;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::{Candidate, MeasurePlan, StartState};
@@ -57,9 +58,19 @@ fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
 }
 
-/// The example program, which takes its plan from the command line.
-fn example() -> PathBuf {
-    let example = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples/measure");
-    assert!(example.exists(), "the example is built by `cargo test -p coldstart-measure`");
-    example
+/// The example program, brought up to date: `cargo test` with the name of a test does not build examples.
+fn example() -> &'static PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let ours = std::env::current_exe().unwrap();
+        let profile = ours.parent().unwrap().parent().unwrap();
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--offline", "--example", "measure", "--manifest-path"]);
+        build.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+        if profile.ends_with("release") {
+            build.arg("--release");
+        }
+        assert!(build.status().unwrap().success());
+        profile.join("examples/measure")
+    })
 }
