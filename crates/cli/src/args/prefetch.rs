@@ -56,10 +56,6 @@ pub(crate) struct PlanningArgs {
     /// When to read: before the program starts, beside it, or as predicted to be faster
     #[arg(long, value_enum, value_name = "HOW", default_value = "auto")]
     pub(crate) strategy: StrategyChoice,
-
-    /// Which pages to plan: those the kernel cached, or only those the program touched
-    #[arg(long, value_enum, value_name = "WHICH", default_value = "auto")]
-    pub(crate) pages: PagesChoice,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -70,16 +66,6 @@ pub(crate) enum StrategyChoice {
     Blocking,
     /// Beside the program, in order of first use
     Concurrent,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PagesChoice {
-    /// Touched where that can be recorded in reasonable time, else cached
-    Auto,
-    /// All that a cold start left in the page cache, with the kernel's own readahead
-    Cached,
-    /// Only what the program asked for: the recording switches the kernel's readahead off (needs root)
-    Touched,
 }
 
 #[derive(Debug, Args)]
