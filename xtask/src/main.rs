@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
+mod bench;
 mod checks;
 mod corpus;
 mod demo;
@@ -29,6 +30,8 @@ enum Chore {
     Ci,
     /// Build the Debian image with LibreOffice and Firefox that the slow beds serve (cached; needs root)
     Corpus,
+    /// Measure starts on slow disks beside other tools, and record the results (needs root)
+    Bench(bench::BenchArguments),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -40,6 +43,7 @@ fn main() -> anyhow::Result<()> {
             let built = corpus::corpus()?;
             println!("{}", built.image.display());
         }
+        Chore::Bench(arguments) => bench::bench(&arguments)?,
     }
     Ok(())
 }

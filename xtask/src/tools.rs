@@ -1,5 +1,6 @@
 //! What the tests and benchmarks need from Debian, installed when it is missing.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -57,9 +58,15 @@ pub(crate) fn install_missing(tools: &[Tool]) -> Result<()> {
 
 /// Whether a program stands in a directory of PATH, or in those of the administrator's.
 pub(crate) fn is_there(program: &str) -> bool {
+    find(program).is_some()
+}
+
+/// The first place of a program in the directories of PATH, or in those of the administrator's.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let administrators = ["/usr/sbin", "/sbin"].map(std::path::PathBuf::from);
-    std::env::split_paths(&path).chain(administrators).any(|folder| folder.join(program).is_file())
+    let administrators = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    let mut places = std::env::split_paths(&path).chain(administrators).map(|folder| folder.join(program));
+    places.find(|place| place.is_file())
 }
 
 /// Runs a command and fails when it does.

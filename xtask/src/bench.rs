@@ -1,0 +1,134 @@
+//! `bench`: side-by-side benchmarks on reproducible slow disks, with recorded results.
+//!
+//! A benchmark only gathers: what was printed by the tools goes into a [`Record`] as it is. Figures and verdicts are
+//! made of records by pure functions, so `--summary` can make the tables again without a single start.
+//!
+//! A newcomer might not guess: the programs under test are copies in `target/bench/bin`. A build that goes on beside a
+//! series of an hour then does not change what is measured half-way.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::checks::cargo;
+use crate::tools::{FOR_BENCHMARKS, install_missing};
+
+mod bed;
+mod benchmark;
+mod figure;
+mod hyperfine;
+mod interrupt;
+mod launcher_hot;
+mod measurement;
+mod notes;
+mod plan;
+mod precision;
+mod program;
+mod record;
+mod runner;
+mod same_against_same;
+mod start;
+mod statistics;
+mod summary;
+mod surroundings;
+mod workshop;
+
+use benchmark::Benchmark;
+use record::{Record, Results};
+use surroundings::utc;
+use workshop::Workshop;
+
+/// What may be typed after `bench`.
+#[derive(clap::Args)]
+pub(crate) struct BenchArguments {
+    /// The benchmarks to run [default: all]
+    #[arg(value_enum, value_name = "NAME")]
+    names: Vec<Benchmark>,
+    /// Counted runs, instead of each benchmark's own number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    runs: Option<u32>,
+    /// Run nothing; make the tables again from the recorded results
+    #[arg(long, conflicts_with_all = ["names", "runs"])]
+    summary: bool,
+    /// Folder of the results [default: bench/results]
+    #[arg(long, value_name = "FOLDER")]
+    results: Option<PathBuf>,
+}
+
+/// Runs the benchmarks, writing each one's record and the day's table as soon as it is done.
+///
+/// # Errors
+/// When something that all need is missing, on Ctrl-C, or, after all have been tried, when some could not be carried
+/// out. A figure that misses what was asked for is a result and no error.
+pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
+    let folder = arguments.results.clone().unwrap_or_else(|| crate::workspace().join("bench/results"));
+    let results = Results::new(std::path::absolute(folder)?);
+    if arguments.summary {
+        return summarize_all(&results);
+    }
+    ensure!(
+        rustix::process::geteuid().is_root(),
+        "the benchmarks need root: they drop the system's caches and mount slow disks\nhint: sudo -E cargo xtask bench"
+    );
+    install_missing(FOR_BENCHMARKS)?;
+    let names = if arguments.names.is_empty() { Benchmark::all() } else { unique(&arguments.names) };
+    let workshop = open_workshop()?;
+    let day = utc("%Y-%m-%d")?;
+    let mut failures = Vec::new();
+    for benchmark in names {
+        if let Err(error) = carry_out(benchmark, arguments.runs, &day, &workshop, &results) {
+            if workshop.runner.is_interrupted() {
+                return Err(error.context("interrupted; finished results are kept"));
+            }
+            eprintln!("bench: {benchmark} could not be carried out: {error:#}");
+            failures.push(benchmark.to_string());
+        }
+    }
+    println!("{}", results.table(&day).display());
+    if !failures.is_empty() {
+        bail!("not carried out: {}", failures.join(", "));
+    }
+    Ok(())
+}
+
+fn carry_out(benchmark: Benchmark, runs: Option<u32>, day: &str, workshop: &Workshop, results: &Results) -> Result<()> {
+    let runs = runs.unwrap_or(benchmark.default_runs());
+    eprintln!("bench: {benchmark}, {runs} runs");
+    let mut record = Record::begin(benchmark, day, runs)?;
+    let clock = std::time::Instant::now();
+    benchmark.measure(workshop, &mut record)?;
+    record.seconds = clock.elapsed().as_secs_f64();
+    results.save(&record)?;
+    summary::write(results, day)
+}
+
+fn summarize_all(results: &Results) -> Result<()> {
+    let days = results.days()?;
+    ensure!(!days.is_empty(), "there are no results in {}\nhint: cargo xtask bench", results.folder().display());
+    for day in days {
+        summary::write(results, &day)?;
+        println!("{}", results.table(&day).display());
+    }
+    Ok(())
+}
+
+/// Builds what is measured and what it is measured on.
+fn open_workshop() -> Result<Workshop> {
+    let packages = ["coldstart", "coldstart-launcher", "coldstart-testbed"].map(|name| format!("--package={name}"));
+    crate::tools::run(cargo().args(["build", "--release"]).args(packages))?;
+    let target = target_folder()?;
+    Workshop::open(&target.join("release"), target.join("bench")).context("cannot prepare the benchmarks")
+}
+
+/// Where cargo puts what it builds, which its environment and configuration may decide.
+fn target_folder() -> Result<PathBuf> {
+    let output = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).output()?;
+    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let folder = metadata.get("target_directory").and_then(serde_json::Value::as_str);
+    Ok(folder.context("cargo metadata names no target directory")?.into())
+}
+
+fn unique(names: &[Benchmark]) -> Vec<Benchmark> {
+    Benchmark::all().into_iter().filter(|name| names.contains(name)).collect()
+}

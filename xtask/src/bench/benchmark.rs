@@ -1,0 +1,123 @@
+//! The list of benchmarks: what each is called, how often it runs, what it asks for.
+
+use std::fmt;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use super::bed::BedKind;
+use super::figure::Figure;
+use super::program::{FIREFOX, LIBREOFFICE};
+use super::record::Record;
+use super::start::{Seen, StartBenchmark};
+use super::workshop::Workshop;
+use super::{launcher_hot, precision, same_against_same};
+
+/// A benchmark. Its name is part of its records' file names, so it does not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Benchmark {
+    /// LibreOffice on a disk with a moving head; plan and vmtouch against neither
+    LibreofficeHdd,
+    /// LibreOffice on a network disk; plan and vmtouch against neither
+    LibreofficeNetwork,
+    /// Firefox on a network disk; plan against none
+    FirefoxNetwork,
+    /// LibreOffice on this machine's own disk; plan against none
+    LibreofficeDisk,
+    /// Firefox on this machine's own disk; plan against none
+    FirefoxDisk,
+    /// What the launcher costs when there is nothing to read
+    LauncherHot,
+    /// `coldstart measure` against hyperfine
+    Precision,
+    /// How often a difference is claimed where there is none
+    SameAgainstSame,
+}
+
+impl Benchmark {
+    pub(super) fn all() -> Vec<Self> {
+        Self::value_variants().to_vec()
+    }
+
+    /// Counted runs unless others are asked for.
+    pub(super) fn default_runs(self) -> u32 {
+        match self {
+            Self::LauncherHot => 20,
+            Self::Precision => 200,
+            Self::SameAgainstSame => 10,
+            _ => 7,
+        }
+    }
+
+    /// Carries it out and puts what was measured into `record`.
+    pub(super) fn measure(self, workshop: &Workshop, record: &mut Record) -> Result<()> {
+        match self {
+            Self::LauncherHot => launcher_hot::measure(workshop, record),
+            Self::Precision => precision::measure(workshop, record),
+            Self::SameAgainstSame => same_against_same::measure(workshop, record),
+            _ => self.start().map_or(Ok(()), |start| start.measure(workshop, record)),
+        }
+    }
+
+    /// The figures of a record of it.
+    ///
+    /// # Errors
+    /// When the record lacks a part, or a part has another form than expected.
+    pub(super) fn figures(self, record: &Record) -> Result<Vec<Figure>> {
+        match self {
+            Self::LauncherHot => launcher_hot::figures(record),
+            Self::Precision => precision::figures(record),
+            Self::SameAgainstSame => same_against_same::figures(record),
+            _ => self.start().map_or(Ok(Vec::new()), |start| start.figures(record)),
+        }
+    }
+
+    /// Those which time a program's start on a bed. `seen` is what the first measurements gave, on another day's
+    /// machine; `asked` is what a plan must reach, set from the best that a prototype reached on the same beds.
+    fn start(self) -> Option<StartBenchmark> {
+        let start = |program, bed, cold, hot, asked, with_vmtouch| {
+            Some(StartBenchmark { program, bed, seen: Seen { cold, hot }, asked, with_vmtouch })
+        };
+        match self {
+            Self::LibreofficeHdd => start(&LIBREOFFICE, BedKind::Hdd, 13.0, 0.9, 3.4, true),
+            Self::LibreofficeNetwork => start(&LIBREOFFICE, BedKind::Net, 3.1, 0.8, 1.45, true),
+            Self::FirefoxNetwork => start(&FIREFOX, BedKind::Net, 2.85, 0.5, 1.25, false),
+            Self::LibreofficeDisk => start(&LIBREOFFICE, BedKind::Disk, 1.11, 0.84, 0.94, false),
+            Self::FirefoxDisk => start(&FIREFOX, BedKind::Disk, 0.88, 0.5, 0.7, false),
+            Self::LauncherHot | Self::Precision | Self::SameAgainstSame => None,
+        }
+    }
+}
+
+impl fmt::Display for Benchmark {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.to_possible_value() {
+            Some(value) => formatter.pad(value.get_name()),
+            None => Err(fmt::Error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_shown_and_recorded_names_are_the_same() {
+        for benchmark in Benchmark::all() {
+            let recorded = serde_json::to_value(benchmark).unwrap();
+            assert_eq!(recorded, benchmark.to_string());
+            assert_eq!(Benchmark::from_str(&benchmark.to_string(), false), Ok(benchmark));
+        }
+    }
+
+    #[test]
+    fn every_benchmark_measures_something() {
+        for benchmark in Benchmark::all() {
+            let other = [Benchmark::LauncherHot, Benchmark::Precision, Benchmark::SameAgainstSame].contains(&benchmark);
+            assert!(other != benchmark.start().is_some(), "{benchmark}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What all benchmarks work with: copies of the programs, the tools, a scratch folder that is ours alone.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use fs_err as fs;
+use serde_json::Value;
+
+use super::bed::Bed;
+use super::runner::{Runner, words};
+use crate::tools::find;
+
+/// The place where benchmarks are carried out.
+pub(super) struct Workshop {
+    /// For what is needed while a benchmark runs.
+    pub(super) folder: PathBuf,
+    /// The program under test.
+    pub(super) coldstart: PathBuf,
+    /// Its small launcher.
+    pub(super) small_launcher: PathBuf,
+    /// What brings beds up.
+    pub(super) testbed: PathBuf,
+    pub(super) runner: Runner,
+    /// Keeps a second series out: both would use the same bed and spoil each other's times.
+    _lock: fs::File,
+}
+
+impl Workshop {
+    /// Copies the freshly built programs from `built` to `folder` and takes away what a killed series left up.
+    ///
+    /// # Errors
+    /// When another series is running, or a program is missing.
+    pub(super) fn open(built: &Path, folder: PathBuf) -> Result<Self> {
+        fs::create_dir_all(&folder)?;
+        let lock = fs::File::create(folder.join("lock"))?;
+        lock.file().try_lock().with_context(|| format!("another series of benchmarks runs in {}", folder.display()))?;
+        let bin = folder.join("bin");
+        fs::create_dir_all(&bin)?;
+        let workshop = Self {
+            coldstart: bin.join("coldstart"),
+            small_launcher: bin.join("coldstart-run"),
+            testbed: bin.join("coldstart-testbed"),
+            runner: Runner::new(folder.join("output.json"))?,
+            folder,
+            _lock: lock,
+        };
+        // Before its program is replaced: a server that still runs holds it.
+        Bed::take_down(&built.join("coldstart-testbed"), &workshop.bed_home())?;
+        for program in [&workshop.coldstart, &workshop.small_launcher, &workshop.testbed] {
+            let name = program.file_name().context("a program without a name")?;
+            let growing = program.with_extension("partial");
+            fs::copy(built.join(name), &growing)?;
+            fs::rename(&growing, program)?;
+        }
+        Ok(workshop)
+    }
+
+    /// Folder of the bed's state and mounts: one of our own, so that a bed somebody else has up is not touched.
+    pub(super) fn bed_home(&self) -> PathBuf {
+        self.folder.join("bed")
+    }
+
+    /// `coldstart` with arguments, in this machine's own root.
+    pub(super) fn coldstart<const N: usize>(&self, arguments: [&str; N]) -> Vec<String> {
+        let mut command = vec![text(&self.coldstart)];
+        command.extend(words(arguments));
+        command
+    }
+
+    /// Runs `coldstart measure` with `--json`. A command that never became ready (code 1) is a result, too: the figures
+    /// then are empty and the warnings say why.
+    pub(super) fn measure(&self, arguments: &[String], compare: &[Vec<String>], command: &[String]) -> Result<Value> {
+        let mut measure = self.coldstart(["measure", "--json"]);
+        measure.extend_from_slice(arguments);
+        for other in compare {
+            measure.extend(["--compare".to_owned(), shell_words::join(other)]);
+        }
+        measure.push("--".to_owned());
+        measure.extend_from_slice(command);
+        self.runner.json(&measure, &[0, 1])
+    }
+
+    /// Runs hyperfine without a shell between, and returns what it exports.
+    pub(super) fn hyperfine(&self, runs: u32, warmup: u32, commands: &[Vec<String>]) -> Result<Value> {
+        let hyperfine = find("hyperfine").context("hyperfine is missing\nhint: apt-get install hyperfine")?;
+        let export = self.folder.join("hyperfine.json");
+        let mut command = vec![text(&hyperfine)];
+        command.extend(words(["-N", "--style", "none", "--warmup"]));
+        command.extend([warmup.to_string(), "--runs".to_owned(), runs.to_string()]);
+        command.extend(["--export-json".to_owned(), text(&export)]);
+        command.extend(commands.iter().map(shell_words::join));
+        self.runner.run(&command)?;
+        let bytes = fs::read(&export)?;
+        fs::remove_file(&export)?;
+        serde_json::from_slice(&bytes).context("hyperfine exported something else than JSON")
+    }
+
+    /// The corpus' image, built if need be.
+    pub(super) fn image(&self) -> Result<PathBuf> {
+        let image = crate::corpus::corpus()?.image;
+        ensure!(image.is_file(), "the corpus has no image at {}", image.display());
+        Ok(image)
+    }
+}
+
+/// A path as an argument. All of ours are UTF-8 unless the workspace's folder is not.
+pub(super) fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
