@@ -69,12 +69,14 @@ impl<'plan> Replay<'plan> {
         files.resize_with(plan.target_count(), OnceLock::new);
         let mut steps_left: Vec<AtomicUsize> = Vec::new();
         steps_left.resize_with(plan.target_count(), AtomicUsize::default);
+        let replay = Self { plan, files, steps_left, report: Mutex::default() };
+        let looks = if replay.looks_twice() { 2 } else { 1 };
         for step in plan.steps() {
-            if let Some(left) = steps_left.get(step.target as usize) {
-                left.fetch_add(1, Ordering::Relaxed);
+            if let Some(left) = replay.steps_left.get(step.target as usize) {
+                left.fetch_add(looks, Ordering::Relaxed);
             }
         }
-        Self { plan, files, steps_left, report: Mutex::default() }
+        replay
     }
 
     /// Does the steps that must be done before the program starts, window after window. Stops when `cancelled` says so.
@@ -84,6 +86,24 @@ impl<'plan> Replay<'plan> {
         for window in steps.chunk_by(|a, b| a.window == b.window) {
             self.run(window, cancelled);
         }
+        if self.looks_twice() {
+            self.look_again(&steps, cancelled);
+        }
+    }
+
+    /// While a slow disk is read for seconds, pages read first may be gone again: under memory pressure, or where the kernel
+    /// reclaims what nobody has used yet (DAMON). Asking for what is there costs milliseconds.
+    fn look_again(&self, steps: &[Step], cancelled: &(dyn Fn() -> bool + Sync)) {
+        let again: Vec<Step> = steps.iter().filter(|step| step.pages.is_some()).copied().collect();
+        let queue = Queue::default();
+        self.work(&again, &queue, Act::Ask, cancelled);
+        queue.next.store(0, Ordering::Relaxed);
+        self.work(&again, &queue, Act::Wait, cancelled);
+    }
+
+    fn looks_twice(&self) -> bool {
+        let summary = self.plan.summary();
+        summary.device.seeks && summary.windows_before_start == u32::MAX
     }
 
     /// Does the steps that run beside the program, in order, without waiting between windows.
@@ -102,7 +122,7 @@ impl<'plan> Replay<'plan> {
         let summary = self.plan.summary();
         // A plan from elsewhere may ask for any number of threads.
         let threads = (summary.threads as usize).clamp(1, 64).min(steps.len().max(1));
-        let queue = Queue { next: AtomicUsize::new(0), done: AtomicU64::new(0), bytes: AtomicU64::new(0) };
+        let queue = Queue::default();
         if summary.device.seeks {
             // Ask in order, all at once, then wait for all.
             self.work(steps, &queue, Act::Ask, cancelled);
@@ -211,6 +231,7 @@ enum Act {
     AskAndWait,
 }
 
+#[derive(Default)]
 struct Queue {
     next: AtomicUsize,
     done: AtomicU64,
