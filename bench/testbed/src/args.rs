@@ -82,25 +82,25 @@ pub(crate) struct Overrides {
     /// hdd, net: transfer in 10^6 bytes a second [hdd: 120, net: 250]
     #[arg(long, help_heading = "Model")]
     pub(crate) bandwidth_mb: Option<f64>,
-    /// net: time until a read's first byte, in milliseconds [1]
+    /// net: time until a read's first byte, in milliseconds (1)
     #[arg(long, help_heading = "Model")]
     pub(crate) latency_ms: Option<f64>,
-    /// net: reads in service at once [32]
+    /// net: reads in service at once (32)
     #[arg(long, help_heading = "Model")]
     pub(crate) parallel: Option<usize>,
-    /// hdd: turns a minute [7200]
+    /// hdd: turns a minute (7200)
     #[arg(long, help_heading = "Model")]
     pub(crate) rpm: Option<f64>,
-    /// hdd: the shortest seek, in milliseconds [0.8]
+    /// hdd: the shortest seek, in milliseconds (0.8)
     #[arg(long, help_heading = "Model")]
     pub(crate) settle_ms: Option<f64>,
-    /// hdd: what a seek over the whole drive takes beyond the shortest, in milliseconds [14.4]
+    /// hdd: what a seek over the whole drive takes beyond the shortest, in milliseconds (14.4)
     #[arg(long, help_heading = "Model")]
     pub(crate) stroke_ms: Option<f64>,
-    /// hdd: the part of the drive's stroke that the image covers, up to 1 [0.56]
+    /// hdd: the part of the drive's stroke that the image covers, up to 1 (0.56)
     #[arg(long, help_heading = "Model")]
     pub(crate) image_span: Option<f64>,
-    /// hdd: how many waiting reads the drive chooses among [32]
+    /// hdd: how many waiting reads the drive chooses among (32)
     #[arg(long, help_heading = "Model")]
     pub(crate) queue_depth: Option<usize>,
 }

@@ -1,7 +1,9 @@
 //! The error a user sees: one sentence with its causes, then advice.
 //!
-//!     error: cannot read what is cached of `app`: No such file or directory (os error 2)
-//!     hint: ...
+//! ```text
+//! error: cannot read what is cached of `app`: No such file or directory (os error 2)
+//! hint: ...
+//! ```
 //!
 //! Advice comes from two places: a library's error knows some (`hint()` on its type), and a verb may add what only it
 //! knows ([`HintExt::hint`]). Both travel in one value, so that a verb just uses `?`.

@@ -4,7 +4,7 @@
 //! was what it should be, and makes figures of the runs that hold. What a program reads comes in as a list of files: who
 //! recorded it is not known here.
 //!
-//! The order of runs is decided by a pure function ([`schedule`]); what a run's outcome means is decided by another; the
+//! The order of runs is decided by a pure function ([`schedule()`]); what a run's outcome means is decided by another; the
 //! machine stands behind a trait, so that tests can play a machine whose caches lie.
 
 mod error;

@@ -104,7 +104,7 @@ impl Evicted {
 /// Evicts the file at `path`; a symbolic link is followed.
 ///
 /// # Errors
-/// As [`crate::residency`], and [`Error::Write`], [`Error::Evict`] when the kernel refuses. Pages that stay are no error.
+/// As [`crate::residency()`], and [`Error::Write`], [`Error::Evict`] when the kernel refuses. Pages that stay are no error.
 pub fn evict(path: &Path, options: EvictOptions) -> Result<Evicted, Error> {
     CacheFile::open(path, true)?.evict(options)
 }

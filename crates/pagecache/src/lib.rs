@@ -5,8 +5,8 @@
 //! silent in some place (`cachestat` on overlayfs, `mincore` on block devices and on other people's files), so nobody else
 //! in coldstart asks them directly.
 //!
-//! - [`residency`], [`residency_of`], [`pages`]: what is resident, and where in the file.
-//! - [`evict`]: remove a file from the page cache, and find out what stayed; [`find_holders`] says who holds on to it.
+//! - [`residency()`], [`residency_of`], [`pages`]: what is resident, and where in the file.
+//! - [`evict()`]: remove a file from the page cache, and find out what stayed; [`find_holders`] says who holds on to it.
 //! - [`Walk`]: the files of a tree, each once.
 
 mod ask;
