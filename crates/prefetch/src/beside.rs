@@ -1,11 +1,17 @@
 //! A replay in a process of its own, while this one goes on to become the program.
 
 use std::path::Path;
+use std::time::Duration;
 
 use coldstart_profile::plan::PlanView;
 use coldstart_sys::detached::{Wait, run_detached};
 
 use crate::Replay;
+
+/// How many times the predicted time a replay may take before the program starts without the rest of it.
+const PATIENCE: u32 = 4;
+const SHORTEST_LIMIT: Duration = Duration::from_secs(2);
+const LONGEST_LIMIT: Duration = Duration::from_secs(60);
 
 /// Replays the plan in `path` and returns when the program may start: at once, or when what the plan wants done before is
 /// done. The rest goes on beside the program.
@@ -17,7 +23,10 @@ use crate::Replay;
 pub fn replay_beside(path: &Path) -> Result<(), String> {
     let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let plan = PlanView::read(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
-    let wait = if plan.summary().windows_before_start > 0 { Wait::UntilReleased } else { Wait::No };
+    let wait = match plan.summary().windows_before_start {
+        0 => Wait::No,
+        _ => Wait::UntilReleased((plan.summary().predicted_replay * PATIENCE).clamp(SHORTEST_LIMIT, LONGEST_LIMIT)),
+    };
     run_detached(wait, |starter| {
         allow_many_files();
         let replay = Replay::new(plan);

@@ -4,9 +4,10 @@
 //! init (or the nearest subreaper) before `exec`. It holds none of our descriptors, or a pipe behind the program would
 //! never end, and it has a session of its own, or Ctrl-C meant for the program would hit it. It ends by itself.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -28,7 +29,7 @@ impl Starter {
         }
     }
 
-    /// Whether the starter died (Ctrl-C) while it waited: the work has lost its purpose. False once released.
+    /// Whether the starter died (Ctrl-C) or gave up while it waited: the work has lost its purpose. False once released.
     pub fn is_gone(&self) -> bool {
         let mut polled = [PollFd::new(&self.pipe, PollFlags::empty())];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -41,8 +42,9 @@ impl Starter {
 pub enum Wait {
     /// Not at all: the worker is told that it was released already.
     No,
-    /// Until the worker calls [`Starter::release`], returns, or dies.
-    UntilReleased,
+    /// Until the worker calls [`Starter::release`], returns, or dies, but no longer than this: a worker stuck in the kernel
+    /// (a network disk that is gone) must not hold the starter.
+    UntilReleased(Duration),
 }
 
 /// Runs `work` in a detached process.
@@ -72,11 +74,26 @@ pub fn run_detached(wait: Wait, work: impl FnOnce(&mut Starter)) -> io::Result<(
         intermediate => {
             drop(theirs);
             reap(intermediate);
-            if wait == Wait::UntilReleased {
-                // Any answer releases us: a byte, or the end of the pipe when the worker is gone.
-                let _ = std::fs::File::from(ours).read(&mut [0]);
+            if let Wait::UntilReleased(limit) = wait {
+                wait_for_answer(&ours, limit);
             }
             Ok(())
+        }
+    }
+}
+
+/// Any answer releases us: a byte, or the end of the pipe when the worker is gone.
+fn wait_for_answer(pipe: &OwnedFd, limit: Duration) {
+    let end = Instant::now() + limit;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let timeout = Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
+        };
+        match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&timeout)) {
+            Err(rustix::io::Errno::INTR) => {}
+            _ => return,
         }
     }
 }
@@ -121,14 +138,14 @@ fn keep_only(pipe: OwnedFd) -> io::Result<OwnedFd> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use super::*;
 
     // Forking is only sound from a single thread, which a test harness does not give: the command line's tests
     // run the real launcher.
     #[test]
     fn a_starter_that_never_waits_is_not_gone_after_release() {
         let (ours, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
-        let mut starter = super::Starter { pipe: theirs.into(), released: false };
+        let mut starter = Starter { pipe: theirs.into(), released: false };
         assert!(!starter.is_gone());
         starter.release();
         drop(ours);

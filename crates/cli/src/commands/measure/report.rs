@@ -65,33 +65,37 @@ pub(crate) fn machine_line(machine: &Machine) -> String {
 }
 
 fn times_table(measurement: &Measurement) -> String {
-    let mut table = Table::new(&[
-        ("state", Align::Left),
-        ("", Align::Left),
-        ("runs", Align::Right),
-        ("median", Align::Right),
-        ("mean", Align::Right),
-        ("95 %", Align::Left),
-        ("min", Align::Right),
-        ("max", Align::Right),
-        ("read", Align::Right),
-        ("requests", Align::Right),
-        ("faults", Align::Right),
-    ]);
+    let mut columns = vec![("state", Align::Left), ("", Align::Left)];
+    columns.extend(FIGURES);
+    columns.push(("faults", Align::Right));
+    let mut table = Table::new(&columns);
     for summary in &measurement.summaries {
-        table.row(summary_row(measurement, summary));
+        let mut row = vec![summary.state.to_string(), label(measurement, summary.command).to_owned()];
+        row.extend(figures(summary));
+        row.push(summary.major_faults.map_or_else(|| "-".to_owned(), |faults| size::grouped(faults as u64)));
+        table.row(row);
     }
     table.render()
 }
 
-fn summary_row(measurement: &Measurement, summary: &Summary) -> Vec<String> {
+/// Columns of a command's figures in a state.
+pub(crate) const FIGURES: [(&str, Align); 8] = [
+    ("runs", Align::Right),
+    ("median", Align::Right),
+    ("mean", Align::Right),
+    ("95 %", Align::Left),
+    ("min", Align::Right),
+    ("max", Align::Right),
+    ("read", Align::Right),
+    ("requests", Align::Right),
+];
+
+/// The cells of [`FIGURES`]; runs that were left out stand behind those that count.
+pub(crate) fn figures(summary: &Summary) -> Vec<String> {
     let time = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), seconds);
-    let label = measurement.commands.get(summary.command).map(|command| command.label.clone()).unwrap_or_default();
     let left_out = summary.failed + summary.contradicting;
     let interval = summary.mean.zip(summary.mean_interval).map(|(mean, interval)| half_width(&interval, mean));
     vec![
-        summary.state.to_string(),
-        label,
         if left_out == 0 { summary.counted.to_string() } else { format!("{} (+{left_out})", summary.counted) },
         time(summary.median),
         time(summary.mean),
@@ -100,7 +104,6 @@ fn summary_row(measurement: &Measurement, summary: &Summary) -> Vec<String> {
         time(summary.max),
         summary.bytes_read.map_or_else(|| "-".to_owned(), |bytes| size::bytes(bytes as u64)),
         summary.requests.map_or_else(|| "-".to_owned(), |requests| size::grouped(requests as u64)),
-        summary.major_faults.map_or_else(|| "-".to_owned(), |faults| size::grouped(faults as u64)),
     ]
 }
 

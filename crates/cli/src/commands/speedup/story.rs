@@ -7,10 +7,10 @@ use coldstart_profile::measurement::{Comparison, Summary, Verdict};
 use coldstart_profile::plan::PlannedDevice;
 use serde::Serialize;
 
-use crate::commands::measure::report::machine_line;
+use crate::commands::measure::report::{FIGURES, figures, machine_line};
 use crate::output::size;
 use crate::output::table::{Align, Table};
-use crate::output::time::{seconds, spread};
+use crate::output::time::seconds;
 use crate::output::wrap::wrapped;
 
 /// Everything there is to tell.
@@ -80,35 +80,23 @@ impl Story {
     }
 
     fn table(&self) -> String {
-        let mut table = Table::new(&[
-            ("start", Align::Left),
-            ("runs", Align::Right),
-            ("median", Align::Right),
-            ("mean", Align::Right),
-            ("95 %", Align::Left),
-            ("min", Align::Right),
-            ("max", Align::Right),
-            ("read", Align::Right),
-            ("requests", Align::Right),
-        ]);
+        let mut columns = vec![("start", Align::Left)];
+        columns.extend(FIGURES);
+        let mut table = Table::new(&columns);
         for state in [self.cold, StartState::Hot] {
             for summary in self.measurement.summaries.iter().filter(|summary| summary.state == state) {
-                table.row(self.row(summary));
+                let mut row = vec![format!("{state}, {}", self.label(summary.command))];
+                row.extend(figures(summary));
+                table.row(row);
             }
         }
         if let Some(limit) = self.limit_seconds {
-            let blank = || String::new();
-            table.row(vec![
-                "limit".to_owned(),
-                blank(),
-                seconds(limit),
-                blank(),
-                blank(),
-                blank(),
-                blank(),
-                size::bytes(self.bytes),
-                blank(),
-            ]);
+            let figure = |(name, _)| match name {
+                "median" => seconds(limit),
+                "read" => size::bytes(self.bytes),
+                _ => String::new(),
+            };
+            table.row(std::iter::once("limit".to_owned()).chain(FIGURES.map(figure)).collect());
         }
         let mut text = table.render();
         text.push_str(&wrapped(
@@ -120,23 +108,6 @@ impl Story {
             0,
         ));
         text
-    }
-
-    fn row(&self, summary: &Summary) -> Vec<String> {
-        let time = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), seconds);
-        let interval = summary.mean.zip(summary.mean_interval);
-        let left_out = summary.failed + summary.contradicting;
-        vec![
-            format!("{}, {}", summary.state, self.label(summary.command)),
-            if left_out == 0 { summary.counted.to_string() } else { format!("{} (+{left_out})", summary.counted) },
-            time(summary.median),
-            time(summary.mean),
-            interval.map_or_else(String::new, |(mean, range)| spread((range.high - range.low) / 2.0, mean)),
-            time(summary.min),
-            time(summary.max),
-            summary.bytes_read.map_or_else(|| "-".to_owned(), |bytes| size::bytes(bytes as u64)),
-            summary.requests.map_or_else(|| "-".to_owned(), |requests| size::grouped(requests as u64)),
-        ]
     }
 
     fn fix_in_words(&self, command: usize, fix: &Step) -> String {

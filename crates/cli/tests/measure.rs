@@ -1,0 +1,188 @@
+//! `coldstart measure` as it is used: real programs, real caches, and programs that misbehave.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+fn measure() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart"));
+    command.arg("measure").stdin(Stdio::null());
+    command
+}
+
+fn output(args: &[&str]) -> Output {
+    measure().args(args).output().unwrap()
+}
+
+fn json(args: &[&str]) -> (Value, Output) {
+    let output = measure().arg("--json").args(args).output().unwrap();
+    (serde_json::from_slice(&output.stdout).unwrap_or(Value::Null), output)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Says why a test is left out; in CI that is a failure.
+fn skip(reason: &str) {
+    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "skipped: {reason}");
+    eprintln!("skipped: {reason}");
+}
+
+/// Processes whose environment holds this word.
+fn processes_with(word: &str) -> Vec<String> {
+    let holds = |process: &PathBuf| {
+        fs::read(process.join("environ")).is_ok_and(|environment| text(&environment).contains(word))
+    };
+    let entries = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    entries.filter(holds).map(|process| process.display().to_string()).collect()
+}
+
+#[test]
+fn hot_runs_are_counted_and_told() {
+    let (json, output) = json(&["--state", "hot", "--runs", "5", "--", "true"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(json["schema"], "coldstart.measure/1");
+    let summary = &json["summaries"][0];
+    assert_eq!((&summary["state"], summary["counted"].as_u64()), (&Value::from("hot"), Some(5)));
+    assert!(summary["median"].as_f64().unwrap() > 0.0);
+    assert_eq!(summary["mean_interval"]["confidence"], 0.95);
+    assert!(json["machine"]["kernel"].as_str().is_some_and(|kernel| !kernel.is_empty()));
+}
+
+#[test]
+fn the_table_names_state_runs_and_machine_and_fits_a_terminal() {
+    let output = output(&["--state", "hot", "--runs", "3", "--compare", "sh -c 'exit 0'", "--", "true"]);
+    let shown = text(&output.stdout);
+    for word in
+        ["machine:", "Linux", "A: true", "B: sh -c 'exit 0'", "median", "hot: B takes", "resident before launch"]
+    {
+        assert!(shown.contains(word), "{word} is missing in\n{shown}");
+    }
+    let widest = shown.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(widest <= 100, "{widest} columns:\n{shown}");
+    assert_eq!(text(&output.stderr), "", "no progress bar without a terminal");
+}
+
+#[test]
+fn a_selective_start_reads_what_was_evicted() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let data = folder.path().join("data");
+    fs::write(&data, vec![1; 8 << 20]).unwrap();
+    fs::File::open(&data).unwrap().sync_all().unwrap();
+    let (json, output) =
+        json(&["--state", "selective", "--state", "hot", "--runs", "3", "--", "cat", data.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let read = |state: &str| {
+        let summaries = json["summaries"].as_array().unwrap();
+        summaries.iter().find(|summary| summary["state"] == state).unwrap()["bytes_read"].as_f64().unwrap()
+    };
+    assert!(read("selective") >= f64::from(7 << 20), "{}", read("selective"));
+    assert!(read("hot") <= f64::from(1 << 20), "{}", read("hot"));
+}
+
+#[test]
+fn a_program_that_fails_is_a_no_with_its_runs_kept() {
+    let (json, output) = json(&["--state", "hot", "--runs", "3", "--", "sh", "-c", "exit 5"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(json["summaries"][0]["counted"], 0);
+    let samples = json["samples"].as_array().unwrap();
+    assert!(!samples.is_empty() && samples.iter().all(|sample| sample["used"]["use"] == "failed"), "{samples:#?}");
+    assert!(samples[0]["used"]["reason"].as_str().unwrap().contains("code 5"));
+}
+
+#[test]
+fn wrong_usage_names_the_thing_and_the_next_step() {
+    for (args, words) in [
+        (&["--", "/no/such/program"][..], &["/no/such/program", "hint:"][..]),
+        (&["--", "/etc"], &["/etc", "directory", "hint:"]),
+        (&["--ready", "stdout:(", "--", "true"], &["stdout"]),
+        (&["--ready", "port:notaport", "--", "true"], &["port"]),
+        (&["--compare", "'unclosed", "--", "true"], &["unclosed", "hint:"]),
+        (&["--runs", "0", "--", "true"], &["runs"]),
+        (&[], &["PROGRAM"]),
+    ] {
+        let output = output(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let said = text(&output.stderr);
+        for word in words {
+            assert!(said.contains(word), "{args:?}: {word} is missing in {said}");
+        }
+        assert_eq!(text(&output.stdout), "", "{args:?}");
+    }
+}
+
+#[test]
+fn readiness_by_output_ends_the_whole_tree() {
+    let mark = format!("coldstart_test_mark_{}", std::process::id());
+    let script = "setsid sleep 300 & echo it is ready; exec sleep 300";
+    let started = Instant::now();
+    let output = measure()
+        .args(["--state", "hot", "--runs", "2", "--ready", "stdout:ready", "--", "sh", "-c", script])
+        .env("MARK", &mark)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(started.elapsed() < Duration::from_secs(100), "nobody waited for the sleeps");
+    assert_eq!(processes_with(&mark), Vec::<String>::new());
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_behind() {
+    let mark = format!("coldstart_test_interrupt_{}", std::process::id());
+    let mut child = measure()
+        .args(["--state", "hot", "--runs", "1000", "--", "sh", "-c", "setsid sleep 300 & sleep 300"])
+        .env("MARK", &mark)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Wait until the program runs.
+    while processes_with(&mark).len() < 3 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(processes_with(&mark), Vec::<String>::new());
+}
+
+#[test]
+fn without_root_cold_is_refused_with_advice_and_the_rest_works() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("needs root to become nobody");
+    }
+    // A place that others may enter: the build folder may lie in a private home.
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.path(), open).unwrap();
+    let program = folder.path().join("coldstart");
+    fs::copy(env!("CARGO_BIN_EXE_coldstart"), &program).unwrap();
+    let as_nobody = |args: &[&str]| as_nobody(&program, args);
+
+    let refused = as_nobody(&["measure", "--state", "cold", "--", "true"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(said.contains("drop_caches") && said.contains("selective"), "{said}");
+
+    let works = as_nobody(&["measure", "--runs", "2", "--", "perl", "-e", "1"]);
+    assert_eq!(works.status.code(), Some(0), "{}", text(&works.stderr));
+    assert!(text(&works.stderr).contains("`selective` stands in for `cold`"), "{}", text(&works.stderr));
+    assert!(text(&works.stdout).contains("selective"), "{}", text(&works.stdout));
+}
+
+fn as_nobody(program: &Path, args: &[&str]) -> Output {
+    Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(program)
+        .args(args)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
