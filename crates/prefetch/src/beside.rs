@@ -13,6 +13,10 @@ const PATIENCE: u32 = 4;
 const SHORTEST_LIMIT: Duration = Duration::from_secs(2);
 const LONGEST_LIMIT: Duration = Duration::from_secs(60);
 
+/// Pages read before the program starts are kept for twice its hot start, within these bounds.
+const SHORTEST_HOLD: Duration = Duration::from_secs(2);
+const LONGEST_HOLD: Duration = Duration::from_secs(20);
+
 /// Replays the plan in `path` and returns when the program may start: at once, or when what the plan wants done before is
 /// done. The rest goes on beside the program.
 ///
@@ -36,6 +40,10 @@ pub fn replay_beside(path: &Path) -> Result<(), String> {
         }
         starter.release();
         replay.beside_program();
+        if replay.holds_pages() {
+            let until_used = (plan.summary().hot_start * 2).clamp(SHORTEST_HOLD, LONGEST_HOLD);
+            std::thread::sleep(until_used);
+        }
     })
     .map_err(|error| format!("cannot make a process for the replay: {error}"))
 }

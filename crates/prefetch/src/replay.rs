@@ -3,7 +3,8 @@
 //! Reads are asked for with `posix_fadvise(WILLNEED)`, which fills the page cache without copying, and are then waited
 //! for by reading one byte of their last page. Waiting matters: without it the whole plan would queue up in the block
 //! layer at once, and a page that the program needs now would wait behind all of it. On a disk with one head, where
-//! the program waits anyway, everything is queued first, so that the disk never idles between two reads.
+//! the program waits anyway, everything is queued first, so that the disk never idles between two reads, and what was
+//! read is kept mapped until the program has had time to use it: kernels that reclaim unused pages at once exist.
 //! Nothing here can fail the start: what cannot be read is counted and left out.
 
 use std::os::fd::OwnedFd;
@@ -14,6 +15,7 @@ use std::thread;
 
 use coldstart_profile::plan::{PlanView, Step, TargetKind};
 use coldstart_profile::{FileIdentity, PAGE_SIZE, PageRange};
+use coldstart_sys::held_pages::HeldPages;
 use rustix::fs::{Advice, FileType, Mode, OFlags};
 
 /// What a replay did.
@@ -52,6 +54,7 @@ pub struct Replay<'plan> {
     /// Opened at the first step that needs it, by whichever thread comes first.
     files: Vec<OnceLock<Option<OpenTarget>>>,
     steps_left: Vec<AtomicUsize>,
+    held: Mutex<Vec<HeldPages>>,
     report: Mutex<ReplayReport>,
 }
 
@@ -69,14 +72,12 @@ impl<'plan> Replay<'plan> {
         files.resize_with(plan.target_count(), OnceLock::new);
         let mut steps_left: Vec<AtomicUsize> = Vec::new();
         steps_left.resize_with(plan.target_count(), AtomicUsize::default);
-        let replay = Self { plan, files, steps_left, report: Mutex::default() };
-        let looks = if replay.looks_twice() { 2 } else { 1 };
         for step in plan.steps() {
-            if let Some(left) = replay.steps_left.get(step.target as usize) {
-                left.fetch_add(looks, Ordering::Relaxed);
+            if let Some(left) = steps_left.get(step.target as usize) {
+                left.fetch_add(1, Ordering::Relaxed);
             }
         }
-        replay
+        Self { plan, files, steps_left, held: Mutex::default(), report: Mutex::default() }
     }
 
     /// Does the steps that must be done before the program starts, window after window. Stops when `cancelled` says so.
@@ -86,24 +87,6 @@ impl<'plan> Replay<'plan> {
         for window in steps.chunk_by(|a, b| a.window == b.window) {
             self.run(window, cancelled);
         }
-        if self.looks_twice() {
-            self.look_again(&steps, cancelled);
-        }
-    }
-
-    /// While a slow disk is read for seconds, pages read first may be gone again: under memory pressure, or where the kernel
-    /// reclaims what nobody has used yet (DAMON). Asking for what is there costs milliseconds.
-    fn look_again(&self, steps: &[Step], cancelled: &(dyn Fn() -> bool + Sync)) {
-        let again: Vec<Step> = steps.iter().filter(|step| step.pages.is_some()).copied().collect();
-        let queue = Queue::default();
-        self.work(&again, &queue, Act::Ask, cancelled);
-        queue.next.store(0, Ordering::Relaxed);
-        self.work(&again, &queue, Act::Wait, cancelled);
-    }
-
-    fn looks_twice(&self) -> bool {
-        let summary = self.plan.summary();
-        summary.device.seeks && summary.windows_before_start == u32::MAX
     }
 
     /// Does the steps that run beside the program, in order, without waiting between windows.
@@ -124,10 +107,11 @@ impl<'plan> Replay<'plan> {
         let threads = (summary.threads as usize).clamp(1, 64).min(steps.len().max(1));
         let queue = Queue::default();
         if summary.device.seeks {
-            // Ask in order, all at once, then wait for all.
-            self.work(steps, &queue, Act::Ask, cancelled);
-            queue.next.store(0, Ordering::Relaxed);
-            self.work(steps, &queue, Act::Wait, cancelled);
+            // Ask in order, all at once; ask again, because what came first may be gone again; then wait for all.
+            for act in [Act::Ask, Act::AskAgain, Act::Wait] {
+                queue.next.store(0, Ordering::Relaxed);
+                self.work(steps, &queue, act, cancelled);
+            }
         } else {
             thread::scope(|scope| {
                 for _ in 1..threads {
@@ -152,16 +136,16 @@ impl<'plan> Replay<'plan> {
             }
             let bytes = match step.pages {
                 Some(pages) => self.read_pages(step.target, pages, act),
-                None if act == Act::Wait => continue,
+                None if matches!(act, Act::Wait | Act::AskAgain) => continue,
                 None => self.look_up(step.target),
             };
-            if act != Act::Wait
+            if matches!(act, Act::Ask | Act::AskAndWait)
                 && let Some(bytes) = bytes
             {
                 queue.done.fetch_add(1, Ordering::Relaxed);
                 queue.bytes.fetch_add(bytes, Ordering::Relaxed);
             }
-            if act != Act::Ask {
+            if matches!(act, Act::Wait | Act::AskAndWait) {
                 self.close_after_last(step.target);
             }
         }
@@ -182,7 +166,7 @@ impl<'plan> Replay<'plan> {
                 let length = std::num::NonZeroU64::new(length);
                 let _ = rustix::fs::fadvise(&descriptor, at, length, Advice::WillNeed);
             }
-            if act != Act::Ask {
+            if act == Act::AskAndWait || act == Act::Wait && !self.hold(&descriptor, at, length) {
                 // The last byte comes with the last page; the ones before it were queued earlier.
                 let _ = rustix::io::pread(&descriptor, &mut [0u8], at + length - 1);
             }
@@ -196,6 +180,19 @@ impl<'plan> Replay<'plan> {
         let (descriptor, outcome, size) = open_target(path, kind)?;
         (outcome == TargetOutcome::Current)
             .then(|| OpenTarget { descriptor: Mutex::new(Some(std::sync::Arc::new(descriptor))), size })
+    }
+
+    /// Waits for pages and keeps them until this replay is dropped; false where the kernel cannot.
+    fn hold(&self, file: &OwnedFd, offset: u64, length: u64) -> bool {
+        let held = usize::try_from(length).ok().and_then(|length| HeldPages::hold(file, offset, length).ok());
+        let could = held.is_some();
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).extend(held);
+        could
+    }
+
+    /// Whether pages are kept in memory for the program until this replay is dropped.
+    pub fn holds_pages(&self) -> bool {
+        !self.held.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     /// Descriptors are a small store: 1,024 by default, and plans of large programs hold more files than that.
@@ -226,7 +223,9 @@ impl<'plan> Replay<'plan> {
 enum Act {
     /// Queue the read.
     Ask,
-    /// Wait for a read queued before.
+    /// Queue it again, if it is not there.
+    AskAgain,
+    /// Wait for a read queued before, and keep what it brought.
     Wait,
     AskAndWait,
 }

@@ -7,6 +7,7 @@ pub mod detached;
 pub mod drop_caches;
 pub mod facility_error;
 pub mod fiemap;
+pub mod held_pages;
 pub mod mincore;
 pub mod syscall_observer;
 pub mod wait;
