@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use coldstart_profile::plan::{PlanView, Step, TargetKind};
 use coldstart_profile::{FileIdentity, PAGE_SIZE, PageRange};
@@ -107,19 +108,15 @@ impl<'plan> Replay<'plan> {
         let threads = (summary.threads as usize).clamp(1, 64).min(steps.len().max(1));
         let queue = Queue::default();
         if summary.device.seeks {
-            // Ask in order, all at once; ask again, because what came first may be gone again; then wait for all.
-            for act in [Act::Ask, Act::AskAgain, Act::Wait] {
-                queue.next.store(0, Ordering::Relaxed);
-                self.work(steps, &queue, act, cancelled);
-            }
+            self.ask_all_and_follow(steps, &queue, cancelled);
         } else {
             thread::scope(|scope| {
                 for _ in 1..threads {
                     // Fewer threads than asked for only make the replay slower.
-                    let helper = || self.work(steps, &queue, Act::AskAndWait, cancelled);
+                    let helper = || self.work(steps, &queue, cancelled);
                     let _ = thread::Builder::new().spawn_scoped(scope, helper);
                 }
-                self.work(steps, &queue, Act::AskAndWait, cancelled);
+                self.work(steps, &queue, cancelled);
             });
         }
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,26 +126,58 @@ impl<'plan> Replay<'plan> {
         report.bytes += queue.bytes.into_inner();
     }
 
-    fn work(&self, steps: &[Step], queue: &Queue, act: Act, cancelled: &(dyn Fn() -> bool + Sync)) {
-        while let Some(step) = steps.get(queue.next.fetch_add(1, Ordering::Relaxed)) {
-            if cancelled() {
-                return;
-            }
-            let bytes = match step.pages {
-                Some(pages) => self.read_pages(step.target, pages, act),
-                None if matches!(act, Act::Wait | Act::AskAgain) => continue,
-                None => self.look_up(step.target),
-            };
-            if matches!(act, Act::Ask | Act::AskAndWait)
-                && let Some(bytes) = bytes
-            {
-                queue.done.fetch_add(1, Ordering::Relaxed);
-                queue.bytes.fetch_add(bytes, Ordering::Relaxed);
-            }
-            if matches!(act, Act::Wait | Act::AskAndWait) {
+    /// Asks for all in order without waiting, while a second thread follows, waits for what was asked for, and keeps it: until
+    /// it is kept, a page may be reclaimed again.
+    fn ask_all_and_follow(&self, steps: &[Step], queue: &Queue, cancelled: &(dyn Fn() -> bool + Sync)) {
+        let asked = AtomicUsize::new(0);
+        let follow = || {
+            for (number, step) in steps.iter().enumerate() {
+                // Never ahead of the asking: waiting for a page that was not asked for reads it out of order.
+                while asked.load(Ordering::Acquire) <= number {
+                    if cancelled() {
+                        return;
+                    }
+                    thread::sleep(FOLLOW_INTERVAL);
+                }
+                if let Some(pages) = step.pages {
+                    self.read_pages(step.target, pages, Act::Wait);
+                }
                 self.close_after_last(step.target);
             }
+        };
+        thread::scope(|scope| {
+            let follower = thread::Builder::new().spawn_scoped(scope, follow);
+            while self.work_one(steps, queue, Act::Ask, cancelled) {
+                asked.fetch_add(1, Ordering::Release);
+            }
+            // Cancelled or done: nobody is to wait for more.
+            asked.store(usize::MAX, Ordering::Release);
+            if follower.is_err() {
+                follow();
+            }
+        });
+    }
+
+    fn work(&self, steps: &[Step], queue: &Queue, cancelled: &(dyn Fn() -> bool + Sync)) {
+        while self.work_one(steps, queue, Act::AskAndWait, cancelled) {}
+    }
+
+    /// Does the next step; false when there is none, or when it was cancelled.
+    fn work_one(&self, steps: &[Step], queue: &Queue, act: Act, cancelled: &(dyn Fn() -> bool + Sync)) -> bool {
+        let next = queue.next.fetch_add(1, Ordering::Relaxed);
+        let Some(step) = steps.get(next).filter(|_| !cancelled()) else { return false };
+        let bytes = match step.pages {
+            Some(pages) => self.read_pages(step.target, pages, act),
+            None => self.look_up(step.target),
+        };
+        if let Some(bytes) = bytes {
+            queue.done.fetch_add(1, Ordering::Relaxed);
+            queue.bytes.fetch_add(bytes, Ordering::Relaxed);
         }
+        if act == Act::AskAndWait {
+            self.close_after_last(step.target);
+        }
+        true
     }
 
     /// Bytes asked for; `None` if the file is left out.
@@ -219,12 +248,13 @@ impl<'plan> Replay<'plan> {
     }
 }
 
+/// How often the follower looks whether there is more to follow: a tenth of what a disk with one head takes for a read.
+const FOLLOW_INTERVAL: Duration = Duration::from_micros(500);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     /// Queue the read.
     Ask,
-    /// Queue it again, if it is not there.
-    AskAgain,
     /// Wait for a read queued before, and keep what it brought.
     Wait,
     AskAndWait,
