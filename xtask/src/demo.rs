@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use crate::checks::cargo;
 use crate::tools::{is_there, run};
 
-/// Programs worth demonstrating with, the largest first: name, and arguments that make it start and end by itself.
+/// Programs worth demonstrating with, first those whose cold starts are many small reads: name, and arguments that make it start and end by itself.
 /// `{dir}` is a scratch folder with `a.txt`, `a.html` and `a.rs` in it.
 const CANDIDATES: &[(&str, &[&str])] = &[
     ("soffice", &["--headless", "--convert-to", "odt", "--outdir", "{dir}", "{dir}/a.txt"]),
@@ -24,13 +24,13 @@ const CANDIDATES: &[(&str, &[&str])] = &[
             "file://{dir}/a.html",
         ],
     ),
-    ("rustc", &["--emit=metadata", "--crate-type=lib", "--out-dir", "{dir}", "{dir}/a.rs"]),
+    ("python3", &["-c", "import json, decimal, asyncio"]),
     ("gdb", &["--version"]),
     ("node", &["--eval", "0"]),
-    ("python3", &["-c", "import json, decimal, asyncio"]),
+    ("rustc", &["--emit=metadata", "--crate-type=lib", "--out-dir", "{dir}", "{dir}/a.rs"]),
 ];
 
-/// Builds coldstart and runs `speedup` on the largest program that is installed, or on the one named.
+/// Builds coldstart and runs `speedup` on the first program that is installed, or on the one named.
 pub(crate) fn demo(program: Option<&str>) -> Result<()> {
     let wanted = |name: &str| program.is_none_or(|program| program == name) && is_there(name);
     let Some((name, arguments)) = CANDIDATES.iter().find(|(name, _)| wanted(name)) else {

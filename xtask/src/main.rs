@@ -21,7 +21,7 @@ struct Arguments {
 enum Chore {
     /// Make a real program of this machine start faster, and show the table
     Demo {
-        /// The program, instead of the largest that is installed
+        /// The program, instead of the first that is installed
         program: Option<String>,
     },
     /// Install what the tests need and run them all
