@@ -49,7 +49,15 @@ fn sleeping(program: &Path) -> std::process::Child {
     // Copied by another process: a child that another test starts meanwhile must not inherit a descriptor open for
     // writing, or the program is "busy".
     run("cp", &["/bin/sleep", program.to_str().unwrap()]).unwrap();
-    std::process::Command::new(program).arg("60").spawn().unwrap()
+    let child = std::process::Command::new(program).arg("60").spawn().unwrap();
+    // Until it sleeps it may not have touched its own pages, and the loader may still be mapping them.
+    let stat = format!("/proc/{}/stat", child.id());
+    let sleeps = || std::fs::read_to_string(&stat).unwrap().rsplit_once(')').unwrap().1.trim_start().starts_with('S');
+    let is_itself = || std::fs::read_link(format!("/proc/{}/exe", child.id())).is_ok_and(|exe| exe.ends_with("sleep"));
+    while !(is_itself() && sleeps()) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child
 }
 
 #[test]
