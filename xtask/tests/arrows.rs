@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-sys", &[]),
     ("coldstart-profile", &[]),
+    ("coldstart-elf", &[]),
+    ("coldstart-inspect", &["coldstart-elf", "coldstart-loader"]),
     ("coldstart-pagecache", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-launch", &["coldstart-sys"]),
     ("coldstart-trace", &["coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"]),
@@ -18,6 +20,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "coldstart-sys",
             "coldstart-profile",
+            "coldstart-elf",
+            "coldstart-inspect",
             "coldstart-pagecache",
             "coldstart-launch",
             "coldstart-trace",

@@ -1,0 +1,29 @@
+//! An ELF file as it is: header, segments, sections, dynamic table, relocations, symbols, versions, notes.
+//!
+//! Everything is read from bytes in memory, where it lies, and nothing is believed: every offset, size and count is
+//! checked against the bytes there are before it is used, so hostile files give errors with the place, and never a panic
+//! or an allocation of their choosing. The `object` crate knows the layout of the format's records; its types stay inside.
+
+#![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
+mod address;
+mod dynamic;
+mod encoding;
+mod error;
+mod file;
+mod header;
+mod kind;
+mod section;
+mod segment;
+mod strings;
+
+pub use address::{FileOffset, Vaddr};
+pub use dynamic::{DynamicEntry, DynamicTable, Tag};
+pub use encoding::{ByteOrder, Class, Encoding, Record, Table};
+pub use error::{ElfError, Result};
+pub use file::ElfFile;
+pub use header::{FileType, Header};
+pub use kind::FileKind;
+pub use section::{Section, SectionHeader, SectionKind};
+pub use segment::{Segment, SegmentKind};
+pub use strings::Strings;
