@@ -7,6 +7,8 @@ pub mod detached;
 pub mod drop_caches;
 pub mod facility_error;
 pub mod fiemap;
+pub mod file_view;
+mod guarded_ranges;
 pub mod held_pages;
 pub mod mincore;
 pub mod syscall_observer;
