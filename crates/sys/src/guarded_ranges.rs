@@ -1,16 +1,17 @@
 //! Ranges of our address space where a page that cannot be read becomes a page of zeros instead of `SIGBUS`.
 //!
 //! The kernel raises `SIGBUS` where a mapped file ends before its mapping does (`filemap_fault` in `mm/filemap.c`), and
-//! there is no asking beforehand: somebody else may shorten the file between the question and the read. So one handler for
-//! the whole process looks the address up among the guarded ranges and puts an empty page there; the read is then tried
-//! again. Every other `SIGBUS` goes on to whoever was there before, which in a Rust program is the standard library's
-//! report of overflown stacks.
+//! there is no asking beforehand: somebody else may shorten the file between the question and the read. So one handler
+//! for the whole process looks the address up among the guarded ranges and puts an empty page there; the read is then
+//! tried again. Every other `SIGBUS` goes on to whoever was there before, which in a Rust program is the standard
+//! library's report of overflown stacks.
 //!
 //! What a newcomer would not guess: the handler may run at any instruction of any thread, so it takes no lock and no
 //! memory, and the table it reads is a chain of slots that are never freed, only used again.
 //!
-//! Limits: a thread that blocks `SIGBUS` is still killed (`force_sig_info_to_task` in `kernel/signal.c`), a system call that
-//! reads a guarded range gets `EFAULT` and no signal, and whoever installs a handler later must hand on to this one.
+//! Limits: a thread that blocks `SIGBUS` is still killed (`force_sig_info_to_task` in `kernel/signal.c`), a system call
+//! that reads a guarded range gets `EFAULT` and no signal, and whoever installs a handler later must hand on to this
+//! one.
 //!
 //! Sources: `sigaction(2)`, `signal-safety(7)`, `mmap(2)`.
 
@@ -23,8 +24,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, compiler_f
 use libc::{c_int, c_void, sigaction, siginfo_t};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
-/// A guarded range, until this is dropped. Drop it before the memory is unmapped: a later mapping at the same place is not
-/// ours to change.
+/// A guarded range, until this is dropped. Drop it before the memory is unmapped: a later mapping at the same place is
+/// not ours to change.
 #[derive(Debug)]
 pub(crate) struct GuardedRange {
     slot: &'static Slot,
@@ -65,8 +66,8 @@ impl GuardedRange {
         Ok(Self { slot: free.unwrap_or_else(Slot::leak_taken) })
     }
 
-    /// From now on a page of the `length` bytes from `start` that cannot be read becomes zeros. The range must be whole pages
-    /// from `start` on (the last may be used in part), mapped readable, and ours to replace.
+    /// From now on a page of the `length` bytes from `start` that cannot be read becomes zeros. The range must be whole
+    /// pages, mapped readable, and ours to replace.
     pub(crate) fn publish(&mut self, start: usize, length: usize) {
         self.withdraw();
         let slot = self.slot;
@@ -122,8 +123,8 @@ impl Slot {
         }
     }
 
-    /// Start and length of the published range, if `address` is in it. A slot that changes meanwhile has no range: it is not
-    /// the one of a reader who waits in the handler, because that reader borrows its owner.
+    /// Start and length of the published range, if `address` is in it. A slot that changes meanwhile has no range: it
+    /// is not the one of a reader who waits in the handler, because that reader borrows its owner.
     fn range_around(&self, address: usize) -> Option<(usize, usize)> {
         let generation = self.generation.load(Ordering::Acquire);
         let start = self.start.load(Ordering::Relaxed);
@@ -140,8 +141,8 @@ impl Slot {
         let Some((start, length)) = self.range_around(address) else { return false };
         self.filled.store(true, Ordering::Release);
         let page_size = PAGE_SIZE.load(Ordering::Relaxed);
-        // A process has a limited number of mappings (`vm.max_map_count`) and one page in the middle costs two more. The
-        // whole range costs none, so a reader at the limit gets zeros everywhere rather than death.
+        // A process has a limited number of mappings (`vm.max_map_count`) and one page in the middle costs two more.
+        // The whole range costs none, so a reader at the limit gets zeros everywhere rather than death.
         map_zeros(address - address % page_size.max(1), page_size) || map_zeros(start, length)
     }
 }
@@ -192,8 +193,8 @@ fn try_install_handler() -> io::Result<()> {
 }
 
 extern "C" fn on_sigbus(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: with SA_SIGINFO the kernel hands over a valid `siginfo_t`. Where the code says otherwise `si_addr` is another
-    // field of the union, plain bytes too, and not used.
+    // SAFETY: with SA_SIGINFO the kernel hands over a valid `siginfo_t`. Where the code says otherwise `si_addr` is
+    // another field of the union, plain bytes too, and not used.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr()) };
     if code == libc::BUS_ADRERR && slots().any(|slot| slot.fill_around(address.addr())) {
         return;
@@ -219,8 +220,8 @@ extern "C" fn on_sigbus(signal: c_int, info: *mut siginfo_t, context: *mut c_voi
     }
 }
 
-/// Leaves the signal to the default action, which kills: a fault happens again on return, one that was sent is sent again
-/// and waits until the handler returns.
+/// Leaves the signal to the default action, which kills: a fault happens again on return, one that was sent is sent
+/// again and waits until the handler returns.
 fn die_of(signal: c_int, sent: bool) {
     // SAFETY: all-zero is the default action with an empty mask; `sigaction` and `raise` may be called in a handler.
     unsafe {
