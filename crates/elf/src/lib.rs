@@ -7,23 +7,39 @@
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 mod address;
+mod android_packed;
+mod debug_link;
 mod dynamic;
+mod dynamic_relocations;
 mod encoding;
 mod error;
 mod file;
 mod header;
 mod kind;
+mod mini_debug;
+mod relocation;
+mod relr;
 mod section;
 mod segment;
 mod strings;
+mod symbol;
 
 pub use address::{FileOffset, Vaddr};
+pub use android_packed::{PackedForm, PackedRelocation, PackedRelocationIter, PackedRelocations};
+pub use debug_link::{DEFAULT_DEBUG_ROOT, DebugLink, crc_matches, debug_file_candidates};
 pub use dynamic::{DynamicEntry, DynamicTable, Tag};
+pub use dynamic_relocations::DynamicRelocations;
 pub use encoding::{ByteOrder, Class, Encoding, Record, Table};
 pub use error::{ElfError, Result};
 pub use file::ElfFile;
 pub use header::{FileType, Header};
 pub use kind::FileKind;
+pub use mini_debug::{MiniDebugError, MiniDebugLimits, unpack_mini_debug};
+pub use relocation::{
+    RelRecord, RelaRecord, Relocation, RelocationClass, RelocationForm, RelocationTable, relocation_type_name,
+};
+pub use relr::{NotRelr, RelrEncoder, RelrTable, RelrWord};
 pub use section::{Section, SectionHeader, SectionKind};
 pub use segment::{Segment, SegmentKind};
 pub use strings::Strings;
+pub use symbol::{Symbol, SymbolBinding, SymbolKind, SymbolTable, SymbolVisibility};

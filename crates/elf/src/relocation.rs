@@ -1,0 +1,291 @@
+//! Relocations: the words that the dynamic loader must change, one record each.
+//!
+//! What is not obvious: a record of a 64-bit file is 24 bytes for 8 bytes of work, and in relative relocations, by far
+//! the most frequent, 12 of them are always zero or the same. [`crate::RelrTable`] is the form without that waste.
+
+use object::elf;
+use object::endian::Endianness;
+
+use crate::address::{FileOffset, Vaddr};
+use crate::encoding::{Class, Encoding, Record, Table, raw};
+
+/// A relocation, in terms that do not depend on the class or form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Relocation {
+    /// `r_offset`: the word that is changed.
+    pub offset: Vaddr,
+    /// Index of the symbol in the dynamic symbol table; 0 means none.
+    pub symbol: u32,
+    /// How the word is changed: `R_*` of the machine.
+    pub kind: u32,
+    /// `r_addend`; `None` in the form `REL`, where the addend stands in the word itself.
+    pub addend: Option<i64>,
+}
+
+/// What a relocation asks the loader to do: the same for all machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RelocationClass {
+    /// Nothing (`R_*_NONE`).
+    Nothing,
+    /// Add the load bias (`R_*_RELATIVE`).
+    Relative,
+    /// Call a function that chooses an implementation (`R_*_IRELATIVE`).
+    IndirectRelative,
+    /// Write a symbol's address plus an addend (`R_X86_64_64`, `R_AARCH64_ABS64`...).
+    Absolute,
+    /// Write a symbol's address into the GOT (`R_*_GLOB_DAT`).
+    GlobalData,
+    /// Write a function's address into the PLT's GOT (`R_*_JUMP_SLOT`).
+    JumpSlot,
+    /// Copy a library's variable into the program (`R_*_COPY`).
+    Copy,
+    /// Number of a module with thread-local storage, an offset in it, or both.
+    ThreadLocal,
+    /// Anything else.
+    Other,
+}
+
+impl RelocationClass {
+    /// What the type `kind` of `machine` asks for. The numbers are those of the machines' ABI supplements.
+    pub fn of(machine: u16, kind: u32) -> Self {
+        let kind = elf::RelocationType(kind);
+        match elf::Machine(machine) {
+            elf::EM_X86_64 => match kind {
+                elf::R_X86_64_NONE => Self::Nothing,
+                elf::R_X86_64_RELATIVE | elf::R_X86_64_RELATIVE64 => Self::Relative,
+                elf::R_X86_64_IRELATIVE => Self::IndirectRelative,
+                elf::R_X86_64_64 => Self::Absolute,
+                elf::R_X86_64_GLOB_DAT => Self::GlobalData,
+                elf::R_X86_64_JUMP_SLOT => Self::JumpSlot,
+                elf::R_X86_64_COPY => Self::Copy,
+                elf::R_X86_64_DTPMOD64
+                | elf::R_X86_64_DTPOFF64
+                | elf::R_X86_64_TPOFF64
+                | elf::R_X86_64_DTPOFF32
+                | elf::R_X86_64_TPOFF32
+                | elf::R_X86_64_TLSDESC => Self::ThreadLocal,
+                _ => Self::Other,
+            },
+            // The rest have regular names, and `object` knows them all.
+            machine => Self::from_name(elf::machine_names(machine).r.name(kind)),
+        }
+    }
+
+    fn from_name(name: Option<&'static str>) -> Self {
+        let Some(name) = name else { return Self::Other };
+        // `R_AARCH64_RELATIVE` is `RELATIVE`, `R_386_TLS_TPOFF` is `TLS_TPOFF`.
+        let rest = name.strip_prefix("R_").and_then(|name| name.split_once('_')).map_or(name, |(_, rest)| rest);
+        match rest {
+            "NONE" => Self::Nothing,
+            "RELATIVE" | "RELATIVE64" => Self::Relative,
+            "IRELATIVE" => Self::IndirectRelative,
+            "32" | "64" | "ABS32" | "ABS64" | "ADDR32" | "ADDR64" | "P32_ABS32" | "REL32" => Self::Absolute,
+            "GLOB_DAT" => Self::GlobalData,
+            "JUMP_SLOT" | "JMP_SLOT" => Self::JumpSlot,
+            "COPY" => Self::Copy,
+            other if ["TLS", "DTP", "TPREL", "TPOFF"].iter().any(|part| other.contains(part)) => Self::ThreadLocal,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The name of a relocation type, as `R_X86_64_RELATIVE`; its number where it has none.
+pub fn relocation_type_name(machine: u16, kind: u32) -> String {
+    let known = elf::machine_names(elf::Machine(machine)).r.name(elf::RelocationType(kind));
+    known.map_or_else(|| format!("type {kind}"), str::to_owned)
+}
+
+/// Whether the addend stands in the record or in the word it changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RelocationForm {
+    /// In the word.
+    Rel,
+    /// In the record.
+    Rela,
+}
+
+/// Relocations one behind the other, as `DT_REL`, `DT_RELA` or `DT_JMPREL` name them.
+#[derive(Clone, Copy, Debug)]
+pub enum RelocationTable<'data> {
+    /// With addends in place.
+    Rel(Table<'data, RelRecord>),
+    /// With explicit addends.
+    Rela(Table<'data, RelaRecord>),
+}
+
+/// A record of the form `REL`.
+#[derive(Clone, Copy, Debug)]
+pub struct RelRecord(pub Relocation);
+
+/// A record of the form `RELA`.
+#[derive(Clone, Copy, Debug)]
+pub struct RelaRecord(pub Relocation);
+
+impl<'data> RelocationTable<'data> {
+    /// The table of this form in `bytes`, which begin at `file_offset` in the file.
+    pub fn new(form: RelocationForm, bytes: &'data [u8], file_offset: FileOffset, encoding: Encoding) -> Self {
+        match form {
+            RelocationForm::Rel => Self::Rel(Table::new(bytes, file_offset, encoding)),
+            RelocationForm::Rela => Self::Rela(Table::new(bytes, file_offset, encoding)),
+        }
+    }
+
+    /// Where the addends stand.
+    pub fn form(&self) -> RelocationForm {
+        match self {
+            Self::Rel(_) => RelocationForm::Rel,
+            Self::Rela(_) => RelocationForm::Rela,
+        }
+    }
+
+    /// Number of relocations.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Rel(table) => table.len(),
+            Self::Rela(table) => table.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Size of one record in bytes.
+    pub fn record_size(&self) -> usize {
+        match self {
+            Self::Rel(table) => table.record_size(),
+            Self::Rela(table) => table.record_size(),
+        }
+    }
+
+    /// Size of the table in bytes.
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::Rel(table) => table.bytes().len() as u64,
+            Self::Rela(table) => table.bytes().len() as u64,
+        }
+    }
+
+    /// Where in the file it begins.
+    pub fn file_offset(&self) -> FileOffset {
+        match self {
+            Self::Rel(table) => table.file_offset(),
+            Self::Rela(table) => table.file_offset(),
+        }
+    }
+
+    /// The relocation with this number, from 0.
+    pub fn get(&self, index: usize) -> Option<Relocation> {
+        match self {
+            Self::Rel(table) => table.get(index).map(|record| record.0),
+            Self::Rela(table) => table.get(index).map(|record| record.0),
+        }
+    }
+
+    /// Calls `visit` with each relocation in order. Faster than asking for one after the other.
+    pub fn for_each(&self, mut visit: impl FnMut(Relocation)) {
+        match self {
+            Self::Rel(table) => table.iter().for_each(|record| visit(record.0)),
+            Self::Rela(table) => table.iter().for_each(|record| visit(record.0)),
+        }
+    }
+}
+
+impl Record for RelRecord {
+    fn size(class: Class) -> usize {
+        match class {
+            Class::Elf32 => size_of::<elf::Rel32<Endianness>>(),
+            Class::Elf64 => size_of::<elf::Rel64<Endianness>>(),
+        }
+    }
+
+    fn decode(bytes: &[u8], encoding: Encoding) -> Option<Self> {
+        let endian = encoding.endian();
+        let (offset, (symbol, kind)) = match encoding.class {
+            Class::Elf32 => {
+                let record: &elf::Rel32<Endianness> = raw(bytes)?;
+                (record.r_offset.get(endian).into(), info_32(record.r_info.get(endian)))
+            }
+            Class::Elf64 => {
+                let record: &elf::Rel64<Endianness> = raw(bytes)?;
+                (record.r_offset.get(endian), info_64(record.r_info.get(endian), encoding))
+            }
+        };
+        Some(Self(Relocation { offset: Vaddr(offset), symbol, kind, addend: None }))
+    }
+}
+
+impl Record for RelaRecord {
+    fn size(class: Class) -> usize {
+        match class {
+            Class::Elf32 => size_of::<elf::Rela32<Endianness>>(),
+            Class::Elf64 => size_of::<elf::Rela64<Endianness>>(),
+        }
+    }
+
+    #[inline]
+    fn decode(bytes: &[u8], encoding: Encoding) -> Option<Self> {
+        let endian = encoding.endian();
+        let (offset, (symbol, kind), addend) = match encoding.class {
+            Class::Elf32 => {
+                let record: &elf::Rela32<Endianness> = raw(bytes)?;
+                let addend = record.r_addend.get(endian).into();
+                (record.r_offset.get(endian).into(), info_32(record.r_info.get(endian)), addend)
+            }
+            Class::Elf64 => {
+                let record: &elf::Rela64<Endianness> = raw(bytes)?;
+                let addend = record.r_addend.get(endian);
+                (record.r_offset.get(endian), info_64(record.r_info.get(endian), encoding), addend)
+            }
+        };
+        Some(Self(Relocation { offset: Vaddr(offset), symbol, kind, addend: Some(addend) }))
+    }
+}
+
+/// Symbol and type of `r_info` in 32-bit files.
+fn info_32(info: u32) -> (u32, u32) {
+    (info >> 8, info & 0xff)
+}
+
+/// Symbol and type of `r_info` in 64-bit files.
+///
+/// MIPS packs three types into the word; the first is what the loader looks at. Its little-endian files keep the symbol in
+/// the first four bytes and the types behind it, so the word comes out with both halves changed (MIPS 64-bit ELF
+/// specification, table 29).
+fn info_64(info: u64, encoding: Encoding) -> (u32, u32) {
+    if encoding.machine != elf::EM_MIPS.0 {
+        return ((info >> 32) as u32, info as u32);
+    }
+    match encoding.byte_order {
+        crate::ByteOrder::Little => (info as u32, (info >> 56) as u32),
+        crate::ByteOrder::Big => ((info >> 32) as u32, (info & 0xff) as u32),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_names_and_meanings_on_every_machine() {
+        let machines = [
+            (elf::EM_X86_64, 8, "R_X86_64_RELATIVE"),
+            (elf::EM_386, 8, "R_386_RELATIVE"),
+            (elf::EM_ARM, 23, "R_ARM_RELATIVE"),
+            (elf::EM_AARCH64, 1027, "R_AARCH64_RELATIVE"),
+            (elf::EM_RISCV, 3, "R_RISCV_RELATIVE"),
+            (elf::EM_S390, 12, "R_390_RELATIVE"),
+            (elf::EM_PPC64, 22, "R_PPC64_RELATIVE"),
+            (elf::EM_LOONGARCH, 3, "R_LARCH_RELATIVE"),
+        ];
+        for (machine, kind, name) in machines {
+            assert_eq!(relocation_type_name(machine.0, kind), name);
+            assert_eq!(RelocationClass::of(machine.0, kind), RelocationClass::Relative, "{name}");
+        }
+        assert_eq!(RelocationClass::of(elf::EM_386.0, 14), RelocationClass::ThreadLocal);
+        assert_eq!(RelocationClass::of(elf::EM_AARCH64.0, 1026), RelocationClass::JumpSlot);
+        assert_eq!(RelocationClass::of(elf::EM_AARCH64.0, 257), RelocationClass::Absolute);
+        assert_eq!(relocation_type_name(elf::EM_X86_64.0, 999), "type 999");
+    }
+}
