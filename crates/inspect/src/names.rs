@@ -1,0 +1,144 @@
+//! Which function or variable an address belongs to.
+//!
+//! Names come from the best table there is: the file's own `.symtab`, that of its separate debug file, the small one that
+//! Fedora packs into `.gnu_debugdata`, and always the dynamic symbols. Several names for one place are usual
+//! (constructors, aliases); one of them is enough here.
+
+use coldstart_elf::{ElfFile, Symbol, SymbolKind, SymbolTable, Vaddr};
+use serde::Serialize;
+
+/// Where names come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NameSource {
+    /// `.symtab` of the file itself.
+    SymbolTable,
+    /// `.symtab` of a separate debug file.
+    DebugFile,
+    /// `.symtab` inside `.gnu_debugdata`.
+    MiniDebugInfo,
+    /// Only the dynamic symbols: the file is stripped.
+    DynamicSymbols,
+}
+
+/// A named part of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'data> {
+    /// Where it begins.
+    pub start: Vaddr,
+    /// Its size in bytes; 0 when the table does not say.
+    pub size: u64,
+    /// Its name as the table has it: mangled, without version.
+    pub name: &'data [u8],
+}
+
+impl Named<'_> {
+    fn contains(&self, address: Vaddr) -> bool {
+        address.0.checked_sub(self.start.0).is_some_and(|distance| distance < self.size.max(1))
+    }
+}
+
+/// Names of functions and of variables, each sorted by address.
+#[derive(Clone, Debug)]
+pub struct Names<'data> {
+    functions: Vec<Named<'data>>,
+    variables: Vec<Named<'data>>,
+    source: NameSource,
+}
+
+impl<'data> Names<'data> {
+    /// Collects the names of `file`; `more` is a table that was found elsewhere, for a file without `.symtab`.
+    pub fn collect(
+        file: &ElfFile<'data>,
+        dynamic_symbols: &SymbolTable<'data>,
+        more: Option<(NameSource, SymbolTable<'data>)>,
+    ) -> Self {
+        let own = file.symbols().ok().flatten().map(|symbols| (NameSource::SymbolTable, symbols));
+        let best = own.or(more);
+        let source = best.as_ref().map_or(NameSource::DynamicSymbols, |(source, _)| *source);
+        let mut names = Self { functions: Vec::new(), variables: Vec::new(), source };
+        for table in best.iter().map(|(_, table)| table).chain([dynamic_symbols]) {
+            names.add(table);
+        }
+        let is_arm = matches!(file.encoding().machine, ARM);
+        for list in [&mut names.functions, &mut names.variables] {
+            if is_arm {
+                // The lowest bit of a function's address says that it is Thumb code (ARM ELF ABI, section 5.5.3).
+                list.iter_mut().for_each(|named| named.start.0 &= !1);
+            }
+            // Of several names for one place the largest comes first, and the first one stays.
+            list.sort_by_key(|named| (named.start, std::cmp::Reverse(named.size)));
+            list.dedup_by_key(|named| named.start);
+        }
+        names
+    }
+
+    fn add(&mut self, table: &SymbolTable<'data>) {
+        for symbol in table.iter().filter(Symbol::has_address) {
+            let list = match symbol.kind {
+                SymbolKind::Function | SymbolKind::IndirectFunction => &mut self.functions,
+                SymbolKind::Object => &mut self.variables,
+                _ => continue,
+            };
+            let name = table.name(&symbol);
+            if !name.is_empty() {
+                list.push(Named { start: symbol.value, size: symbol.size, name });
+            }
+        }
+    }
+
+    /// The best table that was there.
+    pub fn source(&self) -> NameSource {
+        self.source
+    }
+
+    /// The function that `address` belongs to.
+    pub fn function_at(&self, address: Vaddr) -> Option<Named<'data>> {
+        find(&self.functions, address)
+    }
+
+    /// The variable that `address` belongs to.
+    pub fn variable_at(&self, address: Vaddr) -> Option<Named<'data>> {
+        find(&self.variables, address)
+    }
+
+    /// The function with this name.
+    pub fn function_named(&self, name: &[u8]) -> Option<Named<'data>> {
+        self.functions.iter().find(|named| named.name == name).copied()
+    }
+
+    /// All variables, sorted by address.
+    pub fn variables(&self) -> &[Named<'data>] {
+        &self.variables
+    }
+}
+
+/// `EM_ARM`.
+const ARM: u16 = 40;
+
+/// How many smaller names inside a larger one are looked over.
+const NESTING: usize = 16;
+
+pub(crate) fn find<'data>(sorted: &[Named<'data>], address: Vaddr) -> Option<Named<'data>> {
+    let end = sorted.partition_point(|named| named.start <= address);
+    let before = sorted.get(..end)?;
+    before.iter().rev().take(NESTING).find(|named| named.contains(address)).copied()
+}
+
+/// A name as people write it: demangled if it is a C++ or Rust name, with what cannot be shown escaped.
+pub fn readable(name: &[u8]) -> String {
+    let text = String::from_utf8_lossy(name);
+    if let Ok(rust) = rustc_demangle::try_demangle(&text) {
+        return format!("{rust:#}");
+    }
+    // Long names are nested deeply enough to be slow to demangle, and nobody would read them.
+    if text.starts_with("_Z") && text.len() < 2_000 {
+        let options = cpp_demangle::DemangleOptions::default().no_params().no_return_type();
+        if let Some(cpp) =
+            cpp_demangle::Symbol::new(&*text).ok().and_then(|symbol| symbol.demangle_with_options(&options).ok())
+        {
+            return cpp;
+        }
+    }
+    text.into_owned()
+}

@@ -1,0 +1,97 @@
+//! One object, with everything that several parts of the inspection look at, read once.
+
+use coldstart_elf::{
+    DynamicRelocations, DynamicTable, ElfError, ElfFile, FileType, SegmentKind, SymbolTable, Table, Tag,
+};
+
+use crate::names::{NameSource, Names};
+use crate::slots::Slots;
+
+/// Why a file has nothing to inspect. These are ordinary files that a start never loads in this way.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It cannot be read as what it says it is.
+    #[error(transparent)]
+    Elf(#[from] ElfError),
+    /// A relocatable object.
+    #[error(
+        "it is a relocatable object (a kernel module, or an `.o` file): a linker or the kernel reads it, not the dynamic loader"
+    )]
+    Relocatable,
+    /// A core file.
+    #[error("it is a core file: the memory of a process that crashed")]
+    Core,
+    /// A file with debug information only.
+    #[error("it holds debug information only: its segments have no bytes")]
+    DebugOnly,
+    /// An ELF file of an unknown type, or without segments.
+    #[error("it is an ELF file that nothing can load: {0}")]
+    NotLoadable(&'static str),
+}
+
+/// An object and what is in it.
+#[derive(Debug)]
+pub struct Object<'data> {
+    /// The file.
+    pub file: ElfFile<'data>,
+    /// Its dynamic table; `None` for a static program.
+    pub dynamic: Option<DynamicTable<'data>>,
+    /// Its relocations.
+    pub relocations: DynamicRelocations<'data>,
+    /// Its dynamic symbols.
+    pub dynamic_symbols: SymbolTable<'data>,
+    /// The words that relocation changes.
+    pub slots: Slots,
+    /// The names of its functions and variables.
+    pub names: Names<'data>,
+}
+
+impl<'data> Object<'data> {
+    /// Reads an object; `more_names` is a symbol table from elsewhere, for files that are stripped.
+    ///
+    /// # Errors
+    /// If the file is nothing that is loaded, or a table that the loader needs is broken.
+    pub fn read(file: ElfFile<'data>, more_names: Option<(NameSource, SymbolTable<'data>)>) -> Result<Self, Refusal> {
+        check_kind(&file)?;
+        let dynamic = file.dynamic()?;
+        let empty = || SymbolTable::new(Table::empty(file.encoding()), Default::default());
+        let (relocations, dynamic_symbols) = match &dynamic {
+            Some(dynamic) => (file.dynamic_relocations(dynamic)?, file.dynamic_symbols(dynamic)?),
+            None => (file.static_relocations()?, empty()),
+        };
+        let slots = Slots::collect(&file, &relocations);
+        let names = Names::collect(&file, &dynamic_symbols, more_names);
+        Ok(Self { file, dynamic, relocations, dynamic_symbols, slots, names })
+    }
+
+    /// The value of an entry of the dynamic table.
+    pub fn tag(&self, tag: Tag) -> Option<u64> {
+        self.dynamic.as_ref()?.get(tag)
+    }
+
+    /// Whether it is a program rather than a library: it names a loader, or has no dynamic table, or says so.
+    pub fn is_program(&self) -> bool {
+        self.file.interpreter().is_some()
+            || self.file.header().file_type == FileType::Executable
+            || self.dynamic.as_ref().is_none_or(DynamicTable::is_pie)
+    }
+}
+
+fn check_kind(file: &ElfFile<'_>) -> Result<(), Refusal> {
+    match file.header().file_type {
+        FileType::Relocatable => return Err(Refusal::Relocatable),
+        FileType::Core => return Err(Refusal::Core),
+        FileType::Executable | FileType::Dynamic => {}
+        FileType::Other(_) => return Err(Refusal::NotLoadable("its type is not defined")),
+    }
+    let mut loads = file.load_segments().peekable();
+    if loads.peek().is_none() {
+        return Err(Refusal::NotLoadable("it has no segment to load"));
+    }
+    // `objcopy --only-keep-debug` keeps the headers; of the bytes, at most the notes and the headers themselves.
+    let dynamic_is_empty = file.segment(SegmentKind::Dynamic).is_some_and(|dynamic| dynamic.file_size == 0);
+    if dynamic_is_empty || file.load_segments().all(|segment| segment.file_size == 0) {
+        return Err(Refusal::DebugOnly);
+    }
+    Ok(())
+}
