@@ -1,0 +1,69 @@
+//! Finding a name in a cache, as the loader does (`search_cache` in elf/dl-cache.c).
+
+use std::cmp::Ordering;
+
+use super::{CacheEntry, EntryHwcap, LdSoCache, Record, compare_names};
+
+impl LdSoCache {
+    /// The entry that the loader takes for `name`.
+    ///
+    /// `flags` are the marks that fit the program ([`Machine::cache_flags`](crate::Machine::cache_flags)). `levels` are the processor's, best first; an entry for a level beats the plain one. Entries with bits of the
+    /// scheme before levels are passed over.
+    pub fn lookup(&self, name: &[u8], flags: &[u32], levels: &[Vec<u8>]) -> Option<CacheEntry<'_>> {
+        let records = self.records_named(name);
+        let mut best: Option<(&Record, usize)> = None;
+        for record in records.iter().filter(|record| flags.contains(&record.flags)) {
+            match self.entry(record).required() {
+                EntryHwcap::Level { index, isa_level } => {
+                    let priority = self.priority(index, levels);
+                    let Some(priority) = priority.filter(|_| has_isa_level(isa_level, levels)) else { continue };
+                    if best.is_none_or(|(_, other)| priority < other) {
+                        best = Some((record, priority));
+                    }
+                }
+                // Levels stand before the rest, so what was found by now is the answer.
+                _ if best.is_some() => break,
+                // No level that comes after it beats it.
+                EntryHwcap::Any => best = Some((record, 0)),
+                EntryHwcap::Bits(_) => {}
+            }
+        }
+        best.map(|(record, _)| self.entry(record))
+    }
+
+    /// The run of entries with a name. In a cache that is not sorted it may be empty although the name is there:
+    /// the loader would not find it either.
+    fn records_named(&self, name: &[u8]) -> &[Record] {
+        let compare = |record: &Record| compare_names(name, self.entry(record).name);
+        let (mut left, mut right) = (0, self.records.len());
+        while left < right {
+            // The loader's bounds are inclusive: this is its middle.
+            let middle = (left + right - 1) / 2;
+            let Some(record) = self.records.get(middle) else { break };
+            match compare(record) {
+                Ordering::Less => left = middle + 1,
+                Ordering::Greater => right = middle,
+                Ordering::Equal => {
+                    let before = self.records.get(..middle).unwrap_or_default();
+                    let after = self.records.get(middle..right).unwrap_or_default();
+                    let same = |record: &&Record| compare(record) == Ordering::Equal;
+                    let first = middle - before.iter().rev().take_while(same).count();
+                    let end = middle + after.iter().take_while(same).count();
+                    return self.records.get(first..end).unwrap_or_default();
+                }
+            }
+        }
+        &[]
+    }
+
+    /// The rank of a level in the processor's list.
+    fn priority(&self, index: u32, levels: &[Vec<u8>]) -> Option<usize> {
+        let name = self.text(self.hwcaps.get(usize::try_from(index).ok()?)?);
+        levels.iter().position(|level| level == name)
+    }
+}
+
+/// Whether the processor has the level that a library's own note asks for; the baseline is always there.
+fn has_isa_level(isa_level: u32, levels: &[Vec<u8>]) -> bool {
+    isa_level == 0 || levels.contains(&format!("x86-64-v{}", u64::from(isa_level) + 1).into_bytes())
+}

@@ -1,0 +1,89 @@
+//! /etc/ld.so.cache: which path a library's name means, in glibc's own format.
+//!
+//! The file is sorted for binary search, by an order in which digits count as numbers (`libx.so.10` stands before
+//! `libx.so.9`), and the search takes the first entry that fits: the order of entries is part of the meaning.
+
+mod describe;
+mod entry;
+mod lookup;
+mod order;
+mod read;
+
+pub use entry::{CacheEntry, EntryHwcap};
+pub use order::compare_names;
+pub use read::CacheError;
+
+use std::ops::Range;
+
+/// How the entries are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CacheFormat {
+    /// Only `glibc-ld.so.cache1.1` (`ldconfig -c new`, the default since 2.32).
+    New,
+    /// The format of libc5 first, the new one after it, which is the one that counts (`ldconfig -c compat`).
+    NewAfterOld,
+    /// Only the format of libc5 and glibc 2.1, without processor levels (`ldconfig -c old`).
+    Old,
+}
+
+/// A loader cache that was read and checked: each name and path lies within the file and ends there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LdSoCache {
+    bytes: Box<[u8]>,
+    records: Vec<Record>,
+    hwcaps: Vec<Range<usize>>,
+    generator: Option<Range<usize>>,
+    format: CacheFormat,
+    big_endian: bool,
+}
+
+/// An entry, its strings as places in the file: hostile entries may share one long string a million times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Record {
+    flags: u32,
+    name: Range<usize>,
+    path: Range<usize>,
+    os_version: u32,
+    hwcap: u64,
+}
+
+impl LdSoCache {
+    /// The entries in the file's order.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = CacheEntry<'_>> {
+        self.records.iter().map(|record| self.entry(record))
+    }
+
+    /// How the entries are stored.
+    pub fn format(&self) -> CacheFormat {
+        self.format
+    }
+
+    /// Whether the numbers are stored with the high byte first.
+    pub fn big_endian(&self) -> bool {
+        self.big_endian
+    }
+
+    /// Names of processor levels that entries refer to by number ([`EntryHwcap::Level`]).
+    pub fn hwcaps(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.hwcaps.iter().map(|place| self.text(place))
+    }
+
+    /// Which program wrote the file, as it calls itself: "ldconfig (Debian GLIBC 2.36-9+deb12u14) stable ...".
+    pub fn generator(&self) -> Option<&[u8]> {
+        self.generator.as_ref().map(|place| self.text(place))
+    }
+
+    fn entry(&self, record: &Record) -> CacheEntry<'_> {
+        CacheEntry {
+            flags: record.flags,
+            name: self.text(&record.name),
+            path: self.text(&record.path),
+            os_version: record.os_version,
+            hwcap: record.hwcap,
+        }
+    }
+
+    fn text(&self, place: &Range<usize>) -> &[u8] {
+        self.bytes.get(place.clone()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,204 @@
+//! Reading a cache's bytes (`struct cache_file`, `struct cache_file_new` in glibc's dl-cache.h).
+//!
+//! Bytes are hostile: every offset is checked, and nothing is allocated by a number that the file's size does not bear out.
+
+use std::ops::Range;
+
+use super::{CacheFormat, LdSoCache, Record};
+
+const OLD_MAGIC: &[u8] = b"ld.so-1.7.0";
+const NEW_MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
+const EXTENSION_MAGIC: u32 = 0xeaa4_2174;
+/// Header sizes: the magic, padding, and the number of entries; the new one has five more words and flags.
+const OLD_HEADER: usize = 16;
+const NEW_HEADER: usize = 48;
+const OLD_ENTRY: usize = 12;
+const NEW_ENTRY: usize = 24;
+/// `struct cache_extension_section`: tag, flags, offset, size.
+const SECTION: usize = 16;
+/// Sections and levels that are taken for sane.
+const MOST_LEVELS: usize = 256;
+
+/// Why bytes are no loader cache. Offsets count from the file's beginning, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CacheError {
+    /// It begins like no known format.
+    #[error("this is no loader cache: it begins with neither \"glibc-ld.so.cache1.1\" nor \"ld.so-1.7.0\"")]
+    Magic,
+    /// It ends within something it announces.
+    #[error("the cache ends at {end:#x}, within its {what}")]
+    Truncated {
+        /// Size of the file.
+        end: usize,
+        /// What is cut off.
+        what: &'static str,
+    },
+    /// A string lies outside the file, or does not end in it.
+    #[error("entry {entry} of the cache has its {what} at {offset:#x}, where no string ends within the file")]
+    Text {
+        /// Number of the entry.
+        entry: usize,
+        /// "name" or "path".
+        what: &'static str,
+        /// Where the string should be.
+        offset: u64,
+    },
+    /// The header declares the file invalid, as a writer does before it is finished.
+    #[error("the cache's header declares it invalid")]
+    Invalid,
+    /// The part with processor levels is damaged; the loader would pass the whole part over.
+    #[error("the extensions of the cache, at {offset:#x}, are damaged")]
+    Extension {
+        /// Where they begin.
+        offset: u64,
+    },
+}
+
+impl LdSoCache {
+    /// Reads a cache.
+    ///
+    /// Stricter than the loader, which looks only at the entries it comes across: one damaged entry is an error here.
+    ///
+    /// # Errors
+    /// Says what is damaged and where.
+    pub fn parse(bytes: &[u8]) -> Result<Self, CacheError> {
+        if bytes.starts_with(NEW_MAGIC) {
+            return read_new(bytes, 0, CacheFormat::New);
+        }
+        if !bytes.starts_with(OLD_MAGIC) {
+            return Err(CacheError::Magic);
+        }
+        // The old format has no mark of its byte order; the new one behind it or its number of entries tells.
+        let little = number(bytes, 12, false);
+        let big_endian = little.is_none_or(|count| !old_count_fits(bytes, count));
+        let count = number(bytes, 12, big_endian).filter(|&count| old_count_fits(bytes, count));
+        let count = count.ok_or(CacheError::Truncated { end: bytes.len(), what: "old entries" })? as usize;
+        let after = OLD_HEADER + count * OLD_ENTRY;
+        let aligned = after.next_multiple_of(8);
+        if bytes.get(aligned..).is_some_and(|rest| rest.starts_with(NEW_MAGIC)) {
+            return read_new(bytes, aligned, CacheFormat::NewAfterOld);
+        }
+        let mut cache = empty(bytes, CacheFormat::Old, big_endian);
+        for entry in 0..count {
+            let [flags, name, path] = numbers(bytes, OLD_HEADER + entry * OLD_ENTRY, big_endian)
+                .ok_or(CacheError::Truncated { end: bytes.len(), what: "old entries" })?;
+            cache.records.push(Record {
+                flags,
+                name: text(bytes, after, name, entry, "name")?,
+                path: text(bytes, after, path, entry, "path")?,
+                os_version: 0,
+                hwcap: 0,
+            });
+        }
+        Ok(cache)
+    }
+}
+
+fn empty(bytes: &[u8], format: CacheFormat, big_endian: bool) -> LdSoCache {
+    LdSoCache { bytes: bytes.into(), records: Vec::new(), hwcaps: Vec::new(), generator: None, format, big_endian }
+}
+
+fn old_count_fits(bytes: &[u8], count: u32) -> bool {
+    bytes.len().saturating_sub(OLD_HEADER) / OLD_ENTRY >= count as usize
+}
+
+/// Reads the new format, which begins at `base`; its offsets count from there.
+fn read_new(bytes: &[u8], base: usize, format: CacheFormat) -> Result<LdSoCache, CacheError> {
+    let truncated = |what| CacheError::Truncated { end: bytes.len(), what };
+    let header = bytes.get(base..).and_then(|rest| rest.get(..NEW_HEADER)).ok_or(truncated("header"))?;
+    // The low two bits of the flags tell the byte order; writers before 2.33 left them out.
+    let big_endian = match header.get(28).map(|flags| flags & 3) {
+        Some(1) => return Err(CacheError::Invalid),
+        Some(3) => true,
+        _ => false,
+    };
+    let [count, _strings] = numbers(header, NEW_MAGIC.len(), big_endian).ok_or(truncated("header"))?;
+    let extension = number(header, 32, big_endian).ok_or(truncated("header"))?;
+    let count = count as usize;
+    if (bytes.len() - base - NEW_HEADER) / NEW_ENTRY < count {
+        return Err(truncated("entries"));
+    }
+    let mut cache = empty(bytes, format, big_endian);
+    cache.records.reserve_exact(count);
+    for entry in 0..count {
+        let place = base + NEW_HEADER + entry * NEW_ENTRY;
+        let [flags, name, path, os_version, first, second] =
+            numbers(bytes, place, big_endian).ok_or(truncated("entries"))?;
+        let (low, high) = if big_endian { (second, first) } else { (first, second) };
+        cache.records.push(Record {
+            flags,
+            name: text(bytes, base, name, entry, "name")?,
+            path: text(bytes, base, path, entry, "path")?,
+            os_version,
+            hwcap: u64::from(high) << 32 | u64::from(low),
+        });
+    }
+    if extension != 0 {
+        let damaged = CacheError::Extension { offset: u64::from(extension) + base as u64 };
+        read_extensions(&mut cache, bytes, base, extension as usize).ok_or(damaged)?;
+    }
+    Ok(cache)
+}
+
+/// Reads the extensions: who wrote the file (tag 0) and the names of processor levels (tag 1).
+fn read_extensions(cache: &mut LdSoCache, bytes: &[u8], base: usize, extension: usize) -> Option<()> {
+    let big_endian = cache.big_endian;
+    if !extension.is_multiple_of(4) {
+        return None;
+    }
+    let start = base.checked_add(extension)?;
+    let [magic, count] = numbers(bytes, start, big_endian)?;
+    let table = bytes.get(start.checked_add(8)?..)?;
+    let count = count as usize;
+    if magic != EXTENSION_MAGIC || count > MOST_LEVELS || table.len() / SECTION < count {
+        return None;
+    }
+    for section in 0..count {
+        let [tag, _flags, offset, size] = numbers(table, section * SECTION, big_endian)?;
+        let offset = base.checked_add(offset as usize)?;
+        let place = offset..offset.checked_add(size as usize)?;
+        let content = bytes.get(place.clone())?;
+        match tag {
+            0 => cache.generator = Some(place),
+            // No processor has more than a handful of levels; hostile sections would repeat one long name for ever.
+            1 if !cache.hwcaps.is_empty() || content.len() > 4 * MOST_LEVELS => return None,
+            1 if content.len().is_multiple_of(4) => {
+                let names = content.len() / 4;
+                let names = (0..names).map(|name| {
+                    let offset = number(content, name * 4, big_endian)?;
+                    text(bytes, base, offset, 0, "name").ok()
+                });
+                cache.hwcaps = names.collect::<Option<Vec<_>>>()?;
+            }
+            // Unknown tags are for later loaders.
+            _ => {}
+        }
+    }
+    Some(())
+}
+
+/// The place of a string that begins `offset` bytes after `base` and ends with a zero byte.
+fn text(bytes: &[u8], base: usize, offset: u32, entry: usize, what: &'static str) -> Result<Range<usize>, CacheError> {
+    // No path is longer than PATH_MAX, and a limit keeps a million entries of one long string from taking for ever.
+    const LONGEST: usize = 4096;
+    let start = base.saturating_add(offset as usize);
+    let rest = bytes.get(start..).unwrap_or_default();
+    let rest = rest.get(..LONGEST).unwrap_or(rest);
+    let length = rest.iter().position(|&byte| byte == 0);
+    let length = length.ok_or(CacheError::Text { entry, what, offset: start as u64 })?;
+    Ok(start..start + length)
+}
+
+fn number(bytes: &[u8], offset: usize, big_endian: bool) -> Option<u32> {
+    let raw = *bytes.get(offset..)?.first_chunk::<4>()?;
+    Some(if big_endian { u32::from_be_bytes(raw) } else { u32::from_le_bytes(raw) })
+}
+
+/// The first `N` numbers at an offset.
+fn numbers<const N: usize>(bytes: &[u8], offset: usize, big_endian: bool) -> Option<[u32; N]> {
+    let mut found = [0; N];
+    for (index, slot) in found.iter_mut().enumerate() {
+        *slot = number(bytes, offset.checked_add(index * 4)?, big_endian)?;
+    }
+    Some(found)
+}

@@ -1,0 +1,169 @@
+//! A closure in the making: objects stand in the order they were mapped, which is not the order symbols are looked up.
+
+use std::io;
+use std::path::Path;
+
+use crate::{
+    Closure, Environment, Error, FailedProbe, FileSystem, FoundBy, LoadedObject, Missing, Probe, ProbeFailure, Request,
+    Stopped,
+};
+
+/// Index of the program in every draft and closure.
+pub(crate) const PROGRAM: usize = 0;
+
+/// The closure so far; its objects' numbers change when it is finished.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    pub(crate) closure: Closure,
+}
+
+impl Draft {
+    /// Begins with the program.
+    pub(crate) fn begin(program: &Path, system: &impl FileSystem, environment: &Environment) -> Result<Self, Error> {
+        let name = std::os::unix::ffi::OsStrExt::as_bytes(program.as_os_str());
+        let refuse = |reason| Error::Program { path: program.to_owned(), reason };
+        let (identity, facts) = match system.object(&environment.on_disk(name)) {
+            Probe::Object { identity, facts } => (identity, facts),
+            Probe::Absent(kind) => return Err(refuse(ProbeFailure::Absent(kind))),
+            Probe::NotAnObject(reason) => return Err(refuse(ProbeFailure::NotAnObject(reason))),
+        };
+        let mut draft = Self::default();
+        draft.closure.objects.push(LoadedObject {
+            path: program.to_owned(),
+            name_asked: name.to_vec(),
+            found_by: FoundBy::Program,
+            requester: None,
+            preloaded: false,
+            in_scope: true,
+            identity,
+            facts,
+        });
+        Ok(draft)
+    }
+
+    /// Adds the interpreter that the program names, or that the environment names for it.
+    pub(crate) fn add_interpreter(
+        &mut self,
+        system: &impl FileSystem,
+        environment: &Environment,
+    ) -> Result<Option<usize>, Error> {
+        let Some(program) = self.closure.objects.first() else { return Ok(None) };
+        let Some(name) = program.facts.interpreter.clone().or_else(|| environment.interpreter.clone()) else {
+            return Ok(None);
+        };
+        let path = environment.on_disk(&name);
+        let refuse = |reason| Error::Interpreter {
+            program: program.path.clone(),
+            path: crate::names::path(&name).to_owned(),
+            reason,
+        };
+        let (identity, facts) = match system.object(&path) {
+            Probe::Object { identity, facts } => match misfit(&program.facts, &facts) {
+                None => (identity, facts),
+                Some(failure) => return Err(refuse(failure)),
+            },
+            Probe::Absent(kind) => return Err(refuse(ProbeFailure::Absent(kind))),
+            Probe::NotAnObject(reason) => return Err(refuse(ProbeFailure::NotAnObject(reason))),
+        };
+        self.closure.objects.push(LoadedObject {
+            path: crate::names::path(&name).to_owned(),
+            name_asked: name,
+            found_by: FoundBy::Interpreter,
+            requester: Some(PROGRAM),
+            preloaded: false,
+            in_scope: false,
+            identity,
+            facts,
+        });
+        Ok(Some(self.closure.objects.len() - 1))
+    }
+
+    /// Notes a file that did not do.
+    pub(crate) fn fail(&mut self, asked: Asked<'_>, path: &[u8], rule: FoundBy, failure: ProbeFailure) {
+        let (requester, needed, path) = (asked.requester, asked.needed.to_vec(), crate::names::path(path).to_owned());
+        self.closure.failed_probes.push(FailedProbe { requester, needed, path, rule, failure });
+    }
+
+    /// Notes what ends the start.
+    pub(crate) fn stop(&mut self, asked: Asked<'_>, path: &[u8], reason: ProbeFailure) {
+        let (requester, needed, path) = (asked.requester, asked.needed.to_vec(), crate::names::path(path).to_owned());
+        self.closure.stopped = Some(Stopped { requester, needed, path, reason });
+    }
+
+    /// Notes the answer to a name.
+    pub(crate) fn answer(&mut self, asked: Asked<'_>, answer: Option<(usize, FoundBy)>) {
+        let (requester, needed, preload) = (asked.requester, asked.needed.to_vec(), asked.preload);
+        if answer.is_none() {
+            self.closure.missing.push(Missing { requester, needed: needed.clone(), preload });
+        }
+        let (object, found_by) = (answer.map(|found| found.0), answer.map(|found| found.1));
+        self.closure.requests.push(Request { requester, needed, object, found_by, preload });
+    }
+
+    /// The closure with its objects in the given order; objects that it leaves out come last, out of scope.
+    pub(crate) fn finish(self, mut order: Vec<usize>) -> Closure {
+        let mut closure = self.closure;
+        let count = closure.objects.len();
+        order.extend((0..count).filter(|object| !order.contains(object)).collect::<Vec<_>>());
+        let mut place = vec![0; count];
+        for (new, &old) in order.iter().enumerate() {
+            if let Some(place) = place.get_mut(old) {
+                *place = new;
+            }
+        }
+        let moved = |old: usize| place.get(old).copied().unwrap_or(old);
+        let moved_rule = |rule: FoundBy| match rule {
+            FoundBy::Rpath { of } => FoundBy::Rpath { of: moved(of) },
+            FoundBy::Runpath { of } => FoundBy::Runpath { of: moved(of) },
+            rule => rule,
+        };
+        for object in &mut closure.objects {
+            object.requester = object.requester.map(moved);
+            object.found_by = moved_rule(object.found_by);
+        }
+        let mut slots: Vec<Option<LoadedObject>> = closure.objects.into_iter().map(Some).collect();
+        closure.objects = order.iter().filter_map(|&old| slots.get_mut(old).and_then(Option::take)).collect();
+        for request in &mut closure.requests {
+            request.requester = moved(request.requester);
+            request.object = request.object.map(moved);
+            request.found_by = request.found_by.map(moved_rule);
+        }
+        for probe in &mut closure.failed_probes {
+            probe.requester = moved(probe.requester);
+            probe.rule = moved_rule(probe.rule);
+        }
+        for missing in &mut closure.missing {
+            missing.requester = moved(missing.requester);
+        }
+        if let Some(stopped) = &mut closure.stopped {
+            stopped.requester = moved(stopped.requester);
+        }
+        closure
+    }
+}
+
+/// A name being asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) requester: usize,
+    pub(crate) needed: &'a [u8],
+    pub(crate) preload: bool,
+}
+
+/// Why an object does not fit the program, in the order in which `open_verify` of elf/dl-load.c looks.
+pub(crate) fn misfit(program: &crate::ObjectFacts, object: &crate::ObjectFacts) -> Option<ProbeFailure> {
+    if object.class != program.class {
+        Some(ProbeFailure::OtherClass)
+    } else if object.little_endian != program.little_endian {
+        Some(ProbeFailure::OtherByteOrder)
+    } else if object.machine != program.machine {
+        Some(ProbeFailure::OtherMachine)
+    } else {
+        None
+    }
+}
+
+/// Whether a loader goes on to the next directory after this failure of `open`; it gives the list up after others.
+pub(crate) fn goes_on_after(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+}

@@ -1,0 +1,67 @@
+//! What a start depends on besides the files: variables, the processor, the loader's own build.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::Hwcaps;
+use crate::cache::LdSoCache;
+
+/// Whose loader it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Rules {
+    /// glibc 2.33 and later; the subfolders of its releases differ, see [`Hwcaps`].
+    #[default]
+    Glibc,
+    /// musl 1.2: one rule for RPATH and RUNPATH, no cache, no subfolders.
+    Musl,
+}
+
+/// What a start depends on besides the files. The default is an empty environment under glibc without a cache.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// Whose rules apply.
+    pub rules: Rules,
+    /// The value of `LD_LIBRARY_PATH`.
+    pub ld_library_path: Option<Vec<u8>>,
+    /// The value of `LD_PRELOAD`.
+    pub ld_preload: Option<Vec<u8>>,
+    /// The content of /etc/ld.so.preload (glibc only).
+    pub preload_file: Option<Vec<u8>>,
+    /// The content of /etc/ld-musl-ARCH.path (musl only).
+    pub musl_path_file: Option<Vec<u8>>,
+    /// The processor's subfolders, searched in each directory before the directory itself (glibc only).
+    pub hwcaps: Hwcaps,
+    /// `$PLATFORM`; without it, directories that name it are passed over.
+    pub platform: Option<Vec<u8>>,
+    /// `$LIB`; without it, Debian's value for the program's machine.
+    pub lib: Option<Vec<u8>>,
+    /// The loader's default directories; without them, Debian's for the program's machine.
+    pub system_directories: Option<Vec<Vec<u8>>>,
+    /// The loader's cache (glibc only).
+    pub cache: Option<LdSoCache>,
+    /// The interpreter, for an object that names none: a shared library asked about on its own.
+    pub interpreter: Option<Vec<u8>>,
+    /// The program gains rights when it starts (`AT_SECURE`): set-user-ID, set-group-ID, file capabilities.
+    pub secure: bool,
+    /// Where absolute paths begin; paths in answers are as seen from inside. Links inside are the file system's matter.
+    pub sysroot: Option<PathBuf>,
+    /// The directory the program is started in, for `$ORIGIN` of objects found by a relative path.
+    pub current_directory: PathBuf,
+}
+
+impl Environment {
+    /// The place to look at for a path as the loader names it.
+    pub(crate) fn on_disk(&self, path: &[u8]) -> PathBuf {
+        let path = Path::new(OsStr::from_bytes(path));
+        match &self.sysroot {
+            Some(sysroot) => sysroot.join(path.strip_prefix("/").unwrap_or(path)),
+            None => path.to_owned(),
+        }
+    }
+
+    /// `LD_LIBRARY_PATH`, which secure programs do not see.
+    pub(crate) fn library_path(&self) -> Option<&[u8]> {
+        if self.secure { None } else { self.ld_library_path.as_deref() }
+    }
+}

@@ -1,0 +1,74 @@
+//! Where the loader's questions about files are answered.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{Identity, ObjectFacts};
+
+/// What stands at a path that the loader tries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// It cannot be opened: `NotFound` for ENOENT, `PermissionDenied` for EACCES, `NotADirectory` for ENOTDIR,
+    /// `InvalidFilename` for ENAMETOOLONG. The loader goes on after these, and ends the list of directories after others.
+    Absent(io::ErrorKind),
+    /// It can be opened and is nothing the loader takes: too short, no ELF magic, not a shared object, a directory.
+    /// The reason is for people. This ends the start, while an object for another machine is passed over.
+    NotAnObject(String),
+    /// An ELF object, for whichever machine.
+    Object {
+        /// Which file it is.
+        identity: Identity,
+        /// What it says of itself.
+        facts: ObjectFacts,
+    },
+}
+
+/// Answers the loader's questions about files. Paths may be relative to the current directory.
+pub trait FileSystem {
+    /// What `open` and the ELF header at `path` say, symbolic links followed.
+    fn object(&self, path: &Path) -> Probe;
+
+    /// Whether `stat` finds a directory: glibc asks it once of each directory in which a probe failed.
+    fn is_directory(&self, path: &Path) -> bool;
+
+    /// The path without symbolic links, as the kernel tells it in /proc/self/exe; it becomes the program's `$ORIGIN`.
+    fn canonical(&self, path: &Path) -> Option<PathBuf>;
+}
+
+/// The files of this machine; `read` gets an object's identity and facts from an open file's path.
+///
+/// An error of the kind `InvalidData` or `UnexpectedEof`, and `IsADirectory`, means [`Probe::NotAnObject`], others
+/// [`Probe::Absent`].
+#[derive(Clone, Debug)]
+pub struct Disk<Read> {
+    read: Read,
+}
+
+impl<Read: Fn(&Path) -> io::Result<(Identity, ObjectFacts)>> Disk<Read> {
+    /// Reads objects with `read`.
+    pub fn new(read: Read) -> Self {
+        Self { read }
+    }
+}
+
+impl<Read: Fn(&Path) -> io::Result<(Identity, ObjectFacts)>> FileSystem for Disk<Read> {
+    fn object(&self, path: &Path) -> Probe {
+        match (self.read)(path) {
+            Ok((identity, facts)) => Probe::Object { identity, facts },
+            Err(error) => match error.kind() {
+                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::IsADirectory => {
+                    Probe::NotAnObject(error.to_string())
+                }
+                kind => Probe::Absent(kind),
+            },
+        }
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        path.canonicalize().ok()
+    }
+}

@@ -1,0 +1,184 @@
+//! Searching a name without slash: which rules apply, in which order, and what glibc remembers of directories.
+
+use super::{Glibc, Tried};
+use crate::draft::{Asked, PROGRAM, goes_on_after, misfit};
+use crate::search_path::Status;
+use crate::{DirectoryProbe, FileSystem, FoundBy, Probe, ProbeFailure, names};
+
+impl<System: FileSystem> Glibc<'_, System> {
+    /// Searches a name without slash, by all rules in their order.
+    pub(super) fn search(&mut self, asked: Asked<'_>, name: &[u8]) -> (Tried, FoundBy) {
+        for rule in self.rules_for(asked) {
+            let tried = match rule {
+                FoundBy::LdSoCache => self.search_cache(asked, name),
+                _ => {
+                    let list = self.directories_of(rule);
+                    self.search_directories(asked, name, &list, rule)
+                }
+            };
+            if !matches!(tried, Tried::Failed) {
+                return (tried, rule);
+            }
+        }
+        (Tried::Failed, FoundBy::DefaultDirectory)
+    }
+
+    /// The rules that apply to what an object asks for.
+    fn rules_for(&self, asked: Asked<'_>) -> Vec<FoundBy> {
+        let facts = self.object(asked.requester).map(|object| &object.facts);
+        let has_runpath = facts.is_some_and(|facts| facts.runpath.is_some());
+        let mut rules = Vec::new();
+        if !has_runpath {
+            let mut next = Some(asked.requester);
+            while let Some(of) = next {
+                rules.push(FoundBy::Rpath { of });
+                next = self.object(of).and_then(|object| object.requester);
+            }
+        }
+        rules.push(FoundBy::LdLibraryPath);
+        if has_runpath {
+            rules.push(FoundBy::Runpath { of: asked.requester });
+        }
+        // What is preloaded into a secure program must have its set-user-ID bit, and the cache cannot tell.
+        if !(self.environment.secure && asked.preload) {
+            rules.push(FoundBy::LdSoCache);
+        }
+        if !facts.is_some_and(|facts| facts.no_default_libraries) {
+            rules.push(FoundBy::DefaultDirectory);
+        }
+        rules
+    }
+
+    fn directories_of(&mut self, rule: FoundBy) -> Vec<usize> {
+        match rule {
+            FoundBy::LdLibraryPath => self.library_path.clone(),
+            FoundBy::DefaultDirectory => self.default_path.clone(),
+            FoundBy::Rpath { of } => {
+                if let Some(list) = self.search_lists.get(of).and_then(|lists| lists.rpath.clone()) {
+                    return list;
+                }
+                let text = self.object(of).and_then(|object| object.facts.effective_rpath()).map(<[u8]>::to_vec);
+                let list = self.own_list(of, text);
+                if let Some(lists) = self.search_lists.get_mut(of) {
+                    lists.rpath = Some(list.clone());
+                }
+                list
+            }
+            FoundBy::Runpath { of } => {
+                if let Some(list) = self.search_lists.get(of).and_then(|lists| lists.runpath.clone()) {
+                    return list;
+                }
+                let text = self.object(of).and_then(|object| object.facts.runpath.clone());
+                let list = self.own_list(of, text);
+                if let Some(lists) = self.search_lists.get_mut(of) {
+                    lists.runpath = Some(list.clone());
+                }
+                list
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// An object's own list; an empty text is none, although an empty element is the current directory.
+    fn own_list(&mut self, object: usize, text: Option<Vec<u8>>) -> Vec<usize> {
+        let text = text.filter(|text| !text.is_empty());
+        text.map(|text| self.expand_list(object, &text, b":")).unwrap_or_default()
+    }
+
+    /// Tries a name in each subfolder of each directory (`open_path`).
+    fn search_directories(&mut self, asked: Asked<'_>, name: &[u8], list: &[usize], rule: FoundBy) -> Tried {
+        for &directory in list {
+            let mut gives_up = false;
+            let mut any_here = false;
+            for number in 0..self.subfolders.len() {
+                let Some((status, folder)) = self.subfolder(directory, number) else { continue };
+                if status == Status::Absent {
+                    continue;
+                }
+                let path = [folder.as_slice(), name].concat();
+                let before = self.draft.closure.failed_probes.len();
+                let tried = self.probe(asked, path, rule);
+                let fits = matches!(tried, Tried::Fits(..));
+                let mut exists = true;
+                if status == Status::Unknown {
+                    exists = fits || matches!(tried, Tried::Stop) || self.look_at(&folder);
+                    self.remember(directory, number, exists);
+                }
+                any_here |= exists;
+                if !matches!(tried, Tried::Failed) {
+                    return tried;
+                }
+                // The last failure of the directory counts. A look that fails itself leaves ENOENT behind.
+                let failure = self.draft.closure.failed_probes.get(before).map(|probe| &probe.failure);
+                gives_up = exists && matches!(failure, Some(ProbeFailure::Absent(kind)) if !goes_on_after(*kind));
+            }
+            if any_here && gives_up {
+                break;
+            }
+        }
+        Tried::Failed
+    }
+
+    /// What is known of a subfolder, and its name with a slash at the end (none for the current directory).
+    fn subfolder(&mut self, directory: usize, number: usize) -> Option<(Status, Vec<u8>)> {
+        let subfolder = self.subfolders.get(number)?;
+        let directory = self.directories.get_mut(directory)?;
+        Some((directory.status.get(number).copied()?, [directory.name.as_slice(), subfolder].concat()))
+    }
+
+    fn remember(&mut self, directory: usize, number: usize, exists: bool) {
+        let status = self.directories.get_mut(directory).and_then(|directory| directory.status.get_mut(number));
+        if let Some(status) = status {
+            *status = if exists { Status::Exists } else { Status::Absent };
+        }
+    }
+
+    /// Looks whether a directory is there, and notes that the loader does.
+    fn look_at(&mut self, folder: &[u8]) -> bool {
+        let folder = folder.strip_suffix(b"/").unwrap_or(folder);
+        let exists = self.system.is_directory(&self.environment.on_disk(folder));
+        self.draft.closure.directory_probes.push(DirectoryProbe { path: names::path(folder).to_owned(), exists });
+        exists
+    }
+
+    /// Tries the path that the cache has for a name.
+    fn search_cache(&mut self, asked: Asked<'_>, name: &[u8]) -> Tried {
+        let Some(cache) = &self.environment.cache else { return Tried::Failed };
+        let Some(entry) = cache.lookup(name, self.cache_flags, &self.environment.hwcaps.levels) else {
+            return Tried::Failed;
+        };
+        let own_only = self.object(asked.requester).is_some_and(|object| object.facts.no_default_libraries);
+        if own_only && self.trusted.iter().any(|directory| entry.path.starts_with(directory)) {
+            return Tried::Failed;
+        }
+        self.probe(asked, entry.path.to_vec(), FoundBy::LdSoCache)
+    }
+
+    /// Opens a file and holds it against the program (`open_verify`).
+    pub(super) fn probe(&mut self, asked: Asked<'_>, path: Vec<u8>, rule: FoundBy) -> Tried {
+        let failure = match self.system.object(&self.environment.on_disk(&path)) {
+            Probe::Object { identity, facts } => {
+                let program = self.object(PROGRAM).map(|program| &program.facts);
+                match program.and_then(|program| misfit(program, &facts)) {
+                    None => {
+                        let searched = rule != FoundBy::Path;
+                        if self.environment.secure && asked.preload && searched && !facts.set_user_id {
+                            ProbeFailure::NotSetUserId
+                        } else {
+                            return Tried::Fits(path, identity, facts);
+                        }
+                    }
+                    Some(failure) => failure,
+                }
+            }
+            Probe::Absent(kind) => ProbeFailure::Absent(kind),
+            Probe::NotAnObject(reason) => ProbeFailure::NotAnObject(reason),
+        };
+        if matches!(failure, ProbeFailure::NotAnObject(_) | ProbeFailure::OtherByteOrder) {
+            self.draft.stop(asked, &path, failure);
+            return Tried::Stop;
+        }
+        self.draft.fail(asked, &path, rule, failure);
+        Tried::Failed
+    }
+}

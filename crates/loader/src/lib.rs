@@ -1,0 +1,35 @@
+//! The dynamic loader's rules: which files a program loads, in which order, found by which rule, and which probes fail
+//! on the way. Nothing is run and nothing is mapped.
+//!
+//! [`resolve`] is a plain function over a [`FileSystem`], which answers "what stands at this path?", and an
+//! [`Environment`]. It reads no ELF itself: the caller hands over an object's facts.
+//!
+//! A newcomer would not guess that glibc remembers directories but not files: a directory that is not there is asked
+//! about once in a process, one that is there is asked again for each library.
+
+pub mod cache;
+mod closure;
+mod draft;
+mod environment;
+mod error;
+mod file_system;
+mod found_by;
+mod glibc;
+pub mod hwcaps;
+mod machine;
+mod musl;
+mod names;
+mod object_facts;
+mod resolve;
+mod search_path;
+mod tokens;
+
+pub use closure::{Closure, DirectoryProbe, FailedProbe, LoadedObject, Missing, ProbeFailure, Request, Stopped};
+pub use environment::{Environment, Rules};
+pub use error::Error;
+pub use file_system::{Disk, FileSystem, Probe};
+pub use found_by::{FoundBy, Known};
+pub use hwcaps::Hwcaps;
+pub use machine::Machine;
+pub use object_facts::{Class, Identity, ObjectFacts};
+pub use resolve::resolve;

@@ -1,0 +1,229 @@
+//! musl's rules (ldso/dynlink.c of 1.2).
+//!
+//! Shorter than glibc's, and different where one would not look: LD_LIBRARY_PATH comes first, RPATH and RUNPATH are one
+//! and are inherited, a soname means nothing, and `libc.so` in any of its old names is the loader itself.
+
+use std::io;
+use std::path::Path;
+
+use crate::draft::{Asked, Draft, PROGRAM, misfit};
+use crate::tokens::Tokens;
+use crate::{
+    Closure, Environment, Error, FileSystem, FoundBy, Identity, Known, LoadedObject, ObjectFacts, Probe, ProbeFailure,
+    names,
+};
+
+/// Libraries that musl holds in one file; asking for any of them means the loader itself.
+const OWN_NAMES: [&str; 7] = ["c", "pthread", "rt", "m", "dl", "util", "xnet"];
+
+/// A program's start so far.
+pub(crate) struct Musl<'a, System> {
+    system: &'a System,
+    environment: &'a Environment,
+    draft: Draft,
+    /// Objects in the order symbols are looked up.
+    order: Vec<usize>,
+    interpreter: Option<usize>,
+    /// The last part of an object's path, once it was found by a search: the only name it answers to.
+    short_names: Vec<Option<Vec<u8>>>,
+    program_origin: Option<Vec<u8>>,
+}
+
+enum Tried {
+    Fits(Vec<u8>, FoundBy, Identity, ObjectFacts),
+    Failed,
+    /// An error that ends the search for this name.
+    GivesUp,
+}
+
+impl<'a, System: FileSystem> Musl<'a, System> {
+    /// Takes in the program and its interpreter.
+    pub(crate) fn begin(program: &Path, system: &'a System, environment: &'a Environment) -> Result<Self, Error> {
+        let mut draft = Draft::begin(program, system, environment)?;
+        let interpreter = draft.add_interpreter(system, environment)?;
+        let short_names = vec![None; draft.closure.objects.len()];
+        let real = system.canonical(&environment.on_disk(names::bytes(program)));
+        let program_origin = real.and_then(|real| real.parent().map(|parent| names::bytes(parent).to_vec()));
+        Ok(Self { system, environment, draft, order: vec![PROGRAM], interpreter, short_names, program_origin })
+    }
+
+    /// Loads what is preloaded and needed.
+    pub(crate) fn run(mut self) -> Closure {
+        let preload = self.environment.ld_preload.as_deref().filter(|_| !self.environment.secure).unwrap_or_default();
+        for name in preload.split(|byte| b": \t\n\r\x0b\x0c".contains(byte)).filter(|name| !name.is_empty()) {
+            self.ask(Asked { requester: PROGRAM, needed: name, preload: true });
+        }
+        let mut next = 0;
+        while let Some(&requester) = self.order.get(next) {
+            next += 1;
+            // The loader needs nothing.
+            if Some(requester) == self.interpreter {
+                continue;
+            }
+            let needed = self.object(requester).map(|object| object.facts.needed.clone()).unwrap_or_default();
+            for name in &needed {
+                self.ask(Asked { requester, needed: name, preload: false });
+            }
+        }
+        self.draft.finish(self.order)
+    }
+
+    fn ask(&mut self, asked: Asked<'_>) {
+        let name = asked.needed;
+        if let Some(interpreter) = self.interpreter.filter(|_| self.is_own(name)) {
+            if !self.order.contains(&interpreter) {
+                self.order.push(interpreter);
+                if let Some(object) = self.draft.closure.objects.get_mut(interpreter) {
+                    object.in_scope = true;
+                }
+            }
+            return self.draft.answer(asked, Some((interpreter, FoundBy::Interpreter)));
+        }
+        let tried = if name.contains(&b'/') {
+            self.probe(asked, name.to_vec(), FoundBy::Path)
+        } else {
+            let known = self.short_names.iter().position(|short| short.as_deref() == Some(name));
+            if let Some(object) = known {
+                return self.draft.answer(asked, Some((object, FoundBy::AlreadyLoaded(Known::Name))));
+            }
+            self.search(asked)
+        };
+        let Tried::Fits(path, rule, identity, facts) = tried else { return self.draft.answer(asked, None) };
+        let short_name = path.rsplit(|&byte| byte == b'/').next().map(<[u8]>::to_vec);
+        let short_name = short_name.filter(|_| rule != FoundBy::Path);
+        if let Some(object) = self.same_file(identity) {
+            if let Some(known @ None) = self.short_names.get_mut(object) {
+                // Its own path's last part, which may be another name than the one that was searched.
+                let object = self.draft.closure.objects.get(object).map(|object| names::bytes(&object.path));
+                let last = object.and_then(|path| path.rsplit(|&byte| byte == b'/').next());
+                *known = short_name.and(last).map(<[u8]>::to_vec);
+            }
+            return self.draft.answer(asked, Some((object, FoundBy::AlreadyLoaded(Known::SameFile))));
+        }
+        let object = self.draft.closure.objects.len();
+        self.short_names.push(short_name);
+        self.draft.closure.objects.push(LoadedObject {
+            path: names::path(&path).to_owned(),
+            name_asked: name.to_vec(),
+            found_by: rule,
+            requester: Some(asked.requester),
+            preloaded: asked.preload,
+            in_scope: true,
+            identity,
+            facts,
+        });
+        self.order.push(object);
+        self.draft.answer(asked, Some((object, rule)));
+    }
+
+    /// Whether a name means the loader: its own path, or `lib` and a name it replaces and a dot.
+    fn is_own(&self, name: &[u8]) -> bool {
+        let own_path = self.interpreter.and_then(|interpreter| self.object(interpreter));
+        own_path.is_some_and(|loader| names::bytes(&loader.path) == name)
+            || name.strip_prefix(b"lib").is_some_and(|rest| {
+                OWN_NAMES.iter().any(|own| rest.strip_prefix(own.as_bytes()).is_some_and(|rest| rest.starts_with(b".")))
+            })
+    }
+
+    /// The loaded object that is the same file; the program is left out, as its identity is never read.
+    fn same_file(&self, identity: Identity) -> Option<usize> {
+        let objects = self.draft.closure.objects.iter().enumerate();
+        let mut mapped = objects.filter(|&(index, _)| index != PROGRAM && Some(index) != self.interpreter);
+        mapped.find(|(_, object)| object.identity == identity).map(|(index, _)| index)
+    }
+
+    fn search(&mut self, asked: Asked<'_>) -> Tried {
+        if let Some(list) = self.environment.library_path().map(<[u8]>::to_vec) {
+            match self.search_list(asked, &list, FoundBy::LdLibraryPath) {
+                Tried::Failed => {}
+                done => return done,
+            }
+        }
+        // What is preloaded has no requester, so nobody's list is searched.
+        let mut next = (!asked.preload).then_some(asked.requester);
+        while let Some(of) = next {
+            if let Some(list) = self.list_of(of) {
+                let runpath = self.object(of).is_some_and(|object| object.facts.runpath.is_some());
+                let rule = if runpath { FoundBy::Runpath { of } } else { FoundBy::Rpath { of } };
+                match self.search_list(asked, &list, rule) {
+                    Tried::Failed => {}
+                    done => return done,
+                }
+            }
+            let preloaded = self.object(of).is_some_and(|object| object.preloaded);
+            next = self.object(of).and_then(|object| object.requester).filter(|_| !preloaded);
+        }
+        let list = self
+            .environment
+            .musl_path_file
+            .clone()
+            .or_else(|| self.environment.system_directories.as_ref().map(|list| list.join(&b':')));
+        let list = list.unwrap_or_else(|| b"/lib:/usr/local/lib:/usr/lib".to_vec());
+        self.search_list(asked, &list, FoundBy::DefaultDirectory)
+    }
+
+    /// RUNPATH, or else RPATH, with `$ORIGIN` replaced; none when another token stands in it (`fixup_rpath`).
+    fn list_of(&self, of: usize) -> Option<Vec<u8>> {
+        let object = self.object(of)?;
+        let text = object.facts.runpath.as_ref().or(object.facts.rpath.as_ref())?;
+        if !text.contains(&b'$') {
+            return Some(text.clone());
+        }
+        let path = names::bytes(&object.path);
+        let origin = if of == PROGRAM {
+            self.program_origin.clone().filter(|_| !self.environment.secure)?
+        } else {
+            let slash = path.iter().rposition(|&byte| byte == b'/');
+            slash.map_or(b".".to_vec(), |slash| path.get(..slash).unwrap_or_default().to_vec())
+        };
+        let tokens = text.split(|&byte| byte == b'$').skip(1);
+        let mut only_origin = tokens.map(|token| token.starts_with(b"ORIGIN") || token.starts_with(b"{ORIGIN}"));
+        if !only_origin.all(|only| only) || (self.environment.secure && origin.first() != Some(&b'/')) {
+            return None;
+        }
+        // Here `$ORIGINAL` is the origin and "AL", which glibc's rules would not read so: braces make it plain.
+        let braced = text.split(|&byte| byte == b'$').enumerate().flat_map(|(part, rest)| match part {
+            0 => rest.to_vec(),
+            _ => match rest.strip_prefix(b"ORIGIN") {
+                Some(rest) => [b"${ORIGIN}", rest].concat(),
+                None => [b"$", rest].concat(),
+            },
+        });
+        Tokens { origin: Some(&origin), lib: None, platform: None, secure: None }.expand(&braced.collect::<Vec<u8>>())
+    }
+
+    /// Tries each directory of a list (`path_open`); empty elements are none.
+    fn search_list(&mut self, asked: Asked<'_>, list: &[u8], rule: FoundBy) -> Tried {
+        for directory in list.split(|&byte| byte == b':' || byte == b'\n').filter(|directory| !directory.is_empty()) {
+            match self.probe(asked, [directory, b"/", asked.needed].concat(), rule) {
+                Tried::Failed => {}
+                done => return done,
+            }
+        }
+        Tried::Failed
+    }
+
+    /// Opens a file. What can be opened and does not fit ends the search: musl has no second try.
+    fn probe(&mut self, asked: Asked<'_>, path: Vec<u8>, rule: FoundBy) -> Tried {
+        let (failure, goes_on) = match self.system.object(&self.environment.on_disk(&path)) {
+            Probe::Object { identity, facts } => {
+                match self.object(PROGRAM).and_then(|program| misfit(&program.facts, &facts)) {
+                    None => return Tried::Fits(path, rule, identity, facts),
+                    Some(failure) => (failure, false),
+                }
+            }
+            Probe::NotAnObject(reason) => (ProbeFailure::NotAnObject(reason), false),
+            Probe::Absent(kind) => {
+                use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound, PermissionDenied};
+                let goes_on = matches!(kind, NotFound | NotADirectory | PermissionDenied | InvalidFilename);
+                (ProbeFailure::Absent(kind), goes_on)
+            }
+        };
+        self.draft.fail(asked, &path, rule, failure);
+        if goes_on { Tried::Failed } else { Tried::GivesUp }
+    }
+
+    fn object(&self, object: usize) -> Option<&LoadedObject> {
+        self.draft.closure.objects.get(object)
+    }
+}

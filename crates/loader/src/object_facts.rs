@@ -1,0 +1,56 @@
+//! What the loader looks at in an object before it maps it.
+//!
+//! Names are bytes: file names on Linux need not be UTF-8, and the loader compares them with `strcmp`.
+
+/// Width of an object's addresses (`EI_CLASS`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// `ELFCLASS32`.
+    Bits32,
+    /// `ELFCLASS64`.
+    #[default]
+    Bits64,
+}
+
+/// Which file it is, whatever it is called: what `fstat` tells of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// `st_dev`.
+    pub device: u64,
+    /// `st_ino`.
+    pub inode: u64,
+}
+
+/// What the loader looks at in an object before it maps it (ELF header, `PT_INTERP`, `PT_DYNAMIC`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectFacts {
+    /// `EI_CLASS`.
+    pub class: Class,
+    /// `EI_DATA` is `ELFDATA2LSB`.
+    pub little_endian: bool,
+    /// `e_machine`.
+    pub machine: u16,
+    /// `e_flags`: the float ABI on ARM and RISC-V, the ABI on MIPS.
+    pub flags: u32,
+    /// `DT_SONAME`.
+    pub soname: Option<Vec<u8>>,
+    /// `DT_NEEDED` entries, in the table's order.
+    pub needed: Vec<Vec<u8>>,
+    /// `DT_RPATH`.
+    pub rpath: Option<Vec<u8>>,
+    /// `DT_RUNPATH`.
+    pub runpath: Option<Vec<u8>>,
+    /// The string of `PT_INTERP`, without its terminating zero.
+    pub interpreter: Option<Vec<u8>>,
+    /// `DF_1_NODEFLIB` of `DT_FLAGS_1`: the system's directories are not searched for what this object needs.
+    pub no_default_libraries: bool,
+    /// The file's set-user-ID bit, which secure programs want of what is preloaded into them.
+    pub set_user_id: bool,
+}
+
+impl ObjectFacts {
+    /// `DT_RPATH`, unless `DT_RUNPATH` stands beside it, which makes glibc forget it (elf/get-dynamic-info.h).
+    pub fn effective_rpath(&self) -> Option<&[u8]> {
+        if self.runpath.is_some() { None } else { self.rpath.as_deref() }
+    }
+}

@@ -1,0 +1,23 @@
+//! The one question: what does this program load?
+
+use std::path::Path;
+
+use crate::glibc::Glibc;
+use crate::musl::Musl;
+use crate::{Closure, Environment, Error, FileSystem, Rules};
+
+/// Which files `program` loads at its start, in which order, found by which rule, and which probes fail on the way.
+///
+/// The answer is that of `LD_TRACE_LOADED_OBJECTS=1 program` (glibc) or `ldd program` (musl): libraries that are missing
+/// do not end it. `program` is a path as the loader gets it, with a slash; relative ones count from the current directory.
+///
+/// Not followed: `DT_AUXILIARY` and `DT_FILTER`, auditing libraries, and what the program opens later with `dlopen`.
+///
+/// # Errors
+/// When the program or its interpreter cannot be read as an object.
+pub fn resolve(program: &Path, system: &impl FileSystem, environment: &Environment) -> Result<Closure, Error> {
+    match environment.rules {
+        Rules::Glibc => Glibc::begin(program, system, environment).map(Glibc::run),
+        Rules::Musl => Musl::begin(program, system, environment).map(Musl::run),
+    }
+}

@@ -1,0 +1,87 @@
+//! Lists of directories, and what glibc remembers of each directory for as long as the process lives.
+
+use std::collections::HashMap;
+
+/// What is known of one subfolder of a directory (`enum r_dir_status` in glibc's ldsodefs.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Unknown,
+    Absent,
+    Exists,
+}
+
+/// A directory that is searched: its name with a slash at the end, or nothing for the current directory.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    pub(crate) name: Vec<u8>,
+    /// One for each subfolder.
+    pub(crate) status: Vec<Status>,
+}
+
+/// All directories of a process, each once however many lists name it (`_dl_all_dirs`).
+#[derive(Debug, Default)]
+pub(crate) struct Directories {
+    all: Vec<Directory>,
+    known: HashMap<Vec<u8>, usize>,
+    subfolders: usize,
+}
+
+impl Directories {
+    /// None yet; each will have this many subfolders.
+    pub(crate) fn new(subfolders: usize) -> Self {
+        Self { subfolders, ..Self::default() }
+    }
+
+    pub(crate) fn get_mut(&mut self, directory: usize) -> Option<&mut Directory> {
+        self.all.get_mut(directory)
+    }
+
+    /// The directories of a list, expanded by `expand`, doubles left out (`fillin_rpath` in elf/dl-load.c).
+    pub(crate) fn list(
+        &mut self,
+        text: &[u8],
+        separators: &[u8],
+        expand: impl Fn(&[u8]) -> Option<Vec<u8>>,
+    ) -> Vec<usize> {
+        let mut list = Vec::new();
+        for element in text.split(|byte| separators.contains(byte)) {
+            // An empty element is the current directory; one that becomes empty is none.
+            let name = if element.is_empty() {
+                Vec::new()
+            } else {
+                match expand(element) {
+                    Some(name) if !name.is_empty() => with_one_slash(name),
+                    _ => continue,
+                }
+            };
+            let directory = self.enter(name);
+            if !list.contains(&directory) {
+                list.push(directory);
+            }
+        }
+        list
+    }
+
+    /// The number of a directory.
+    pub(crate) fn enter(&mut self, name: Vec<u8>) -> usize {
+        if let Some(&directory) = self.known.get(&name) {
+            return directory;
+        }
+        // The current directory may change, so what is relative to it is never remembered as absent.
+        let status = if name.first() == Some(&b'/') { Status::Unknown } else { Status::Exists };
+        self.known.insert(name.clone(), self.all.len());
+        self.all.push(Directory { name, status: vec![status; self.subfolders] });
+        self.all.len() - 1
+    }
+}
+
+/// The name with exactly one slash at its end.
+pub(crate) fn with_one_slash(mut name: Vec<u8>) -> Vec<u8> {
+    while name.len() > 1 && name.last() == Some(&b'/') {
+        name.pop();
+    }
+    if name.last() != Some(&b'/') {
+        name.push(b'/');
+    }
+    name
+}

@@ -1,0 +1,226 @@
+//! What the tests share: objects' facts by the `object` crate, and the real loader's own answers.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use coldstart_loader::cache::LdSoCache;
+use coldstart_loader::{Class, Closure, Environment, FileSystem, Hwcaps, Identity, ObjectFacts, Probe, hwcaps};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader};
+use object::{Endianness, ReadCache, elf};
+
+/// Says why a test does nothing; where skipping is forbidden, fails.
+pub(crate) fn skip(reason: &str) {
+    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
+    eprintln!("skipped: {reason}");
+}
+
+/// Whether a command can be started.
+pub(crate) fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok()
+}
+
+/// Runs a command that has to succeed.
+pub(crate) fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// This machine's files; each is read once.
+#[derive(Default)]
+pub(crate) struct Files {
+    seen: RefCell<HashMap<PathBuf, Probe>>,
+}
+
+impl FileSystem for Files {
+    fn object(&self, path: &Path) -> Probe {
+        self.seen.borrow_mut().entry(path.to_owned()).or_insert_with(|| look(path)).clone()
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        path.canonicalize().ok()
+    }
+}
+
+fn look(path: &Path) -> Probe {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) => return Probe::Absent(error.kind()),
+    };
+    let mut ident = [0; 64];
+    if let Err(error) = file.read_exact(&mut ident) {
+        let short = error.kind() == io::ErrorKind::UnexpectedEof;
+        return Probe::NotAnObject(if short {
+            "file too short".to_owned()
+        } else {
+            "cannot read file data".to_owned()
+        });
+    }
+    if !ident.starts_with(b"\x7fELF") {
+        return Probe::NotAnObject("invalid ELF header".to_owned());
+    }
+    let metadata = file.metadata().unwrap();
+    let identity = Identity { device: metadata.dev(), inode: metadata.ino() };
+    let cache = ReadCache::new(file);
+    let facts = match ident[4] {
+        1 => facts::<elf::FileHeader32<Endianness>>(&cache, Class::Bits32),
+        _ => facts::<elf::FileHeader64<Endianness>>(&cache, Class::Bits64),
+    };
+    Probe::Object { identity, facts: ObjectFacts { set_user_id: metadata.mode() & 0o4000 != 0, ..facts } }
+}
+
+/// The facts of an object; a decoy of another class has nothing but its class.
+fn facts<Elf: FileHeader<Endian = Endianness>>(data: &ReadCache<File>, class: Class) -> ObjectFacts {
+    let mut facts = ObjectFacts { class, little_endian: true, ..ObjectFacts::default() };
+    let _: object::Result<()> = (|| {
+        let header = Elf::parse(data)?;
+        let endian = header.endian()?;
+        facts.little_endian = endian == Endianness::Little;
+        facts.machine = header.e_machine(endian).0;
+        facts.flags = header.e_flags(endian).0;
+        let segments = header.program_headers(endian, data)?;
+        let at_address = |address: u64| {
+            let segment = segments.iter().find(|segment| {
+                let start: u64 = segment.p_vaddr(endian).into();
+                let length: u64 = segment.p_filesz(endian).into();
+                segment.p_type(endian) == elf::PT_LOAD && (start..start + length).contains(&address)
+            })?;
+            let start: u64 = segment.p_vaddr(endian).into();
+            Some(address - start + segment.p_offset(endian).into())
+        };
+        for segment in segments {
+            if let Some(interpreter) = segment.interpreter(endian, data)? {
+                facts.interpreter = Some(interpreter.to_vec());
+            }
+        }
+        let mut entries = Vec::new();
+        for segment in segments {
+            if let Some(dynamic) = segment.dynamic(endian, data)? {
+                entries.extend(dynamic.iter().map(|entry| (entry.d_tag(endian), entry.d_val(endian).into())));
+            }
+        }
+        let end =
+            entries.iter().position(|entry: &(elf::DynamicTag, u64)| entry.0 == elf::DT_NULL).unwrap_or(entries.len());
+        entries.truncate(end);
+        let value = |tag| entries.iter().find(|entry| entry.0 == tag).map(|entry| entry.1);
+        let Some(strings) = value(elf::DT_STRTAB).and_then(at_address) else { return Ok(()) };
+        let end = strings + value(elf::DT_STRSZ).unwrap_or_default();
+        let text = |offset: u64| {
+            object::ReadRef::read_bytes_at_until(data, strings + offset..end, 0).unwrap_or_default().to_vec()
+        };
+        facts.soname = value(elf::DT_SONAME).map(text);
+        facts.rpath = value(elf::DT_RPATH).map(text);
+        facts.runpath = value(elf::DT_RUNPATH).map(text);
+        let needed = entries.iter().filter(|entry| entry.0 == elf::DT_NEEDED);
+        facts.needed = needed.map(|entry| text(entry.1)).collect();
+        facts.no_default_libraries = value(elf::DT_FLAGS_1).is_some_and(|flags| flags & elf::DF_1_NODEFLIB.0 != 0);
+        Ok(())
+    })();
+    facts
+}
+
+/// The interpreter of the test itself, and the release of its glibc; none where that is not glibc on x86-64.
+pub(crate) fn real_loader() -> Option<(String, u32)> {
+    let Probe::Object { facts, .. } = look(&std::env::current_exe().unwrap()) else { return None };
+    let path = String::from_utf8(facts.interpreter?).unwrap();
+    let version = Command::new(&path).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&version.stdout).into_owned();
+    let (_, after) = text.lines().next()?.split_once("version 2.")?;
+    let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+    (facts.machine == elf::EM_X86_64.0).then_some((path, digits.parse().ok()?))
+}
+
+/// What the loader of this machine has around it, without variables.
+pub(crate) fn environment(release: u32) -> Environment {
+    let cache = std::fs::read("/etc/ld.so.cache").ok().map(|bytes| LdSoCache::parse(&bytes).unwrap());
+    Environment {
+        hwcaps: Hwcaps::of_this_cpu(release),
+        platform: hwcaps::platform_of_this_cpu().map(|name| name.as_bytes().to_vec()),
+        cache,
+        preload_file: std::fs::read("/etc/ld.so.preload").ok(),
+        current_directory: std::env::current_dir().unwrap(),
+        ..Environment::default()
+    }
+}
+
+/// What the loader says that a program loads.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Listing {
+    /// Name asked for and path, in order.
+    pub(crate) loaded: Vec<(String, String)>,
+    /// Names not found, in order.
+    pub(crate) missing: Vec<String>,
+}
+
+/// Reads the loader's list: `NAME => PATH (ADDRESS)`, `PATH (ADDRESS)`, `NAME => not found`.
+pub(crate) fn parse_listing(output: &Output) -> Listing {
+    let mut listing = Listing::default();
+    for line in String::from_utf8_lossy(&output.stdout).lines().map(str::trim) {
+        if line.starts_with("linux-vdso") || line == "statically linked" {
+            continue;
+        }
+        if let Some(name) = line.strip_suffix(" => not found") {
+            listing.missing.push(name.to_owned());
+        } else if let Some((pair, _)) = line.rsplit_once(" (0x") {
+            let (name, path) = pair.split_once(" => ").unwrap_or((pair, pair));
+            listing.loaded.push((name.to_owned(), path.to_owned()));
+        }
+    }
+    listing
+}
+
+/// Our answer in the loader's words.
+pub(crate) fn our_listing(closure: &Closure) -> Listing {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let objects = closure.objects.iter().skip(1).filter(|object| object.in_scope);
+    let loaded = objects.map(|object| (text(&object.name_asked), object.path.display().to_string())).collect();
+    let missing = closure.missing.iter().filter(|missing| !missing.preload);
+    Listing { loaded, missing: missing.map(|missing| text(&missing.needed)).collect() }
+}
+
+/// Files tried in vain, with the name they were tried for, from `LD_DEBUG=libs`. The last file of a search did, unless
+/// the name is one of those not found.
+pub(crate) fn parse_failed(debug: &str, not_found: &[String]) -> Vec<(String, String)> {
+    let mut failed = Vec::new();
+    let mut search: Option<(String, Vec<String>)> = None;
+    let end = |search: &mut Option<(String, Vec<String>)>, failed: &mut Vec<(String, String)>| {
+        if let Some((name, mut tried)) = search.take() {
+            if !not_found.contains(&name) {
+                tried.pop();
+            }
+            failed.extend(tried.into_iter().map(|path| (name.clone(), path)));
+        }
+    };
+    for line in debug.lines() {
+        let Some((_, text)) = line.split_once(":\t") else { continue };
+        if let Some(rest) = text.strip_prefix("find library=") {
+            end(&mut search, &mut failed);
+            search = rest.rsplit_once(" [").map(|(name, _)| (name.to_owned(), Vec::new()));
+        } else if let Some(path) = text.trim_start().strip_prefix("trying file=") {
+            if let Some((_, tried)) = &mut search {
+                tried.push(path.to_owned());
+            }
+        } else if text.is_empty() {
+            end(&mut search, &mut failed);
+        }
+    }
+    end(&mut search, &mut failed);
+    failed
+}
+
+/// Our failed probes, those of names that are searched.
+pub(crate) fn our_failed(closure: &Closure) -> Vec<(String, String)> {
+    let probes = closure.failed_probes.iter().filter(|probe| !probe.needed.contains(&b'/'));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    probes.map(|probe| (text(&probe.needed), probe.path.display().to_string())).collect()
+}
