@@ -110,7 +110,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn damage_is_noticed_and_never_a_panic(changes in prop::collection::vec(any::<(prop::sample::Index, u8)>(), 1..4)) {
-        let elf: Vec<u8> = [b"\x7fELF".to_vec(), (0..4000u32).map(|number| (number * number >> 3) as u8).collect()].concat();
+        let elf: Vec<u8> = [b"\x7fELF".to_vec(), (0..4000u32).map(|number| ((number * number) >> 3) as u8).collect()].concat();
         if let Some(mut packed) = xz(&elf, &[]) {
             for (place, value) in changes {
                 let place = place.index(packed.len());
