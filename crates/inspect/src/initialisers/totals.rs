@@ -1,0 +1,104 @@
+//! What all initialisers together come to: how much code there is, and how far one is from the next.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::Initialiser;
+use crate::file_pages::{PAGE, READAHEAD_WINDOW, distinct_units, merged, total};
+
+/// Sums over all functions that run before `main`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct InitialiserTotals {
+    /// Number of functions, those that run twice counted twice.
+    pub count: u64,
+    /// Size of their code in bytes, as far as it is known, each byte counted once. What they call is not in it.
+    pub code_bytes: u64,
+    /// Functions whose size is not known.
+    pub functions_of_unknown_size: u64,
+    /// Different 4 KiB pages of the file with their code. A function of unknown size counts for the page it begins in.
+    pub code_pages: u64,
+    /// Different parts of the file of 128 KiB, the kernel's usual readahead, with their code.
+    pub readahead_windows: u64,
+    /// Number of times that the next function lies before the last one in the file.
+    pub backward_jumps: u64,
+    /// How far these jumps are together, in bytes from one function's beginning to the next one's.
+    pub backward_jump_bytes: u64,
+    /// How far all other steps are together, in bytes from one function's beginning to the next one's.
+    pub forward_jump_bytes: u64,
+}
+
+pub(super) fn of(functions: &[Initialiser]) -> InitialiserTotals {
+    let mut totals = InitialiserTotals {
+        count: functions.len() as u64,
+        functions_of_unknown_size: functions.iter().filter(|function| function.bytes.is_none()).count() as u64,
+        ..Default::default()
+    };
+    let offsets = functions.iter().filter_map(|function| function.file_offset);
+    for (last, next) in offsets.clone().zip(offsets.skip(1)) {
+        let distance = next.abs_diff(last);
+        if next < last {
+            totals.backward_jumps = totals.backward_jumps.saturating_add(1);
+            totals.backward_jump_bytes = totals.backward_jump_bytes.saturating_add(distance);
+        } else {
+            totals.forward_jump_bytes = totals.forward_jump_bytes.saturating_add(distance);
+        }
+    }
+    let known = functions.iter().filter_map(|function| code(function, function.bytes?));
+    totals.code_bytes = total(&merged(known.collect()));
+    let touched: Vec<Range<u64>> =
+        functions.iter().filter_map(|function| code(function, function.bytes.unwrap_or(1).max(1))).collect();
+    totals.code_pages = distinct_units(&touched, PAGE);
+    totals.readahead_windows = distinct_units(&touched, READAHEAD_WINDOW);
+    totals
+}
+
+fn code(function: &Initialiser, bytes: u64) -> Option<Range<u64>> {
+    let start = function.file_offset?;
+    Some(start..start.saturating_add(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{InitialiserKind, SizeSource};
+    use super::*;
+
+    fn function(file_offset: u64, bytes: Option<u64>) -> Initialiser {
+        Initialiser {
+            kind: InitialiserKind::InitArray,
+            slot_address: Some(0),
+            address: Some(file_offset),
+            name: None,
+            mangled_name: None,
+            name_is_from: None,
+            bytes,
+            bytes_are_from: bytes.map(|_| SizeSource::Symbol),
+            file_offset: Some(file_offset),
+            page: Some(file_offset / PAGE),
+        }
+    }
+
+    #[test]
+    fn jumps_pages_and_bytes_are_summed() {
+        let elsewhere = Initialiser { address: None, file_offset: None, page: None, ..function(0, None) };
+        let functions = [
+            function(0x1000, Some(0x10)),
+            function(0x30ff0, Some(0x20)),
+            elsewhere,
+            function(0x2000, None),
+            function(0x1000, Some(0x10)),
+        ];
+        let expected = InitialiserTotals {
+            count: 5,
+            code_bytes: 0x30,
+            functions_of_unknown_size: 2,
+            code_pages: 4,
+            readahead_windows: 2,
+            backward_jumps: 2,
+            backward_jump_bytes: 0x2eff0 + 0x1000,
+            forward_jump_bytes: 0x2fff0,
+        };
+        assert_eq!(of(&functions), expected);
+        assert_eq!(of(&[]), InitialiserTotals::default());
+    }
+}

@@ -1,0 +1,314 @@
+//! What the relocated words belong to: vtables, typeinfo, the GOT, arrays of initialisers, named tables of pointers.
+//!
+//! A word's owner is told by the section it lies in, else by the name of the variable around it, else, in stripped files,
+//! by the shape of the words around it. What was inferred from shape says so, and what could not be told is counted.
+
+mod regions;
+mod shapes;
+mod type_names;
+
+use coldstart_elf::Vaddr;
+use serde::Serialize;
+
+use crate::names::{NameSource, Named, find, readable};
+use crate::object::Object;
+use crate::slots::{Slot, Target};
+
+use regions::Regions;
+use shapes::Shapes;
+
+/// What a relocated word belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owner {
+    /// A C++ or Rust vtable, or a VTT.
+    Vtable,
+    /// C++ run-time type information.
+    Typeinfo,
+    /// Addresses of functions that run at the start or the end.
+    InitArray,
+    /// The GOT, that of the PLT included.
+    GlobalOffsetTable,
+    /// A named variable that holds pointers.
+    NamedTable,
+    /// Something that could not be told.
+    Untold,
+}
+
+/// How an owner was found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToldBy {
+    /// By the section or an entry of the dynamic table.
+    Section,
+    /// By the name of the variable.
+    Name,
+    /// Inferred from the shape that the Itanium C++ ABI gives it.
+    Shape,
+    /// Not at all.
+    Nothing,
+}
+
+/// Words of one owner that were told in one way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OwnerCount {
+    /// What they belong to.
+    pub owner: Owner,
+    /// How that was found out.
+    pub told_by: ToldBy,
+    /// Number of relocated words.
+    pub count: u64,
+    /// Of these, how many need a symbol.
+    pub symbolic: u64,
+}
+
+/// A named variable with relocated words.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PointerTable {
+    /// Its name, demangled.
+    pub name: String,
+    /// Its name in the symbol table.
+    pub symbol: String,
+    /// Where it begins in memory.
+    pub address: u64,
+    /// Its size in bytes; 0 when the symbol table does not say.
+    pub bytes: u64,
+    /// Number of relocated words in it.
+    pub count: u64,
+}
+
+/// Who the relocated words of an object belong to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Owners {
+    /// Counts by owner, largest first.
+    pub counts: Vec<OwnerCount>,
+    /// The largest named tables of pointers, at most [`LARGEST`].
+    pub largest_tables: Vec<PointerTable>,
+    /// Number of named tables.
+    pub named_tables: u64,
+    /// Words of unknown owner, by what they point to.
+    pub untold: Untold,
+    /// Where names came from.
+    pub names_from: NameSource,
+}
+
+/// Words of unknown owner.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Untold {
+    /// Number of words.
+    pub count: u64,
+    /// Their share of all relocated words, from 0 to 1.
+    pub share: f64,
+    /// Those that point to code.
+    pub to_code: u64,
+    /// Those that point to memory which is never written, such as text.
+    pub to_read_only: u64,
+    /// Those that point to memory which is or was writable.
+    pub to_writable: u64,
+}
+
+/// How many named tables are listed.
+pub const LARGEST: usize = 20;
+
+impl Owners {
+    /// Words of an owner, however that was told.
+    pub fn count_of(&self, owner: Owner) -> u64 {
+        self.counts.iter().filter(|count| count.owner == owner).map(|count| count.count).sum()
+    }
+
+    /// Words whose owner was inferred from their shape.
+    pub fn inferred(&self) -> u64 {
+        self.counts.iter().filter(|count| count.told_by == ToldBy::Shape).map(|count| count.count).sum()
+    }
+}
+
+/// Finds out what each relocated word belongs to.
+pub fn owners(object: &Object<'_>) -> Owners {
+    let regions = Regions::of(object);
+    let mut tally = Tally::default();
+    let mut tables = TableCounts::default();
+    tell_all(object, &regions, object.names.variables(), |slot, owner, told_by, variable| {
+        tally.add(owner, told_by, matches!(slot.target, Target::Symbol(_)));
+        match owner {
+            Owner::NamedTable => tables.add(variable),
+            Owner::Untold => tally.untold_to(object, &regions, slot.target),
+            _ => {}
+        }
+    });
+    tally.untold.count = tally.of(Owner::Untold);
+    tally.untold.share = match object.slots.len() {
+        0 => 0.0,
+        all => tally.untold.count as f64 / all as f64,
+    };
+    let (largest_tables, named_tables) = tables.finish();
+    Owners {
+        counts: tally.counts(),
+        largest_tables,
+        named_tables,
+        untold: tally.untold,
+        names_from: object.names.source(),
+    }
+}
+
+/// Calls `visit` with each slot in ascending order, its owner, how that was told, and the variable that it lies in.
+fn tell_all<'data>(
+    object: &Object<'data>,
+    regions: &Regions,
+    variables: &[Named<'data>],
+    mut visit: impl FnMut(Slot, Owner, ToldBy, Option<Named<'data>>),
+) {
+    let mut shapes = Shapes::new(object, regions);
+    let mut variables = Variables { all: variables, last: None };
+    for (index, slot) in object.slots.iter().enumerate() {
+        if let Some(owner) = regions.owner_at(slot.address) {
+            visit(slot, owner, ToldBy::Section, None);
+        } else if let Some(variable) = variables.around(slot.address) {
+            visit(slot, owner_by_name(variable.name), ToldBy::Name, Some(variable));
+        } else if let Some(owner) = shapes.owner_of(index, slot) {
+            visit(slot, owner, ToldBy::Shape, None);
+        } else {
+            visit(slot, Owner::Untold, ToldBy::Nothing, None);
+        }
+    }
+}
+
+/// What a variable is, by the prefixes of the Itanium C++ ABI (section 5.1.4) and of the Rust compiler.
+fn owner_by_name(name: &[u8]) -> Owner {
+    const VTABLES: [&[u8]; 4] = [b"_ZTV", b"_ZTT", b"_ZTC", b"vtable."];
+    if VTABLES.iter().any(|prefix| name.starts_with(prefix)) {
+        Owner::Vtable
+    } else if name.starts_with(b"_ZTI") {
+        Owner::Typeinfo
+    } else {
+        Owner::NamedTable
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    counts: Vec<OwnerCount>,
+    untold: Untold,
+}
+
+impl Tally {
+    fn add(&mut self, owner: Owner, told_by: ToldBy, is_symbolic: bool) {
+        let index = match self.counts.iter().position(|count| count.owner == owner && count.told_by == told_by) {
+            Some(index) => index,
+            None => {
+                self.counts.push(OwnerCount { owner, told_by, count: 0, symbolic: 0 });
+                self.counts.len() - 1
+            }
+        };
+        if let Some(count) = self.counts.get_mut(index) {
+            count.count += 1;
+            count.symbolic += u64::from(is_symbolic);
+        }
+    }
+
+    fn of(&self, owner: Owner) -> u64 {
+        self.counts.iter().filter(|count| count.owner == owner).map(|count| count.count).sum()
+    }
+
+    fn untold_to(&mut self, object: &Object<'_>, regions: &Regions, target: Target) {
+        let Target::Address(target) = target else { return };
+        if regions.is_code(target) {
+            self.untold.to_code += 1;
+        } else if object.file.segment_at(target).is_some_and(|segment| segment.is_writable()) {
+            self.untold.to_writable += 1;
+        } else {
+            self.untold.to_read_only += 1;
+        }
+    }
+
+    fn counts(&self) -> Vec<OwnerCount> {
+        let mut counts = self.counts.clone();
+        counts.sort_by_key(|count| (std::cmp::Reverse(count.count), count.owner, count.told_by));
+        counts
+    }
+}
+
+/// Variables, for a caller who asks in ascending order.
+struct Variables<'all, 'data> {
+    all: &'all [Named<'data>],
+    last: Option<Named<'data>>,
+}
+
+impl<'data> Variables<'_, 'data> {
+    fn around(&mut self, address: Vaddr) -> Option<Named<'data>> {
+        if self.all.is_empty() {
+            return None;
+        }
+        let is_inside =
+            |named: &Named<'_>| address.0.checked_sub(named.start.0).is_some_and(|distance| distance < named.size);
+        if !self.last.as_ref().is_some_and(is_inside) {
+            self.last = find(self.all, address);
+        }
+        self.last
+    }
+}
+
+/// Named tables with their counts. Slots come in ascending order, so that one variable's come together.
+#[derive(Default)]
+struct TableCounts<'data> {
+    counts: Vec<(Named<'data>, u64)>,
+}
+
+impl<'data> TableCounts<'data> {
+    fn add(&mut self, variable: Option<Named<'data>>) {
+        let Some(variable) = variable else { return };
+        match self.counts.last_mut() {
+            Some((last, count)) if last.start == variable.start => *count += 1,
+            _ => self.counts.push((variable, 1)),
+        }
+    }
+
+    fn finish(mut self) -> (Vec<PointerTable>, u64) {
+        let all = self.counts.len() as u64;
+        self.counts.sort_by_key(|(named, count)| (std::cmp::Reverse(*count), named.start));
+        self.counts.truncate(LARGEST);
+        let table = |(named, count): &(Named<'_>, u64)| PointerTable {
+            name: readable(named.name),
+            symbol: String::from_utf8_lossy(named.name).into_owned(),
+            address: named.start.0,
+            bytes: named.size,
+            count: *count,
+        };
+        (self.counts.iter().map(table).collect(), all)
+    }
+}
+
+/// How well shapes alone tell vtables and typeinfo, held against names: for the document that states it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ShapeAccuracy {
+    /// Words that names and shapes both give to vtables or typeinfo.
+    pub both: u64,
+    /// Words that only names do.
+    pub names_only: u64,
+    /// Words that shapes do and names give to something else.
+    pub shapes_only: u64,
+}
+
+/// Compares shapes with names for the words of an object that have a name, and lie in no section that tells.
+pub fn shape_accuracy(object: &Object<'_>) -> ShapeAccuracy {
+    let regions = Regions::of(object);
+    let mut by_name = Vec::new();
+    tell_all(object, &regions, object.names.variables(), |slot, owner, told_by, _| {
+        if told_by == ToldBy::Name {
+            by_name.push((slot.address, owner));
+        }
+    });
+    let mut accuracy = ShapeAccuracy::default();
+    let mut by_name = by_name.into_iter().peekable();
+    let is_cpp = |owner| matches!(owner, Owner::Vtable | Owner::Typeinfo);
+    tell_all(object, &regions, &[], |slot, owner, _, _| {
+        if let Some((_, named)) = by_name.next_if(|(address, _)| *address == slot.address) {
+            match (is_cpp(named), is_cpp(owner)) {
+                (true, true) => accuracy.both += 1,
+                (true, false) => accuracy.names_only += 1,
+                (false, true) => accuracy.shapes_only += 1,
+                (false, false) => {}
+            }
+        }
+    });
+    accuracy
+}

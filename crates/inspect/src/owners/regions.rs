@@ -1,0 +1,105 @@
+//! Parts of memory whose purpose is written in the file: sections, and what the dynamic table names.
+
+use std::ops::Range;
+
+use coldstart_elf::{RelocationClass, SegmentKind, Tag, Vaddr};
+
+use super::Owner;
+use crate::object::Object;
+
+/// What is known about parts of an object's memory.
+#[derive(Debug)]
+pub(super) struct Regions {
+    /// Sorted, and not overlapping in sane files.
+    owned: Vec<(Range<u64>, Owner)>,
+    code: Vec<Range<u64>>,
+    relro: Range<u64>,
+    /// Words that are GOT entries by their relocation's type; only kept where sections do not tell.
+    got_words: Vec<u64>,
+}
+
+impl Regions {
+    pub(super) fn of(object: &Object<'_>) -> Self {
+        let sections = || object.file.sections().iter().filter(|section| section.header.is_loaded());
+        let range = |start: u64, size: u64| start..start.saturating_add(size);
+        let mut owned: Vec<(Range<u64>, Owner)> = Vec::new();
+        for section in sections() {
+            if let Some(owner) = owner_of_section(section.name) {
+                owned.push((range(section.header.address.0, section.header.size), owner));
+            }
+        }
+        for (start, size) in [
+            (Tag::PREINIT_ARRAY, Tag::PREINIT_ARRAYSZ),
+            (Tag::INIT_ARRAY, Tag::INIT_ARRAYSZ),
+            (Tag::FINI_ARRAY, Tag::FINI_ARRAYSZ),
+        ] {
+            if let (Some(start), Some(size)) = (object.tag(start), object.tag(size)) {
+                owned.push((range(start, size), Owner::InitArray));
+            }
+        }
+        owned.retain(|(range, _)| !range.is_empty());
+        owned.sort_by_key(|(range, _)| (range.start, range.end));
+        let mut code: Vec<Range<u64>> = sections()
+            .filter(|section| section.header.is_executable())
+            .map(|section| range(section.header.address.0, section.header.size))
+            .collect();
+        if code.is_empty() {
+            // Without sections, constants in an executable segment cannot be told from code.
+            let segments = object.file.load_segments().filter(|segment| segment.is_executable());
+            code = segments.map(|segment| segment.address.0..segment.end().0).collect();
+        }
+        code.sort_by_key(|range| range.start);
+        let relro = object.file.segment(SegmentKind::Relro);
+        let relro = relro.map_or(0..0, |segment| segment.address.0..segment.end().0);
+        let has_got = owned.iter().any(|(_, owner)| *owner == Owner::GlobalOffsetTable);
+        let got_words = if has_got { Vec::new() } else { got_words(object) };
+        Self { owned, code, relro, got_words }
+    }
+
+    /// The owner of a word, if the file says.
+    pub(super) fn owner_at(&self, address: Vaddr) -> Option<Owner> {
+        let end = self.owned.partition_point(|(range, _)| range.start <= address.0);
+        let before = self.owned.get(..end)?;
+        let owned = before.iter().rev().take(4).find(|(range, _)| range.contains(&address.0));
+        if let Some((_, owner)) = owned {
+            return Some(*owner);
+        }
+        self.got_words.binary_search(&address.0).is_ok().then_some(Owner::GlobalOffsetTable)
+    }
+
+    /// Whether `address` is in code.
+    pub(super) fn is_code(&self, address: Vaddr) -> bool {
+        let end = self.code.partition_point(|range| range.start <= address.0);
+        end.checked_sub(1).and_then(|last| self.code.get(last)).is_some_and(|range| range.contains(&address.0))
+    }
+
+    /// Whether `address` is read-only after relocation, as vtables are. Without such a part, anything may be one.
+    pub(super) fn is_relro(&self, address: Vaddr) -> bool {
+        self.relro.is_empty() || self.relro.contains(&address.0)
+    }
+}
+
+fn owner_of_section(name: &[u8]) -> Option<Owner> {
+    const ARRAYS: [&[u8]; 5] = [b".preinit_array", b".init_array", b".fini_array", b".ctors", b".dtors"];
+    if ARRAYS.iter().any(|array| name.starts_with(array)) {
+        return Some(Owner::InitArray);
+    }
+    (name == b".got" || name.starts_with(b".got.")).then_some(Owner::GlobalOffsetTable)
+}
+
+fn got_words(object: &Object<'_>) -> Vec<u64> {
+    let machine = object.file.encoding().machine;
+    let mut words = Vec::new();
+    for table in object.relocations.all_tables() {
+        table.for_each(|relocation| {
+            if matches!(
+                RelocationClass::of(machine, relocation.kind),
+                RelocationClass::GlobalData | RelocationClass::JumpSlot
+            ) {
+                words.push(relocation.offset.0);
+            }
+        });
+    }
+    words.sort_unstable();
+    words
+}

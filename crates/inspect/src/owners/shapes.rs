@@ -1,0 +1,217 @@
+//! Vtables and typeinfo in stripped files, by the shape of the words around them.
+//!
+//! Itanium C++ ABI, section 2.5.2: in front of a vtable's function pointers stand the distance to the top of the object
+//! (zero, or negative in a secondary vtable) and the address of the typeinfo, which is zero in code built without run-time
+//! type information. Section 2.9.5: a typeinfo begins with the address of a vtable of the ABI library and of the type's
+//! name. A struct of two zeros and function pointers looks the same as a vtable without typeinfo; that is why what is
+//! found here is called inferred.
+
+use std::collections::HashMap;
+
+use coldstart_elf::{SymbolKind, Vaddr};
+
+use super::Owner;
+use super::regions::Regions;
+use super::type_names::is_type_name;
+use crate::object::Object;
+use crate::slots::{Slot, Target, Words};
+
+/// The largest distance from a secondary vtable's object to the whole object's top that is believed, in bytes.
+const FARTHEST_TOP: i64 = 1 << 24;
+
+/// How many words of a typeinfo of multiple inheritance are believed.
+const MOST_BASES: u64 = 1 << 12;
+
+/// The state of a walk over slots in ascending order.
+pub(super) struct Shapes<'object, 'data> {
+    object: &'object Object<'data>,
+    regions: &'object Regions,
+    words: Words<'object, 'data>,
+    word: u64,
+    /// Symbols of the ABI library's vtables that typeinfo begins with, and how many words such a typeinfo has.
+    typeinfo_vtables: HashMap<u32, TypeinfoKind>,
+    /// The vtable that may go on with the next slot: where its next function pointer would be.
+    vtable_goes_on_at: Option<u64>,
+    /// The typeinfo that ends here.
+    typeinfo_until: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum TypeinfoKind {
+    /// A fixed number of words.
+    Words(u64),
+    /// Two words, flags, a count, and two words for each base (`__vmi_class_type_info`).
+    ManyBases,
+}
+
+impl<'object, 'data> Shapes<'object, 'data> {
+    pub(super) fn new(object: &'object Object<'data>, regions: &'object Regions) -> Self {
+        let symbols = object.dynamic_symbols;
+        let kinds = symbols.iter().zip(0..).filter_map(|(symbol, index)| {
+            let name = symbols.name(&symbol).strip_prefix(b"_ZTVN10__cxxabiv1")?;
+            Some((index, typeinfo_kind(name)))
+        });
+        Self {
+            object,
+            regions,
+            words: Words::new(&object.file),
+            word: object.file.encoding().word_size(),
+            typeinfo_vtables: kinds.collect(),
+            vtable_goes_on_at: None,
+            typeinfo_until: 0,
+        }
+    }
+
+    /// The owner that the shape around a slot shows; `index` is its number in ascending order. To be asked in that order.
+    pub(super) fn owner_of(&mut self, index: usize, slot: Slot) -> Option<Owner> {
+        if !self.regions.is_relro(slot.address) {
+            return None;
+        }
+        if slot.address.0 < self.typeinfo_until {
+            return Some(Owner::Typeinfo);
+        }
+        let is_function = self.is_function(slot.target);
+        if is_function && self.vtable_goes_on_at == Some(slot.address.0) {
+            self.vtable_goes_on_at = slot.address.0.checked_add(self.word);
+            return Some(Owner::Vtable);
+        }
+        if is_function {
+            let begins = self.vtable_begins_without_typeinfo(index, slot);
+            self.vtable_goes_on_at = begins.then(|| slot.address.0.saturating_add(self.word));
+            return begins.then_some(Owner::Vtable);
+        }
+        if let Some(end) = self.typeinfo_end(index, slot) {
+            self.typeinfo_until = end;
+            return Some(Owner::Typeinfo);
+        }
+        // A pointer to typeinfo with a function pointer behind it and the distance to the top in front: a vtable's.
+        let behind = slot.address.0.saturating_add(self.word);
+        let is_followed = self
+            .object
+            .slots
+            .get(index.saturating_add(1))
+            .is_some_and(|next| next.address.0 == behind && self.is_function(next.target));
+        if is_followed && self.has_top_before(index, slot) && self.is_typeinfo(slot.target) {
+            self.vtable_goes_on_at = Some(behind);
+            return Some(Owner::Vtable);
+        }
+        None
+    }
+
+    fn is_function(&self, target: Target) -> bool {
+        match target {
+            Target::Address(address) => self.regions.is_code(address),
+            Target::Symbol(symbol) => {
+                let symbols = self.object.dynamic_symbols;
+                symbols.get(symbol).is_some_and(|symbol| match symbol.kind {
+                    SymbolKind::Function | SymbolKind::IndirectFunction => true,
+                    // Undefined symbols often have no kind; these two are never anything else.
+                    SymbolKind::None => {
+                        matches!(symbols.name(&symbol), b"__cxa_pure_virtual" | b"__cxa_deleted_virtual")
+                    }
+                    _ => false,
+                })
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the two words before a function pointer are a distance to the top and a missing typeinfo.
+    fn vtable_begins_without_typeinfo(&mut self, index: usize, slot: Slot) -> bool {
+        let Some(typeinfo) = slot.address.0.checked_sub(self.word) else { return false };
+        if self.is_slot_before(index, typeinfo) || self.words.at(Vaddr(typeinfo)) != Some(0) {
+            return false;
+        }
+        self.has_top_before(index, Slot { address: Vaddr(typeinfo), target: Target::Other })
+    }
+
+    /// Whether the word before `slot` is not relocated and can be the distance to an object's top.
+    fn has_top_before(&mut self, index: usize, slot: Slot) -> bool {
+        let Some(top) = slot.address.0.checked_sub(self.word) else { return false };
+        if self.is_slot_before(index, top) || !self.regions.is_relro(Vaddr(top)) {
+            return false;
+        }
+        let distance = match (self.words.at(Vaddr(top)), self.word) {
+            (Some(value), 4) => i64::from(value as u32 as i32),
+            (Some(value), _) => value as i64,
+            (None, _) => return false,
+        };
+        (-FARTHEST_TOP..=0).contains(&distance) && distance.unsigned_abs().is_multiple_of(self.word)
+    }
+
+    /// Whether one of the two slots before number `index` is at `address`.
+    fn is_slot_before(&self, index: usize, address: u64) -> bool {
+        (1..=2).any(|back| {
+            let slot = index.checked_sub(back).and_then(|index| self.object.slots.get(index));
+            slot.is_some_and(|slot| slot.address.0 == address)
+        })
+    }
+
+    /// Where the typeinfo that begins at this slot ends.
+    fn typeinfo_end(&mut self, index: usize, slot: Slot) -> Option<u64> {
+        let kind = match slot.target {
+            Target::Symbol(symbol) => *self.typeinfo_vtables.get(&symbol)?,
+            // The ABI library is linked in: its vtable is somewhere in our own read-only data.
+            Target::Address(vtable) if self.regions.is_relro(vtable) && self.has_name_at(index, slot) => {
+                let third = self.object.slots.get(index.saturating_add(2));
+                let has_base = third.is_some_and(|third| {
+                    Some(third.address.0) == slot.address.0.checked_add(self.word * 2) && self.is_typeinfo(third.target)
+                });
+                TypeinfoKind::Words(if has_base { 3 } else { 2 })
+            }
+            _ => return None,
+        };
+        let words = match kind {
+            TypeinfoKind::Words(words) => words,
+            TypeinfoKind::ManyBases => {
+                // Two words, 4 bytes of flags, 4 bytes of count.
+                let count = Vaddr(slot.address.0.checked_add(self.word * 2)?.checked_add(4)?);
+                let bases = self.object.file.memory_bytes("a typeinfo", count, 4).ok()?;
+                let bases = u64::from(self.object.file.encoding().u32(bases)?).min(MOST_BASES);
+                2 + 8 / self.word + 2 * bases
+            }
+        };
+        slot.address.0.checked_add(self.word.checked_mul(words)?)
+    }
+
+    /// Whether the slot behind number `index` is adjacent and points to a type's name.
+    fn has_name_at(&self, index: usize, slot: Slot) -> bool {
+        let name = self.object.slots.get(index.saturating_add(1));
+        name.is_some_and(|name| {
+            Some(name.address.0) == slot.address.0.checked_add(self.word) && self.points_to_type_name(name.target)
+        })
+    }
+
+    fn points_to_type_name(&self, target: Target) -> bool {
+        let Target::Address(address) = target else { return false };
+        self.object.file.memory_from(address).is_some_and(is_type_name)
+    }
+
+    /// Whether a pointer leads to typeinfo, here or, by its name, elsewhere.
+    fn is_typeinfo(&self, target: Target) -> bool {
+        match target {
+            Target::Symbol(symbol) => self.object.dynamic_symbols.name_at(symbol).starts_with(b"_ZTI"),
+            Target::Address(address) => {
+                let name = address.0.checked_add(self.word).and_then(|name| self.object.slots.target_at(Vaddr(name)));
+                name.is_some_and(|name| self.points_to_type_name(name))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// How long a typeinfo is, by the name of the class that describes it, without its namespace.
+fn typeinfo_kind(class: &[u8]) -> TypeinfoKind {
+    let is = |name: &[u8]| class.windows(name.len()).any(|window| window == name);
+    if is(b"vmi_class_type_info") {
+        TypeinfoKind::ManyBases
+    } else if is(b"si_class_type_info") {
+        TypeinfoKind::Words(3)
+    } else if is(b"pointer_to_member") {
+        TypeinfoKind::Words(5)
+    } else if is(b"pointer_type_info") {
+        TypeinfoKind::Words(4)
+    } else {
+        TypeinfoKind::Words(2)
+    }
+}

@@ -1,0 +1,116 @@
+//! What relocation costs: records to read, words to change, pages to make private, symbols to look up.
+//!
+//! The tables follow those that M. Hommey made of libxul in November 2010, so that figures can be held side by side.
+
+mod kinds;
+mod packing;
+mod pages;
+mod references;
+mod waste;
+
+use coldstart_elf::RelocationForm;
+use serde::Serialize;
+
+use crate::object::Object;
+
+pub use kinds::KindCount;
+pub use packing::Packing;
+pub use pages::{DirtiedPages, Runs};
+pub use references::References;
+pub use waste::Waste;
+
+/// Everything about the relocations of an object.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Relocations {
+    /// Number of words to change, packed ones included.
+    pub count: u64,
+    /// Bytes of all tables of relocations.
+    pub bytes: u64,
+    /// The tables that the dynamic table names.
+    pub tables: Vec<RelocationTableFacts>,
+    /// Records by type, most frequent first.
+    pub by_type: Vec<KindCount>,
+    /// Records that need a symbol looked up.
+    pub with_symbol: u64,
+    /// Records that need none.
+    pub without_symbol: u64,
+    /// Words that `DT_RELR` already has in packed form, and its bytes.
+    pub packed: Option<PackedFacts>,
+    /// What the records' form wastes.
+    pub waste: Waste,
+    /// What packing the relative ones as RELR would save.
+    pub packing: Packing,
+    /// How the changed words lie beside one another.
+    pub runs: Runs,
+    /// Pages of memory that relocation makes private.
+    pub dirtied_pages: DirtiedPages,
+    /// Pages of the file that hold the tables.
+    pub table_pages: u64,
+    /// Symbols that have to be looked up, and those that would not have to be.
+    pub references: References,
+}
+
+/// One table of relocation records.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RelocationTableFacts {
+    /// `DT_REL`, `DT_RELA` or `DT_JMPREL`.
+    pub name: &'static str,
+    /// Whether addends stand in the records.
+    pub has_addends: bool,
+    /// Number of records.
+    pub count: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Where in the file it begins.
+    pub file_offset: u64,
+}
+
+/// What is packed already.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PackedFacts {
+    /// Number of words to change.
+    pub count: u64,
+    /// Size of the table in bytes.
+    pub bytes: u64,
+}
+
+/// Counts and weighs the relocations of an object.
+pub fn relocations(object: &Object<'_>) -> Relocations {
+    let tables = tables(object);
+    let packed =
+        object.relocations.relr.as_ref().map(|relr| PackedFacts { count: relr.relocation_count(), bytes: relr.size() });
+    let by_type = kinds::count(object);
+    let records: u64 = tables.iter().map(|table| table.count).sum();
+    let with_symbol = by_type.iter().map(|kind| kind.with_symbol).sum();
+    Relocations {
+        count: records.saturating_add(packed.as_ref().map_or(0, |packed| packed.count)),
+        bytes: tables.iter().map(|table| table.bytes).sum::<u64>() + packed.as_ref().map_or(0, |packed| packed.bytes),
+        table_pages: pages::of_tables(object),
+        with_symbol,
+        without_symbol: records.saturating_sub(with_symbol),
+        waste: waste::measure(object),
+        packing: packing::estimate(object),
+        runs: pages::runs(object),
+        dirtied_pages: pages::dirtied(object),
+        references: references::count(object),
+        tables,
+        by_type,
+        packed,
+    }
+}
+
+fn tables(object: &Object<'_>) -> Vec<RelocationTableFacts> {
+    let relocations = &object.relocations;
+    let named = [("DT_REL", &relocations.rel), ("DT_RELA", &relocations.rela), ("DT_JMPREL", &relocations.plt)];
+    let facts = named.into_iter().filter_map(|(name, table)| {
+        let table = table.as_ref()?;
+        Some(RelocationTableFacts {
+            name,
+            has_addends: table.form() == RelocationForm::Rela,
+            count: table.len() as u64,
+            bytes: table.size(),
+            file_offset: table.file_offset().0,
+        })
+    });
+    facts.collect()
+}

@@ -1,0 +1,112 @@
+//! Which pages relocation reads and which it makes private, and how the changed words lie.
+
+use coldstart_elf::{SegmentKind, Vaddr};
+use serde::Serialize;
+
+use crate::object::Object;
+
+/// Size of the pages counted here, in bytes: the smallest in use.
+pub(crate) const PAGE_SIZE: u64 = 4096;
+
+/// Pages of memory, of 4 KiB, that every process gets a copy of its own of, because relocation writes to them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DirtiedPages {
+    /// All of them.
+    pub pages: u64,
+    /// Their size in bytes: private memory of each process.
+    pub bytes: u64,
+    /// Of these, how many are read-only afterwards.
+    pub relro_pages: u64,
+    /// Pages that only relative relocations write to.
+    pub relative_only_pages: u64,
+    /// Pages of writable segments that come from the file, for comparison.
+    pub writable_file_pages: u64,
+}
+
+/// How the changed words lie.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Runs {
+    /// Words directly behind the one that the record before changes, in the order of the tables.
+    pub adjacent_in_table: u64,
+    /// Groups of words without a gap, in the order of addresses.
+    pub runs: u64,
+    /// Words in the longest group.
+    pub longest_run: u64,
+}
+
+pub(super) fn dirtied(object: &Object<'_>) -> DirtiedPages {
+    let relro = object.file.segment(SegmentKind::Relro);
+    let mut dirtied = DirtiedPages::default();
+    let mut current: Option<(u64, bool)> = None;
+    let mut finish = |page: Option<(u64, bool)>| {
+        let Some((page, is_relative_only)) = page else { return };
+        dirtied.pages += 1;
+        dirtied.relative_only_pages += u64::from(is_relative_only);
+        let is_relro = relro.is_some_and(|relro| relro.contains(Vaddr(page * PAGE_SIZE).max(relro.address)));
+        dirtied.relro_pages += u64::from(is_relro);
+    };
+    for slot in object.slots.iter() {
+        let page = slot.address.0 / PAGE_SIZE;
+        let is_relative = matches!(slot.target, crate::slots::Target::Address(_));
+        match &mut current {
+            Some((last, only)) if *last == page => *only &= is_relative,
+            _ => finish(current.replace((page, is_relative))),
+        }
+    }
+    finish(current);
+    dirtied.bytes = dirtied.pages * PAGE_SIZE;
+    let writable = object.file.load_segments().filter(|segment| segment.is_writable());
+    dirtied.writable_file_pages =
+        writable.map(|segment| page_span(segment.address.0, segment.file_size)).fold(0, u64::saturating_add);
+    dirtied
+}
+
+pub(super) fn runs(object: &Object<'_>) -> Runs {
+    let word = object.file.encoding().word_size();
+    let mut runs = Runs::default();
+    for table in object.relocations.all_tables() {
+        let mut last = None;
+        table.for_each(|relocation| {
+            runs.adjacent_in_table += u64::from(last == relocation.offset.0.checked_sub(word) && last.is_some());
+            last = Some(relocation.offset.0);
+        });
+    }
+    let (mut last, mut length) = (None, 0);
+    for address in object.slots.iter().map(|slot| slot.address.0) {
+        if last.is_some() && last == address.checked_sub(word) {
+            length += 1;
+        } else {
+            runs.runs += 1;
+            length = 1;
+        }
+        runs.longest_run = runs.longest_run.max(length);
+        last = Some(address);
+    }
+    runs
+}
+
+/// Distinct pages of the file that hold tables of relocations.
+pub(super) fn of_tables(object: &Object<'_>) -> u64 {
+    let relocations = &object.relocations;
+    let tables = relocations.all_tables().map(|table| (table.file_offset().0, table.size()));
+    let packed = relocations.relr.as_ref().map(|relr| (relr.file_offset().0, relr.size()));
+    let mut ranges: Vec<(u64, u64)> = tables.chain(packed).filter(|(_, size)| *size > 0).collect();
+    ranges.sort_unstable();
+    let mut next_page = 0;
+    let mut pages = 0;
+    for (offset, size) in ranges {
+        // Each range lies within the file, so this is far from the largest number.
+        let (first, end) = ((offset / PAGE_SIZE).max(next_page), (offset + size).div_ceil(PAGE_SIZE));
+        pages += end.saturating_sub(first);
+        next_page = next_page.max(end);
+    }
+    pages
+}
+
+/// Number of pages that `size` bytes from `start` touch.
+pub(crate) fn page_span(start: u64, size: u64) -> u64 {
+    if size == 0 {
+        return 0;
+    }
+    start.saturating_add(size).div_ceil(PAGE_SIZE).saturating_sub(start / PAGE_SIZE)
+}

@@ -1,0 +1,107 @@
+//! Symbols: how many must be looked up at the start, and how many of these lookups would not be needed.
+
+use coldstart_elf::{Relocation, RelocationClass, Symbol, SymbolBinding, SymbolKind};
+use serde::Serialize;
+
+use crate::object::Object;
+use crate::slots::Target;
+
+/// References to symbols.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct References {
+    /// Records whose symbol the loader looks up before the program starts: all but those of the PLT when they are bound
+    /// lazily.
+    pub lookups_at_start: u64,
+    /// Different symbols among these.
+    pub distinct_symbols: u64,
+    /// Records of the PLT that wait for the first call.
+    pub lazy: u64,
+    /// Words that point to a symbol which the object itself defines and exports. They could be relative, and packed.
+    pub own_words: u64,
+    /// GOT entries of such symbols.
+    pub own_global_data: u64,
+    /// PLT entries of such symbols: calls that could be direct.
+    pub own_calls: u64,
+    /// References to `__cxa_pure_virtual`, which stands in every slot of a pure virtual function.
+    pub pure_virtual: u64,
+}
+
+impl References {
+    /// References that could be relative if the object's own symbols could not be replaced by others.
+    pub fn could_be_relative(&self) -> u64 {
+        self.own_words.saturating_add(self.own_global_data)
+    }
+}
+
+pub(super) fn count(object: &Object<'_>) -> References {
+    let mut references = References::default();
+    let machine = object.file.encoding().machine;
+    let symbols = object.dynamic_symbols;
+    let mut is_seen = vec![false; symbols.len()];
+    let mut look_up = |references: &mut References, relocation: &Relocation| {
+        references.lookups_at_start += 1;
+        if let Some(seen) = is_seen.get_mut(relocation.symbol as usize)
+            && !std::mem::replace(seen, true)
+        {
+            references.distinct_symbols += 1;
+        }
+    };
+    for table in object.relocations.tables() {
+        table.for_each(|relocation| {
+            if relocation.symbol == 0 {
+                return;
+            }
+            look_up(&mut references, &relocation);
+            let is_own = || symbols.get(relocation.symbol).is_some_and(|symbol| could_be_bound(&symbol));
+            match RelocationClass::of(machine, relocation.kind) {
+                RelocationClass::Absolute => references.own_words += u64::from(is_own()),
+                RelocationClass::GlobalData => references.own_global_data += u64::from(is_own()),
+                _ => {}
+            }
+        });
+    }
+    let binds_now = object.dynamic.as_ref().is_some_and(|dynamic| dynamic.binds_now());
+    for table in object.relocations.plt.iter() {
+        table.for_each(|relocation| {
+            if relocation.symbol == 0 {
+                return;
+            }
+            if binds_now {
+                look_up(&mut references, &relocation);
+            } else {
+                references.lazy += 1;
+            }
+            let symbol = symbols.get(relocation.symbol);
+            references.own_calls += u64::from(symbol.is_some_and(|symbol| could_be_bound(&symbol)));
+        });
+    }
+    references.pure_virtual = pure_virtual(object);
+    references
+}
+
+/// Whether the linker could have bound a reference to this symbol if nobody were to replace it.
+fn could_be_bound(symbol: &Symbol) -> bool {
+    // Unique symbols are shared by the whole process, and indirect functions choose at run time.
+    symbol.is_defined()
+        && symbol.binding != SymbolBinding::Unique
+        && !matches!(symbol.kind, SymbolKind::IndirectFunction | SymbolKind::ThreadLocal)
+}
+
+const PURE_VIRTUAL: &[u8] = b"__cxa_pure_virtual";
+
+fn pure_virtual(object: &Object<'_>) -> u64 {
+    let symbols = object.dynamic_symbols;
+    let named = |symbol: &Symbol| symbols.name(symbol) == PURE_VIRTUAL;
+    let indexes: Vec<u32> =
+        symbols.iter().zip(0..).filter(|(symbol, _)| named(symbol)).map(|(_, index)| index).collect();
+    let address = object.names.function_named(PURE_VIRTUAL).map(|function| function.start);
+    if indexes.is_empty() && address.is_none() {
+        return 0;
+    }
+    let is_reference = |target: Target| match target {
+        Target::Symbol(symbol) => indexes.contains(&symbol),
+        Target::Address(target) => Some(target) == address,
+        _ => false,
+    };
+    object.slots.iter().filter(|slot| is_reference(slot.target)).count() as u64
+}
