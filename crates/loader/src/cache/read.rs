@@ -134,19 +134,20 @@ fn read_new(bytes: &[u8], base: usize, format: CacheFormat) -> Result<LdSoCache,
         });
     }
     if extension != 0 {
-        let damaged = CacheError::Extension { offset: u64::from(extension) + base as u64 };
-        read_extensions(&mut cache, bytes, base, extension as usize).ok_or(damaged)?;
+        let damaged = CacheError::Extension { offset: u64::from(extension) };
+        read_extensions(&mut cache, bytes, extension as usize).ok_or(damaged)?;
     }
     Ok(cache)
 }
 
-/// Reads the extensions: who wrote the file (tag 0) and the names of processor levels (tag 1).
-fn read_extensions(cache: &mut LdSoCache, bytes: &[u8], base: usize, extension: usize) -> Option<()> {
+/// Reads the extensions: who wrote the file (tag 0) and the names of processor levels (tag 1). Their offsets count from
+/// the file's beginning even where the new format stands behind the old one. (There, `ldconfig` 2.36 writes the levels'
+/// names as if they counted from the new part, so that the loader finds none of its processor's among them.)
+fn read_extensions(cache: &mut LdSoCache, bytes: &[u8], start: usize) -> Option<()> {
     let big_endian = cache.big_endian;
-    if !extension.is_multiple_of(4) {
+    if !start.is_multiple_of(4) {
         return None;
     }
-    let start = base.checked_add(extension)?;
     let [magic, count] = numbers(bytes, start, big_endian)?;
     let table = bytes.get(start.checked_add(8)?..)?;
     let count = count as usize;
@@ -155,7 +156,7 @@ fn read_extensions(cache: &mut LdSoCache, bytes: &[u8], base: usize, extension: 
     }
     for section in 0..count {
         let [tag, _flags, offset, size] = numbers(table, section * SECTION, big_endian)?;
-        let offset = base.checked_add(offset as usize)?;
+        let offset = offset as usize;
         let place = offset..offset.checked_add(size as usize)?;
         let content = bytes.get(place.clone())?;
         match tag {
@@ -166,7 +167,7 @@ fn read_extensions(cache: &mut LdSoCache, bytes: &[u8], base: usize, extension: 
                 let names = content.len() / 4;
                 let names = (0..names).map(|name| {
                     let offset = number(content, name * 4, big_endian)?;
-                    text(bytes, base, offset, 0, "name").ok()
+                    text(bytes, 0, offset, 0, "name").ok()
                 });
                 cache.hwcaps = names.collect::<Option<Vec<_>>>()?;
             }

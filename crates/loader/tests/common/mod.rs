@@ -32,23 +32,37 @@ pub(crate) fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// This machine's files; each is read once.
+/// This machine's files as seen from a current directory; each is read once.
 #[derive(Default)]
 pub(crate) struct Files {
+    current: PathBuf,
     seen: RefCell<HashMap<PathBuf, Probe>>,
+}
+
+impl Files {
+    pub(crate) fn seen_from(current: &Path) -> Self {
+        Self { current: current.to_owned(), seen: RefCell::default() }
+    }
+
+    /// Whether a file is an object for this machine.
+    pub(crate) fn fits(&self, path: &str) -> bool {
+        let probe = self.object(Path::new(path));
+        matches!(probe, Probe::Object { facts, .. } if facts.class == Class::Bits64 && facts.machine == elf::EM_X86_64.0)
+    }
 }
 
 impl FileSystem for Files {
     fn object(&self, path: &Path) -> Probe {
-        self.seen.borrow_mut().entry(path.to_owned()).or_insert_with(|| look(path)).clone()
+        let path = self.current.join(path);
+        self.seen.borrow_mut().entry(path.clone()).or_insert_with(|| look(&path)).clone()
     }
 
     fn is_directory(&self, path: &Path) -> bool {
-        path.is_dir()
+        self.current.join(path).is_dir()
     }
 
     fn canonical(&self, path: &Path) -> Option<PathBuf> {
-        path.canonicalize().ok()
+        self.current.join(path).canonicalize().ok()
     }
 }
 
@@ -188,16 +202,14 @@ pub(crate) fn our_listing(closure: &Closure) -> Listing {
     Listing { loaded, missing: missing.map(|missing| text(&missing.needed)).collect() }
 }
 
-/// Files tried in vain, with the name they were tried for, from `LD_DEBUG=libs`. The last file of a search did, unless
-/// the name is one of those not found.
-pub(crate) fn parse_failed(debug: &str, not_found: &[String]) -> Vec<(String, String)> {
+/// Files tried in vain, with the name they were tried for, from `LD_DEBUG=libs`: all but the last file of a search, and
+/// the last one unless it fits.
+pub(crate) fn parse_failed(debug: &str, files: &Files) -> Vec<(String, String)> {
     let mut failed = Vec::new();
     let mut search: Option<(String, Vec<String>)> = None;
     let end = |search: &mut Option<(String, Vec<String>)>, failed: &mut Vec<(String, String)>| {
         if let Some((name, mut tried)) = search.take() {
-            if !not_found.contains(&name) {
-                tried.pop();
-            }
+            tried.pop_if(|path| files.fits(path));
             failed.extend(tried.into_iter().map(|path| (name.clone(), path)));
         }
     };
