@@ -93,6 +93,8 @@ pub struct Missing {
     pub requester: usize,
     /// The name as it stands in `DT_NEEDED` or `LD_PRELOAD`.
     pub needed: Vec<u8>,
+    /// The name after expansion of `$ORIGIN` and the like.
+    pub name_asked: Vec<u8>,
     /// It was preloaded: the loader warns and goes on.
     pub preload: bool,
 }

@@ -90,13 +90,20 @@ impl Draft {
         self.closure.stopped = Some(Stopped { requester, needed, path, reason });
     }
 
-    /// Notes the answer to a name.
-    pub(crate) fn answer(&mut self, asked: Asked<'_>, answer: Option<(usize, FoundBy)>) {
+    /// Notes which object answers to a name.
+    pub(crate) fn answer(&mut self, asked: Asked<'_>, object: usize, found_by: FoundBy) {
+        self.note(asked, Some(object), Some(found_by));
+    }
+
+    /// Notes that nothing answers to a name; `name_asked` is what became of it by expansion.
+    pub(crate) fn miss(&mut self, asked: Asked<'_>, name_asked: &[u8]) {
         let (requester, needed, preload) = (asked.requester, asked.needed.to_vec(), asked.preload);
-        if answer.is_none() {
-            self.closure.missing.push(Missing { requester, needed: needed.clone(), preload });
-        }
-        let (object, found_by) = (answer.map(|found| found.0), answer.map(|found| found.1));
+        self.closure.missing.push(Missing { requester, needed, name_asked: name_asked.to_vec(), preload });
+        self.note(asked, None, None);
+    }
+
+    fn note(&mut self, asked: Asked<'_>, object: Option<usize>, found_by: Option<FoundBy>) {
+        let (requester, needed, preload) = (asked.requester, asked.needed.to_vec(), asked.preload);
         self.closure.requests.push(Request { requester, needed, object, found_by, preload });
     }
 

@@ -77,18 +77,18 @@ impl<'a, System: FileSystem> Musl<'a, System> {
                     object.in_scope = true;
                 }
             }
-            return self.draft.answer(asked, Some((interpreter, FoundBy::Interpreter)));
+            return self.draft.answer(asked, interpreter, FoundBy::Interpreter);
         }
         let tried = if name.contains(&b'/') {
             self.probe(asked, name.to_vec(), FoundBy::Path)
         } else {
             let known = self.short_names.iter().position(|short| short.as_deref() == Some(name));
             if let Some(object) = known {
-                return self.draft.answer(asked, Some((object, FoundBy::AlreadyLoaded(Known::Name))));
+                return self.draft.answer(asked, object, FoundBy::AlreadyLoaded(Known::Name));
             }
             self.search(asked)
         };
-        let Tried::Fits(path, rule, identity, facts) = tried else { return self.draft.answer(asked, None) };
+        let Tried::Fits(path, rule, identity, facts) = tried else { return self.draft.miss(asked, name) };
         let short_name = path.rsplit(|&byte| byte == b'/').next().map(<[u8]>::to_vec);
         let short_name = short_name.filter(|_| rule != FoundBy::Path);
         if let Some(object) = self.same_file(identity) {
@@ -98,7 +98,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
                 let last = object.and_then(|path| path.rsplit(|&byte| byte == b'/').next());
                 *known = short_name.and(last).map(<[u8]>::to_vec);
             }
-            return self.draft.answer(asked, Some((object, FoundBy::AlreadyLoaded(Known::SameFile))));
+            return self.draft.answer(asked, object, FoundBy::AlreadyLoaded(Known::SameFile));
         }
         let object = self.draft.closure.objects.len();
         self.short_names.push(short_name);
@@ -113,7 +113,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
             facts,
         });
         self.order.push(object);
-        self.draft.answer(asked, Some((object, rule)));
+        self.draft.answer(asked, object, rule);
     }
 
     /// Whether a name means the loader: its own path, or `lib` and a name it replaces and a dot.

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use coldstart_loader::{FileSystem, Probe, resolve};
-use common::{Files, environment, our_failed, our_listing, parse_failed, parse_listing, real_loader, skip};
+use common::{
+    Files, assert_same, environment, our_failed, our_listing, parse_failed, parse_listing, real_loader, skip,
+};
 
 /// Programs of the usual directories that start with this interpreter.
 fn programs(files: &Files, interpreter: &str) -> Vec<PathBuf> {
@@ -85,7 +87,7 @@ fn fails_where_the_loader_fails() {
         assert_eq!(our_listing(&closure), listing, "{} with {list:?}", program.display());
         let theirs = parse_failed(&String::from_utf8_lossy(&output.stderr), &files);
         failures += theirs.len();
-        assert_eq!(our_failed(&closure), theirs, "{} with {list:?}", program.display());
+        assert_same(&our_failed(&closure), &theirs, &format!("{} with {list:?}", program.display()));
     }
     assert!(failures > 100, "only {failures} failed probes");
     eprintln!("{failures} failed probes");

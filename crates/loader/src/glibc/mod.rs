@@ -147,7 +147,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         }
         if let Some((object, known)) = self.loaded(&name) {
             self.put_in_scope(object);
-            return self.draft.answer(asked, Some((object, FoundBy::AlreadyLoaded(known))));
+            return self.draft.answer(asked, object, FoundBy::AlreadyLoaded(known));
         }
         let (tried, rule) = if name.contains(&b'/') {
             let path = if asked.preload { self.tokens(asked.requester).expand(&name) } else { Some(name.clone()) };
@@ -163,7 +163,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
                         aliases.push(name);
                     }
                     self.put_in_scope(object);
-                    return self.draft.answer(asked, Some((object, FoundBy::AlreadyLoaded(Known::SameFile))));
+                    return self.draft.answer(asked, object, FoundBy::AlreadyLoaded(Known::SameFile));
                 }
                 let object = self.draft.closure.objects.len();
                 self.enter_names(name.clone(), &path);
@@ -178,15 +178,15 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
                     facts,
                 });
                 self.order.push(object);
-                self.draft.answer(asked, Some((object, rule)));
+                self.draft.answer(asked, object, rule);
             }
-            Tried::Failed => self.draft.answer(asked, None),
+            Tried::Failed => self.draft.miss(asked, &name),
             // What cannot be preloaded is warned about and left out, whatever is wrong with it.
             Tried::Stop if asked.preload => {
                 if let Some(stopped) = self.draft.closure.stopped.take() {
                     self.draft.fail(asked, names::bytes(&stopped.path), rule, stopped.reason);
                 }
-                self.draft.answer(asked, None);
+                self.draft.miss(asked, &name);
             }
             Tried::Stop => {}
         }

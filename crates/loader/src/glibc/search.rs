@@ -134,9 +134,12 @@ impl<System: FileSystem> Glibc<'_, System> {
     }
 
     /// Looks whether a directory is there, and notes that the loader does.
+    ///
+    /// The loader cuts the path at its last slash, so that of the root nothing is left: it asks about "", which is never
+    /// there, and does not try the root again.
     fn look_at(&mut self, folder: &[u8]) -> bool {
         let folder = folder.strip_suffix(b"/").unwrap_or(folder);
-        let exists = self.system.is_directory(&self.environment.on_disk(folder));
+        let exists = !folder.is_empty() && self.system.is_directory(&self.environment.on_disk(folder));
         self.draft.closure.directory_probes.push(DirectoryProbe { path: names::path(folder).to_owned(), exists });
         exists
     }

@@ -199,7 +199,7 @@ pub(crate) fn our_listing(closure: &Closure) -> Listing {
     let objects = closure.objects.iter().skip(1).filter(|object| object.in_scope);
     let loaded = objects.map(|object| (text(&object.name_asked), object.path.display().to_string())).collect();
     let missing = closure.missing.iter().filter(|missing| !missing.preload);
-    Listing { loaded, missing: missing.map(|missing| text(&missing.needed)).collect() }
+    Listing { loaded, missing: missing.map(|missing| text(&missing.name_asked)).collect() }
 }
 
 /// Files tried in vain, with the name they were tried for, from `LD_DEBUG=libs`: all but the last file of a search, and
@@ -228,6 +228,15 @@ pub(crate) fn parse_failed(debug: &str, files: &Files) -> Vec<(String, String)> 
     }
     end(&mut search, &mut failed);
     failed
+}
+
+/// Two lists of failed probes that have to be one; shows the place where they part.
+pub(crate) fn assert_same(ours: &[(String, String)], theirs: &[(String, String)], context: &str) {
+    let length = ours.len().max(theirs.len());
+    if let Some(place) = (0..length).find(|&place| ours.get(place) != theirs.get(place)) {
+        let around = |list: &[(String, String)]| list[place.saturating_sub(3)..list.len().min(place + 3)].to_vec();
+        panic!("they part at {place}: ours {:#?}, theirs {:#?}: {context}", around(ours), around(theirs));
+    }
 }
 
 /// Our failed probes, those of names that are searched.

@@ -1,0 +1,202 @@
+//! Rules that a trace cannot show, on files that exist in memory only, and secure programs, which do not let themselves
+//! be traced.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use coldstart_loader::{
+    Class, Environment, Error, FileSystem, FoundBy, Hwcaps, Identity, Machine, ObjectFacts, Probe, ProbeFailure,
+    resolve,
+};
+use common::{Files, environment, is_there, real_loader, run, skip};
+
+const INTERPRETER: &str = "/lib64/ld-linux-x86-64.so.2";
+
+/// Files by their path; the directories are those they stand in.
+#[derive(Default)]
+struct Memory(HashMap<PathBuf, ObjectFacts>);
+
+impl Memory {
+    fn with(mut self, path: &str, facts: ObjectFacts) -> Self {
+        self.0.insert(path.into(), facts);
+        self
+    }
+}
+
+impl FileSystem for Memory {
+    fn object(&self, path: &Path) -> Probe {
+        match self.0.get(path) {
+            Some(facts) => {
+                let inode = path.as_os_str().len() as u64 * 1000
+                    + path.as_os_str().as_encoded_bytes()[path.as_os_str().len() - 1] as u64;
+                Probe::Object { identity: Identity { device: 1, inode }, facts: facts.clone() }
+            }
+            None => Probe::Absent(ErrorKind::NotFound),
+        }
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        self.0.keys().any(|file| file.starts_with(path))
+    }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        Some(path.to_owned())
+    }
+}
+
+fn object(needed: &[&str]) -> ObjectFacts {
+    let needed = needed.iter().map(|name| name.as_bytes().to_vec()).collect();
+    ObjectFacts { class: Class::Bits64, little_endian: true, machine: 62, needed, ..ObjectFacts::default() }
+}
+
+fn program(needed: &[&str]) -> ObjectFacts {
+    ObjectFacts { interpreter: Some(INTERPRETER.into()), ..object(needed) }
+}
+
+fn paths(closure: &coldstart_loader::Closure) -> Vec<&str> {
+    closure.objects.iter().map(|object| object.path.to_str().unwrap()).collect()
+}
+
+#[test]
+fn a_sysroot_is_looked_into_and_not_spoken_of() {
+    let files = Memory::default()
+        .with("/root/bin/app", ObjectFacts { runpath: Some("$ORIGIN/../opt".into()), ..program(&["liba.so"]) })
+        .with("/root/lib64/ld-linux-x86-64.so.2", object(&[]))
+        .with("/root/bin/../opt/liba.so", object(&["libb.so"]))
+        .with("/root/usr/lib/libb.so", object(&[]));
+    let environment = Environment { sysroot: Some("/root".into()), ..Environment::default() };
+    let closure = resolve(Path::new("/bin/app"), &files, &environment).unwrap();
+    assert_eq!(paths(&closure), ["/bin/app", "/bin/../opt/liba.so", "/usr/lib/libb.so", INTERPRETER]);
+    let failed: Vec<_> = closure.failed_probes.iter().map(|probe| probe.path.to_str().unwrap()).collect();
+    assert_eq!(failed, ["/lib/x86_64-linux-gnu/libb.so", "/usr/lib/x86_64-linux-gnu/libb.so", "/lib/libb.so"]);
+}
+
+#[test]
+fn a_directory_is_asked_about_once() {
+    let files = Memory::default()
+        .with("/app", ObjectFacts { runpath: Some("/gone:/here".into()), ..program(&["liba.so", "libb.so"]) })
+        .with(INTERPRETER, object(&[]))
+        .with("/here/liba.so", object(&[]))
+        .with("/here/libb.so", object(&[]));
+    let hwcaps = Hwcaps { levels: vec![b"x86-64-v2".to_vec()], combined: None };
+    let closure = resolve(Path::new("/app"), &files, &Environment { hwcaps, ..Environment::default() }).unwrap();
+    let failed: Vec<_> = closure.failed_probes.iter().map(|probe| probe.path.to_str().unwrap()).collect();
+    let levels = ["/gone/glibc-hwcaps/x86-64-v2/liba.so", "/gone/liba.so", "/here/glibc-hwcaps/x86-64-v2/liba.so"];
+    assert_eq!(failed, levels);
+    let looks: Vec<_> =
+        closure.directory_probes.iter().map(|probe| (probe.path.to_str().unwrap(), probe.exists)).collect();
+    let expected = ["/gone/glibc-hwcaps/x86-64-v2", "/gone", "/here/glibc-hwcaps/x86-64-v2"];
+    assert_eq!(looks, expected.map(|path| (path, false)));
+}
+
+#[test]
+fn secure_programs_hear_less() {
+    let app = ObjectFacts { rpath: Some("$ORIGIN/../lib/app:$ORIGIN/lib".into()), ..program(&["liba.so", "libb.so"]) };
+    let files = Memory::default()
+        .with("/usr/bin/app", app)
+        .with(INTERPRETER, object(&[]))
+        .with("/usr/bin/../lib/app/liba.so", object(&[]))
+        .with("/usr/bin/lib/libb.so", object(&[]))
+        .with("/mine/libb.so", object(&[]))
+        .with("/lib/libplain.so", object(&[]))
+        .with("/lib/libmarked.so", ObjectFacts { set_user_id: true, ..object(&[]) });
+    let environment = |secure| Environment {
+        secure,
+        ld_library_path: Some("/mine".into()),
+        ld_preload: Some("libplain.so libmarked.so:/mine/libb.so".into()),
+        ..Environment::default()
+    };
+    let closure = resolve(Path::new("/usr/bin/app"), &files, &environment(true)).unwrap();
+    let expected = ["/usr/bin/app", "/lib/libmarked.so", "/usr/bin/../lib/app/liba.so", INTERPRETER];
+    assert_eq!(paths(&closure), expected);
+    let missing: Vec<_> = closure.missing.iter().map(|missing| missing.needed.as_slice()).collect();
+    assert_eq!(missing, [b"libplain.so".as_slice(), b"libb.so"]);
+    let unmarked = closure.failed_probes.iter().filter(|probe| probe.failure == ProbeFailure::NotSetUserId);
+    assert_eq!(unmarked.count(), 1);
+    let closure = resolve(Path::new("/usr/bin/app"), &files, &environment(false)).unwrap();
+    assert!(closure.missing.is_empty());
+    assert_eq!(closure.objects[3].path, Path::new("/mine/libb.so"));
+    let rules: Vec<_> = closure.objects.iter().skip(4).map(|object| object.found_by).collect();
+    assert_eq!(rules, [FoundBy::Rpath { of: 0 }, FoundBy::Rpath { of: 0 }, FoundBy::Interpreter]);
+
+    let files = Memory::default().with("/app", program(&["$ORIGIN/liba.so"])).with(INTERPRETER, object(&[]));
+    let stopped = resolve(Path::new("/app"), &files, &environment(true)).unwrap().stopped.unwrap();
+    assert_eq!(stopped.reason, ProbeFailure::TokenInSecureProgram);
+}
+
+#[test]
+fn names_what_cannot_be_asked_about() {
+    let files = Memory::default().with("/app", program(&[])).with("/odd", object(&[]));
+    let gone = ProbeFailure::Absent(ErrorKind::NotFound);
+    let error = resolve(Path::new("/none"), &files, &Environment::default()).unwrap_err();
+    assert_eq!(error, Error::Program { path: "/none".into(), reason: gone.clone() });
+    let error = resolve(Path::new("/app"), &files, &Environment::default()).unwrap_err();
+    assert_eq!(error, Error::Interpreter { program: "/app".into(), path: INTERPRETER.into(), reason: gone });
+    // A library may be asked about without an interpreter.
+    assert_eq!(resolve(Path::new("/odd"), &files, &Environment::default()).unwrap().objects.len(), 1);
+}
+
+#[test]
+fn machines_have_their_own_directories_and_marks() {
+    let hard_float = ObjectFacts {
+        class: Class::Bits32,
+        little_endian: true,
+        machine: 40,
+        flags: 0x0500_0400,
+        ..ObjectFacts::default()
+    };
+    let machine = Machine::of(&hard_float).unwrap();
+    assert_eq!((machine.multiarch, machine.cache_flags), ("arm-linux-gnueabihf", [0x0903, 3].as_slice()));
+    assert_eq!(Machine::of(&object(&[])).unwrap().plain_directories(), [b"/lib64".to_vec(), b"/usr/lib64".to_vec()]);
+    assert_eq!(Machine::of(&ObjectFacts::default()), None);
+}
+
+/// A real secure start: set-user-ID to somebody else than the one who starts it. It cannot be traced, so it is run.
+#[test]
+fn secure_starts_end_where_we_say() {
+    let Some((_, release)) = real_loader() else { return skip("no glibc for x86-64 here") };
+    if !is_there("cc") {
+        return skip("no compiler");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().canonicalize().unwrap();
+    std::fs::set_permissions(&root, PermissionsExt::from_mode(0o755)).unwrap();
+    let source = root.join("program.c");
+    std::fs::write(&source, "#include <sys/auxv.h>\nint main(void) { return getauxval(AT_SECURE) ? 42 : 43; }")
+        .unwrap();
+    let library = root.join("libdemo.so");
+    run(Command::new("cc")
+        .args(["-shared", "-nostdlib", "-x", "c", "/dev/null", "-o"])
+        .arg(&library)
+        .arg("-Wl,-soname,libdemo.so"));
+    let build = |name: &str, runpath: &str, library: Option<&Path>| {
+        let program = root.join(name);
+        let mut command = Command::new("cc");
+        command.arg(&source).arg("-o").arg(&program).arg("-Wl,--no-as-needed").arg(format!("-Wl,-rpath,{runpath}"));
+        run(command.args(library));
+        let owned = std::os::unix::fs::chown(&program, Some(65534), Some(65534));
+        owned.and_then(|()| std::fs::set_permissions(&program, PermissionsExt::from_mode(0o4755))).map(|()| program)
+    };
+    let start = |program: &Path| Command::new(program).env("LD_LIBRARY_PATH", &root).output().unwrap().status.code();
+    match build("bare", "/nowhere", None) {
+        Ok(program) if start(&program) == Some(42) => {}
+        _ => return skip("set-user-ID programs cannot be made here"),
+    }
+    for (name, runpath, found) in
+        [("variable", "/nowhere", false), ("origin", "$ORIGIN", false), ("absolute", root.to_str().unwrap(), true)]
+    {
+        let program = build(name, runpath, Some(&library)).unwrap();
+        let ld_library_path = Some(root.to_str().unwrap().into());
+        let environment = Environment { secure: true, ld_library_path, ..environment(release) };
+        let closure = resolve(&program, &Files::seen_from(&root), &environment).unwrap();
+        assert_eq!(closure.missing.is_empty(), found, "{name}");
+        assert_eq!(start(&program) == Some(42), found, "{name}");
+    }
+}
