@@ -8,33 +8,51 @@
 
 mod address;
 mod android_packed;
+mod debug_file;
 mod debug_link;
 mod dynamic;
 mod dynamic_relocations;
 mod encoding;
 mod error;
 mod file;
+mod gnu_hash;
+mod gnu_notes;
+mod hash_chains;
 mod header;
 mod kind;
 mod mini_debug;
+mod notes;
 mod relocation;
 mod relr;
 mod section;
 mod segment;
 mod strings;
 mod symbol;
+mod sysv_hash;
+#[cfg(test)]
+mod test_file;
+mod unwind;
+mod unwind_search;
+mod version_records;
+mod versions;
+mod words;
 
 pub use address::{FileOffset, Vaddr};
 pub use android_packed::{PackedForm, PackedRelocation, PackedRelocationIter, PackedRelocations};
+pub use debug_file::is_debug_file;
 pub use debug_link::{DEFAULT_DEBUG_ROOT, DebugLink, crc_matches, debug_file_candidates};
 pub use dynamic::{DynamicEntry, DynamicTable, Tag};
 pub use dynamic_relocations::DynamicRelocations;
 pub use encoding::{ByteOrder, Class, Encoding, Record, Table};
 pub use error::{ElfError, Result};
 pub use file::ElfFile;
+pub use gnu_hash::{BloomQuality, GnuHashTable, gnu_hash};
+pub use gnu_notes::{AbiTag, BuildId, Properties, Property, abi_tag, build_id};
+pub use hash_chains::ChainLengths;
 pub use header::{FileType, Header};
 pub use kind::FileKind;
 pub use mini_debug::{MiniDebugError, MiniDebugLimits, unpack_mini_debug};
+pub use notes::{Note, Notes, notes};
 pub use relocation::{
     RelRecord, RelaRecord, Relocation, RelocationClass, RelocationForm, RelocationTable, relocation_type_name,
 };
@@ -43,3 +61,6 @@ pub use section::{Section, SectionHeader, SectionKind};
 pub use segment::{Segment, SegmentKind};
 pub use strings::Strings;
 pub use symbol::{Symbol, SymbolBinding, SymbolKind, SymbolTable, SymbolVisibility};
+pub use sysv_hash::{SysvHashTable, sysv_hash};
+pub use unwind::UnwindTable;
+pub use versions::{DefinedVersion, NeededFile, NeededVersion, SymbolVersion, VersionName, VersionTable};

@@ -1,0 +1,213 @@
+//! Where functions begin and end, from the unwind tables (`.eh_frame`), which stripped files have too.
+//!
+//! They are there for exceptions and stack traces, and compilers write them for nearly every function. Entries are found
+//! as at run time: through `PT_GNU_EH_FRAME` and the search table that it names, so no section is needed.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ops::Range;
+
+use gimli::{
+    BaseAddresses, CieOrFde, CommonInformationEntry, EhFrame, EhFrameOffset, EndianSlice, FrameDescriptionEntry,
+};
+use gimli::{RunTimeEndian, UnwindSection};
+
+use crate::address::{FileOffset, Vaddr};
+use crate::debug_file::is_debug_file;
+use crate::dynamic::Tag;
+use crate::encoding::{ByteOrder, Encoding};
+use crate::error::{ElfError, Result};
+use crate::file::ElfFile;
+use crate::header::FileType;
+use crate::segment::SegmentKind;
+use crate::unwind_search::{SearchHeader, SearchTable};
+
+const NAME: &str = "the unwind tables";
+/// Entries that start at the same address and are tried one after the other: empty ones come from code that the linker
+/// dropped. More would let a hostile file make each search slow.
+const TRIED_ENTRIES: usize = 8;
+
+type Reader<'data> = EndianSlice<'data, RunTimeEndian>;
+
+/// The unwind tables of an object.
+#[derive(Clone, Debug)]
+pub struct UnwindTable<'data> {
+    frames: EhFrame<Reader<'data>>,
+    frames_address: Vaddr,
+    bases: BaseAddresses,
+    index: Index<'data>,
+}
+
+/// How the entry of an address is found.
+#[derive(Clone, Debug)]
+enum Index<'data> {
+    /// In the file's own search table.
+    Table(SearchTable<'data>),
+    /// In the list of all entries, ordered by start, that was made when the tables were opened.
+    List(Vec<(Vaddr, u64)>),
+}
+
+impl<'data> UnwindTable<'data> {
+    /// Opens the unwind tables. Where there is no search table, all entries are read once. `None` when there are no unwind
+    /// tables, and for relocatable and debug files, whose addresses or bytes are not there.
+    ///
+    /// # Errors
+    /// If the search table or, where there is none, an entry is malformed, or they are not in a segment.
+    pub fn parse(file: &ElfFile<'data>) -> Result<Option<Self>> {
+        if file.header().file_type == FileType::Relocatable || is_debug_file(file) {
+            return Ok(None);
+        }
+        let Some(segment) = file.segment(SegmentKind::EhFrameHeader).filter(|segment| segment.file_size > 0) else {
+            return Self::without_header(file);
+        };
+        let bytes = file.file_bytes("the search table of the unwind tables", segment.offset, segment.file_size)?;
+        let header = SearchHeader::parse(bytes, segment.address, segment.offset, file.encoding())?;
+        let frames = Frames::at(file, header.frames)?;
+        frames.open(header.table).map(Some)
+    }
+
+    /// A program that is linked without the header registers its tables itself; only the section tells where they are.
+    fn without_header(file: &ElfFile<'data>) -> Result<Option<Self>> {
+        let section = file.section(".eh_frame").filter(|section| section.header.is_loaded());
+        let Some(section) = section.filter(|section| section.header.file_size() > 0) else { return Ok(None) };
+        Frames::at(file, section.header.address)?.open(None).map(Some)
+    }
+
+    /// Number of entries: of functions, or of parts of functions that were moved apart.
+    pub fn entry_count(&self) -> usize {
+        match &self.index {
+            Index::Table(table) => table.len(),
+            Index::List(list) => list.len(),
+        }
+    }
+
+    /// Size in bytes of the file's search table; `None` when there is none.
+    pub fn search_table_size(&self) -> Option<u64> {
+        match &self.index {
+            Index::Table(table) => Some(table.byte_size()),
+            Index::List(_) => None,
+        }
+    }
+
+    /// Where the entries begin (`.eh_frame`).
+    pub fn address(&self) -> Vaddr {
+        self.frames_address
+    }
+
+    /// The function, or part of one, in which `address` lies; `None` if no entry has it, or its entry is malformed. The
+    /// time taken grows with the logarithm of the number of entries.
+    pub fn function_at(&self, address: Vaddr) -> Option<Range<Vaddr>> {
+        match &self.index {
+            Index::Table(table) => {
+                let mut pairs = table.backwards_from(address).take(TRIED_ENTRIES).peekable();
+                let (nearest, _) = *pairs.peek()?;
+                let same_start = pairs.take_while(|(start, _)| *start == nearest);
+                let mut ranges = same_start.filter_map(|(_, entry)| self.range_of(entry));
+                ranges.find(|range| range.contains(&address))
+            }
+            Index::List(list) => {
+                let behind = list.partition_point(|(start, _)| *start <= address);
+                let (start, size) = *list.get(behind.checked_sub(1)?)?;
+                Some(start..start.checked_add(size)?).filter(|range| range.contains(&address))
+            }
+        }
+    }
+
+    /// The starts of all functions and parts, in ascending order.
+    pub fn functions(&self) -> impl Iterator<Item = Vaddr> {
+        (0..self.entry_count()).filter_map(|number| match &self.index {
+            Index::Table(table) => table.get(number).map(|(start, _)| start),
+            Index::List(list) => list.get(number).map(|(start, _)| *start),
+        })
+    }
+
+    /// The addresses that the entry at `entry` is for.
+    fn range_of(&self, entry: Vaddr) -> Option<Range<Vaddr>> {
+        let offset = usize::try_from(entry.0.checked_sub(self.frames_address.0)?).ok()?;
+        let get = |frames: &EhFrame<Reader<'data>>, bases: &BaseAddresses, at| frames.cie_from_offset(bases, at);
+        let entry = self.frames.fde_from_offset(&self.bases, EhFrameOffset(offset), get).ok()?;
+        let start = Vaddr(entry.initial_address());
+        Some(start..start.checked_add(entry.len())?)
+    }
+}
+
+/// The entries, before it is known how one of them is found.
+struct Frames<'data> {
+    bytes: &'data [u8],
+    address: Vaddr,
+    file_offset: FileOffset,
+    encoding: Encoding,
+    bases: BaseAddresses,
+}
+
+impl<'data> Frames<'data> {
+    fn at(file: &ElfFile<'data>, address: Vaddr) -> Result<Self> {
+        let bytes = file.memory_from(address).ok_or(ElfError::Unmapped { table: NAME, address, needed: 4 })?;
+        // A zero ends the entries. Where a linker left that out, the section's size does, if there are sections.
+        let section = file.section(".eh_frame").filter(|section| section.header.address == address);
+        let size = section.and_then(|section| usize::try_from(section.header.file_size()).ok());
+        let bytes = size.and_then(|size| bytes.get(..size)).unwrap_or(bytes);
+        let mut bases = BaseAddresses::default().set_eh_frame(address.0);
+        // What is written relative to "data" is so to the global offset table.
+        let dynamic = file.dynamic().ok().flatten();
+        if let Some(got) = dynamic.and_then(|dynamic| dynamic.get(Tag::PLTGOT)) {
+            bases = bases.set_got(got);
+        }
+        let file_offset = file.offset_of(address).unwrap_or_default();
+        Ok(Self { bytes, address, file_offset, encoding: file.encoding(), bases })
+    }
+
+    fn open(self, table: Option<SearchTable<'data>>) -> Result<UnwindTable<'data>> {
+        let endian = match self.encoding.byte_order {
+            ByteOrder::Little => RunTimeEndian::Little,
+            ByteOrder::Big => RunTimeEndian::Big,
+        };
+        let mut frames = EhFrame::new(self.bytes, endian);
+        frames.set_address_size(if self.encoding.word_size() == 4 { 4 } else { 8 });
+        let index = match table {
+            Some(table) => Index::Table(table),
+            None => Index::List(self.list(&frames)?),
+        };
+        Ok(UnwindTable { frames, frames_address: self.address, bases: self.bases, index })
+    }
+
+    /// Start and size of all entries that have a size, in ascending order.
+    fn list(&self, frames: &EhFrame<Reader<'data>>) -> Result<Vec<(Vaddr, u64)>> {
+        let mut list = Vec::new();
+        // What entries share is read once, however many there are; a hostile file could make each reading long.
+        let mut shared: HashMap<EhFrameOffset<usize>, CommonInformationEntry<Reader<'data>>> = HashMap::new();
+        let mut entries = frames.entries(&self.bases);
+        let mut last = 0;
+        while let Some(entry) = entries.next().map_err(|problem| self.malformed(last, &problem))? {
+            let entry = match entry {
+                CieOrFde::Cie(entry) => {
+                    last = entry.offset();
+                    continue;
+                }
+                CieOrFde::Fde(entry) => entry,
+            };
+            last = entry.offset();
+            let entry: FrameDescriptionEntry<Reader<'data>> = entry
+                .parse(|frames, bases, at| match shared.entry(at) {
+                    Entry::Occupied(known) => Ok(known.get().clone()),
+                    Entry::Vacant(place) => Ok(place.insert(frames.cie_from_offset(bases, at)?).clone()),
+                })
+                .map_err(|problem| self.malformed(last, &problem))?;
+            if entry.len() > 0 {
+                list.push((Vaddr(entry.initial_address()), entry.len()));
+            }
+        }
+        list.sort_unstable();
+        Ok(list)
+    }
+
+    fn malformed(&self, at: usize, problem: &gimli::Error) -> ElfError {
+        let problem = match problem {
+            gimli::Error::UnexpectedEof(_) => "an entry reaches past the end, here or next",
+            gimli::Error::UnknownAugmentation => "an entry has an augmentation that is not known here",
+            gimli::Error::UnknownVersion(_) => "an entry has a version that is not known here",
+            _ => "an entry is malformed, here or next",
+        };
+        ElfError::Malformed { table: NAME, offset: FileOffset(self.file_offset.0.saturating_add(at as u64)), problem }
+    }
+}
