@@ -7,9 +7,13 @@
 pub mod android_packed;
 pub mod debug;
 pub mod file;
+pub mod hash;
+pub mod notes;
 pub mod relocations;
 pub mod relr;
 pub mod symbols;
+pub mod unwind;
+pub mod versions;
 
 use std::hint::black_box;
 
@@ -27,6 +31,10 @@ pub const ALL: &[Exercise] = &[
     ("elf_symbols", symbols::exercise),
     ("elf_relocations", relocations::exercise),
     ("elf_relr", relr::exercise),
+    ("elf_notes", notes::exercise),
+    ("elf_versions", versions::exercise),
+    ("elf_hash", hash::exercise),
+    ("elf_unwind", unwind::exercise),
     ("elf_debug", debug::exercise),
     ("elf_android_packed", android_packed::exercise),
 ];
