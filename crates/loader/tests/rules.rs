@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use coldstart_loader::{
-    Class, Environment, Error, FileSystem, FoundBy, Hwcaps, Identity, Machine, ObjectFacts, Probe, ProbeFailure,
+    Class, Disk, Environment, Error, FileSystem, FoundBy, Hwcaps, Identity, Machine, ObjectFacts, Probe, ProbeFailure,
     resolve,
 };
 use common::{Files, environment, is_there, real_loader, run, skip};
@@ -141,6 +141,20 @@ fn names_what_cannot_be_asked_about() {
     assert_eq!(error, Error::Interpreter { program: "/app".into(), path: INTERPRETER.into(), reason: gone });
     // A library may be asked about without an interpreter.
     assert_eq!(resolve(Path::new("/odd"), &files, &Environment::default()).unwrap().objects.len(), 1);
+}
+
+#[test]
+fn the_disk_tells_what_is_absent_from_what_is_no_object() {
+    let disk = Disk::new(|path: &Path| {
+        let bytes = std::fs::read(path)?;
+        let broken = || std::io::Error::new(ErrorKind::InvalidData, "no ELF magic");
+        if bytes.starts_with(b"\x7fELF") { Ok((Identity::default(), object(&[]))) } else { Err(broken()) }
+    });
+    assert_eq!(disk.object(Path::new("/nowhere")), Probe::Absent(ErrorKind::NotFound));
+    assert_eq!(disk.object(Path::new("/proc/self/maps")), Probe::NotAnObject("no ELF magic".to_owned()));
+    assert!(matches!(disk.object(Path::new("/")), Probe::NotAnObject(_)));
+    assert!(matches!(disk.object(Path::new("/proc/self/exe")), Probe::Object { .. }));
+    assert!(disk.is_directory(Path::new("/")) && !disk.is_directory(Path::new("/proc/self/maps")));
 }
 
 #[test]

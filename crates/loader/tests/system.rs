@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coldstart_loader::{FileSystem, Probe, resolve};
+use coldstart_loader::{FileSystem, Hwcaps, LoaderBuild, Probe, Rules, hwcaps, resolve};
 use common::{
     Files, assert_same, environment, our_failed, our_listing, parse_failed, parse_listing, real_loader, skip,
 };
@@ -35,6 +35,32 @@ fn gains_rights(program: &Path) -> bool {
     let (file, own) = (program.metadata().unwrap(), Path::new("/proc/self").metadata().unwrap());
     let (user, group) = (file.mode() & 0o4000 != 0, file.mode() & 0o2000 != 0);
     (user && file.uid() != own.uid()) || (group && file.gid() != own.gid())
+}
+
+#[test]
+fn reads_what_was_compiled_into_the_loader() {
+    let Some((loader, release)) = real_loader() else { return skip("no glibc for x86-64 here") };
+    let build = LoaderBuild::read(&std::fs::read(&loader).unwrap());
+    assert_eq!((build.rules, build.release), (Rules::Glibc, Some(release)));
+    let output = Command::new(&loader).arg("--list-diagnostics").output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let value = |line: &str| line.split_once('=').map(|(_, value)| value.trim_matches('"').as_bytes().to_vec());
+    let all = |start: &str| told.lines().filter(|line| line.starts_with(start)).filter_map(value).collect::<Vec<_>>();
+    assert_eq!(build.system_directories.clone().unwrap(), all("path.system_dirs["));
+    assert_eq!(build.lib(), all("dl_dst_lib=").pop());
+    assert_eq!(build.cache_path.as_deref(), Some(b"/etc/ld.so.cache".as_slice()));
+    // What it says of the processor is what we find.
+    let hwcaps = Hwcaps::of_this_cpu(release);
+    let active = all("dl_hwcaps_subdirs_active=").pop().unwrap();
+    let active = u32::from_str_radix(std::str::from_utf8(&active).unwrap().trim_start_matches("0x"), 16).unwrap();
+    assert_eq!(hwcaps.levels.len() as u32, active.count_ones());
+    assert_eq!(hwcaps::platform_of_this_cpu().map(|name| name.as_bytes().to_vec()), all("dl_platform=").pop());
+}
+
+#[test]
+fn knows_musl_by_its_strings() {
+    let Ok(loader) = std::fs::read("/lib/ld-musl-x86_64.so.1") else { return skip("no musl here") };
+    assert_eq!(LoaderBuild::read(&loader), LoaderBuild { rules: Rules::Musl, ..LoaderBuild::default() });
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod search;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use crate::draft::{Asked, Draft, PROGRAM};
@@ -25,22 +26,36 @@ pub(crate) struct Glibc<'a, System> {
     interpreter: Option<usize>,
     /// Names that each object answers to, besides its path and soname.
     aliases: Vec<Vec<Vec<u8>>>,
-    origins: Vec<Option<Vec<u8>>>,
-    /// Expanded RPATH and RUNPATH of each object, from the first time they were used.
-    search_lists: Vec<SearchLists>,
+    values: TokenValues<'a>,
+    /// Directories of RPATH and RUNPATH, from the first time they were searched.
+    search_lists: HashMap<FoundBy, Vec<usize>>,
     directories: Directories,
     subfolders: Vec<Vec<u8>>,
     library_path: Vec<usize>,
     default_path: Vec<usize>,
-    trusted: Vec<Vec<u8>>,
-    lib: Option<Vec<u8>>,
     cache_flags: &'static [u32],
 }
 
-#[derive(Default)]
-struct SearchLists {
-    rpath: Option<Vec<usize>>,
-    runpath: Option<Vec<usize>>,
+/// What tokens stand for.
+struct TokenValues<'a> {
+    environment: &'a Environment,
+    /// The directory of each object.
+    origins: Vec<Option<Vec<u8>>>,
+    lib: Option<Vec<u8>>,
+    /// The default directories, each with a slash at its end.
+    trusted: Vec<Vec<u8>>,
+}
+
+impl TokenValues<'_> {
+    fn of(&self, object: usize) -> Tokens<'_> {
+        let secure = Secure { is_program: object == PROGRAM, trusted: &self.trusted };
+        Tokens {
+            origin: self.origins.get(object).and_then(|origin| origin.as_deref()),
+            lib: self.lib.as_deref(),
+            platform: self.environment.platform.as_deref(),
+            secure: self.environment.secure.then_some(secure),
+        }
+    }
 }
 
 /// What became of a file that was tried.
@@ -66,6 +81,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         let mut directories = Directories::new(subfolders.len());
         let trusted: Vec<Vec<u8>> = system_directories.into_iter().map(with_one_slash).collect();
         let default_path = trusted.iter().map(|directory| directories.enter(directory.clone())).collect();
+        let lib = environment.lib.clone().or_else(|| Some(machine?.lib()));
         let mut glibc = Self {
             system,
             environment,
@@ -73,14 +89,12 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
             order: vec![PROGRAM],
             interpreter,
             aliases: Vec::new(),
-            origins: Vec::new(),
-            search_lists: Vec::new(),
+            values: TokenValues { environment, origins: Vec::new(), lib, trusted },
+            search_lists: HashMap::new(),
             directories,
             subfolders,
             library_path: Vec::new(),
             default_path,
-            trusted,
-            lib: environment.lib.clone().or_else(|| Some(machine?.lib())),
             cache_flags: machine.map(|machine| machine.cache_flags).unwrap_or_default(),
         };
         let real = system.canonical(&environment.on_disk(names::bytes(program)));
@@ -99,9 +113,6 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
     /// Loads what is preloaded and needed.
     pub(crate) fn run(mut self) -> Closure {
         for name in self.preloads() {
-            if self.draft.closure.stopped.is_some() {
-                break;
-            }
             self.ask(Asked { requester: PROGRAM, needed: &name, preload: true });
         }
         let mut next = 0;
@@ -140,7 +151,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
                 return self.draft.stop(asked, b"", ProbeFailure::TokenInSecureProgram);
             }
             // A name whose token has no value is passed over without a word (`expand_dst` in elf/dl-deps.c).
-            let Some(expanded) = self.tokens(asked.requester).expand(&name).filter(|name| !name.is_empty()) else {
+            let Some(expanded) = self.values.of(asked.requester).expand(&name).filter(|name| !name.is_empty()) else {
                 return;
             };
             name = expanded;
@@ -150,7 +161,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
             return self.draft.answer(asked, object, FoundBy::AlreadyLoaded(known));
         }
         let (tried, rule) = if name.contains(&b'/') {
-            let path = if asked.preload { self.tokens(asked.requester).expand(&name) } else { Some(name.clone()) };
+            let path = if asked.preload { self.values.of(asked.requester).expand(&name) } else { Some(name.clone()) };
             let tried = path.map_or(Tried::Failed, |path| self.probe(asked, path, FoundBy::Path));
             (tried, FoundBy::Path)
         } else {
@@ -229,31 +240,14 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
     }
 
     fn expand_list(&mut self, object: usize, text: &[u8], separators: &[u8]) -> Vec<usize> {
-        let secure = self.environment.secure;
-        let tokens = Tokens {
-            origin: self.origins.get(object).and_then(|origin| origin.as_deref()),
-            lib: self.lib.as_deref(),
-            platform: self.environment.platform.as_deref(),
-            secure: secure.then_some(Secure { is_program: object == PROGRAM, trusted: &self.trusted }),
-        };
+        let tokens = self.values.of(object);
         self.directories.list(text, separators, |element| tokens.expand(element))
-    }
-
-    fn tokens(&self, object: usize) -> Tokens<'_> {
-        let secure = Secure { is_program: object == PROGRAM, trusted: &self.trusted };
-        Tokens {
-            origin: self.origins.get(object).and_then(|origin| origin.as_deref()),
-            lib: self.lib.as_deref(),
-            platform: self.environment.platform.as_deref(),
-            secure: self.environment.secure.then_some(secure),
-        }
     }
 
     /// Enters the name and the origin of the next object.
     fn enter_names(&mut self, name: Vec<u8>, path: &[u8]) {
         self.aliases.push(if name.is_empty() { Vec::new() } else { vec![name] });
-        self.origins.push(names::folder(path, &self.environment.current_directory));
-        self.search_lists.push(SearchLists::default());
+        self.values.origins.push(names::folder(path, &self.environment.current_directory));
     }
 
     /// A path on disk as it is seen from inside the sysroot.

@@ -49,40 +49,23 @@ impl<System: FileSystem> Glibc<'_, System> {
         rules
     }
 
+    /// The directories a rule names. An empty RPATH is none, although an empty element of one is the current directory.
     fn directories_of(&mut self, rule: FoundBy) -> Vec<usize> {
-        match rule {
-            FoundBy::LdLibraryPath => self.library_path.clone(),
-            FoundBy::DefaultDirectory => self.default_path.clone(),
-            FoundBy::Rpath { of } => {
-                if let Some(list) = self.search_lists.get(of).and_then(|lists| lists.rpath.clone()) {
-                    return list;
-                }
-                let text = self.object(of).and_then(|object| object.facts.effective_rpath()).map(<[u8]>::to_vec);
-                let list = self.own_list(of, text);
-                if let Some(lists) = self.search_lists.get_mut(of) {
-                    lists.rpath = Some(list.clone());
-                }
-                list
-            }
-            FoundBy::Runpath { of } => {
-                if let Some(list) = self.search_lists.get(of).and_then(|lists| lists.runpath.clone()) {
-                    return list;
-                }
-                let text = self.object(of).and_then(|object| object.facts.runpath.clone());
-                let list = self.own_list(of, text);
-                if let Some(lists) = self.search_lists.get_mut(of) {
-                    lists.runpath = Some(list.clone());
-                }
-                list
-            }
-            _ => Vec::new(),
+        let (of, text) = match rule {
+            FoundBy::LdLibraryPath => return self.library_path.clone(),
+            FoundBy::DefaultDirectory => return self.default_path.clone(),
+            FoundBy::Rpath { of } => (of, self.object(of).and_then(|object| object.facts.effective_rpath())),
+            FoundBy::Runpath { of } => (of, self.object(of).and_then(|object| object.facts.runpath.as_deref())),
+            _ => return Vec::new(),
+        };
+        let Some(text) = text.filter(|text| !text.is_empty()) else { return Vec::new() };
+        if let Some(list) = self.search_lists.get(&rule) {
+            return list.clone();
         }
-    }
-
-    /// An object's own list; an empty text is none, although an empty element is the current directory.
-    fn own_list(&mut self, object: usize, text: Option<Vec<u8>>) -> Vec<usize> {
-        let text = text.filter(|text| !text.is_empty());
-        text.map(|text| self.expand_list(object, &text, b":")).unwrap_or_default()
+        let text = text.to_vec();
+        let list = self.expand_list(of, &text, b":");
+        self.search_lists.insert(rule, list.clone());
+        list
     }
 
     /// Tries a name in each subfolder of each directory (`open_path`).
@@ -151,7 +134,7 @@ impl<System: FileSystem> Glibc<'_, System> {
             return Tried::Failed;
         };
         let own_only = self.object(asked.requester).is_some_and(|object| object.facts.no_default_libraries);
-        if own_only && self.trusted.iter().any(|directory| entry.path.starts_with(directory)) {
+        if own_only && self.values.trusted.iter().any(|directory| entry.path.starts_with(directory)) {
             return Tried::Failed;
         }
         self.probe(asked, entry.path.to_vec(), FoundBy::LdSoCache)

@@ -1,0 +1,104 @@
+//! What was compiled into a loader: its release, its default directories, the place of its cache.
+//!
+//! No header of the file tells these, so they are read from its strings, as they stand between zero bytes. That works for
+//! loaders of other machines and of a sysroot too, where `ld.so --list-diagnostics` cannot be run.
+
+use crate::{Environment, Rules};
+
+/// What was compiled into a loader.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoaderBuild {
+    /// Whose rules it follows.
+    pub rules: Rules,
+    /// glibc's second number (36 for 2.36); none for musl and where it is not told.
+    pub release: Option<u32>,
+    /// Its default directories, each with a slash at its end; none where they are not told.
+    pub system_directories: Option<Vec<Vec<u8>>>,
+    /// Where its cache is: /etc/ld.so.cache, or a place in the store under Nix and Guix.
+    pub cache_path: Option<Vec<u8>>,
+}
+
+impl LoaderBuild {
+    /// Reads the strings of a loader's file.
+    pub fn read(loader: &[u8]) -> Self {
+        let mut build = Self::default();
+        let mut directories: Vec<Vec<u8>> = Vec::new();
+        for text in loader.split(|&byte| byte == 0) {
+            if build.system_directories.is_none() {
+                if is_library_directory(text) {
+                    directories.push(text.to_vec());
+                } else if !directories.is_empty() {
+                    build.system_directories = Some(std::mem::take(&mut directories));
+                }
+            }
+            if text.starts_with(b"musl libc") {
+                build.rules = Rules::Musl;
+            }
+            if text.starts_with(b"/") && text.ends_with(b"/ld.so.cache") {
+                build.cache_path.get_or_insert_with(|| text.to_vec());
+            }
+            build.release = build.release.or_else(|| release(text));
+        }
+        if build.rules == Rules::Musl {
+            // Its list is one string, and the same in every build.
+            build.system_directories = None;
+            build.release = None;
+        }
+        build
+    }
+
+    /// `$LIB` of this loader: the end of its first default directory, from the last part that begins with "lib"
+    /// (`DL_DST_LIB`).
+    pub fn lib(&self) -> Option<Vec<u8>> {
+        let first = self.system_directories.as_ref()?.first()?;
+        let parts: Vec<&[u8]> = first.split(|&byte| byte == b'/').filter(|part| !part.is_empty()).collect();
+        let start = parts.iter().rposition(|part| part.starts_with(b"lib"))?;
+        Some(parts.get(start..)?.join(&b'/'))
+    }
+
+    /// Enters into an environment what this loader has of its own.
+    pub fn apply(&self, environment: &mut Environment) {
+        environment.rules = self.rules;
+        environment.system_directories = self.system_directories.clone().or(environment.system_directories.take());
+        environment.lib = self.lib().or(environment.lib.take());
+    }
+}
+
+/// Whether a string is a directory's name with a slash at its end and a part that begins with "lib".
+fn is_library_directory(text: &[u8]) -> bool {
+    let inside = text.strip_prefix(b"/").and_then(|text| text.strip_suffix(b"/"));
+    inside.is_some_and(|inside| {
+        let printable = inside.iter().all(u8::is_ascii_graphic);
+        printable && inside.split(|&byte| byte == b'/').any(|part| part.starts_with(b"lib"))
+    })
+}
+
+/// The release in "ld.so (Debian GLIBC 2.36-9+deb12u14) stable release version 2.36.".
+fn release(text: &[u8]) -> Option<u32> {
+    const BEFORE: &[u8] = b"release version 2.";
+    let place = text.windows(BEFORE.len()).position(|window| window == BEFORE)?;
+    let digits = text.get(place + BEFORE.len()..)?;
+    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(digits.get(..length)?).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LoaderBuild;
+
+    #[test]
+    fn reads_a_store_s_loader() {
+        let strings = b"\x7fELF\0/tmp/\0ld.so (GNU libc) stable release version 2.40.\nmore\0\0/store/1-glibc/lib/\0\0\
+            /store/1-glibc/etc/ld.so.cache\0";
+        let build = LoaderBuild::read(strings);
+        assert_eq!(build.release, Some(40));
+        assert_eq!(build.system_directories.as_deref(), Some([b"/store/1-glibc/lib/".to_vec()].as_slice()));
+        assert_eq!(build.lib().as_deref(), Some(b"lib".as_slice()));
+        assert_eq!(build.cache_path.as_deref(), Some(b"/store/1-glibc/etc/ld.so.cache".as_slice()));
+    }
+
+    #[test]
+    fn finds_nothing_in_other_bytes() {
+        assert_eq!(LoaderBuild::read(b"release version 2.\0//\0/"), LoaderBuild::default());
+    }
+}
