@@ -211,3 +211,6 @@ impl<'data> Frames<'data> {
         ElfError::Malformed { table: NAME, offset: FileOffset(self.file_offset.0.saturating_add(at as u64)), problem }
     }
 }
+
+#[cfg(test)]
+mod tests;
