@@ -8,7 +8,7 @@ use crate::{Class, ObjectFacts};
 /// A machine as far as the loader's tables tell machines apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Debian's name for it, part of its library directories (https://wiki.debian.org/Multiarch/Tuples).
+    /// Debian's name for it, part of its library directories (<https://wiki.debian.org/Multiarch/Tuples>).
     pub multiarch: &'static str,
     /// `flags` of cache entries that fit it (`_dl_cache_check_flags` in sysdeps/.../dl-cache.h).
     pub cache_flags: &'static [u32],
