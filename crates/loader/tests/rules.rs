@@ -5,7 +5,6 @@
 
 mod common;
 
-use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -21,29 +20,28 @@ const INTERPRETER: &str = "/lib64/ld-linux-x86-64.so.2";
 
 /// Files by their path; the directories are those they stand in.
 #[derive(Default)]
-struct Memory(HashMap<PathBuf, ObjectFacts>);
+struct Memory(Vec<(PathBuf, ObjectFacts)>);
 
 impl Memory {
     fn with(mut self, path: &str, facts: ObjectFacts) -> Self {
-        self.0.insert(path.into(), facts);
+        self.0.push((path.into(), facts));
         self
     }
 }
 
 impl FileSystem for Memory {
     fn object(&self, path: &Path) -> Probe {
-        match self.0.get(path) {
-            Some(facts) => {
-                let inode = path.as_os_str().len() as u64 * 1000
-                    + path.as_os_str().as_encoded_bytes()[path.as_os_str().len() - 1] as u64;
-                Probe::Object { identity: Identity { device: 1, inode }, facts: facts.clone() }
+        match self.0.iter().position(|file| file.0 == path) {
+            Some(place) => {
+                let identity = Identity { device: 1, inode: place as u64 };
+                Probe::Object { identity, facts: self.0[place].1.clone() }
             }
             None => Probe::Absent(ErrorKind::NotFound),
         }
     }
 
     fn is_directory(&self, path: &Path) -> bool {
-        self.0.keys().any(|file| file.starts_with(path))
+        self.0.iter().any(|file| file.0.starts_with(path))
     }
 
     fn canonical(&self, path: &Path) -> Option<PathBuf> {
