@@ -2,12 +2,25 @@
 //!
 //! Everything here is a plain function of a file's bytes: nothing is run, opened or written.
 
+mod figures;
+mod file_pages;
+mod findings;
+mod initialisers;
+pub mod layout;
+mod loader_reads;
 mod names;
 mod object;
 mod owners;
 mod relocations;
+mod report;
 mod slots;
+mod space;
 
+pub use figures::{Figure, Figures};
+pub use findings::{Certainty, Finding, FindingKind, Fix, Saving, rank};
+pub use initialisers::{Initialiser, InitialiserKind, InitialiserTotals, Initialisers, SizeSource, initialisers};
+pub use layout::{Layout, layout};
+pub use loader_reads::{LoaderReads, LoaderStep, LoaderStepReads, USUAL_READAHEAD_PAGES, loader_reads};
 pub use names::{NameSource, Named, Names, readable};
 pub use object::{Object, Refusal};
 pub use owners::{
@@ -17,4 +30,6 @@ pub use relocations::{
     DirtiedPages, KindCount, PackedFacts, Packing, References, RelocationTableFacts, Relocations, Runs, Waste,
     relocations,
 };
+pub use report::{Inspection, ObjectFacts, ObjectKind, Parts, inspect};
 pub use slots::{Slot, Slots, Target};
+pub use space::{SpaceUse, Use, space};

@@ -69,11 +69,15 @@ impl<'data> Object<'data> {
         self.dynamic.as_ref()?.get(tag)
     }
 
-    /// Whether it is a program rather than a library: it names a loader, or has no dynamic table, or says so.
+    /// Whether it is a program rather than a library.
+    ///
+    /// Old linkers did not mark position-independent programs, and `libc.so.6` names a loader so that it can be run; a
+    /// library is what has a name of its own.
     pub fn is_program(&self) -> bool {
-        self.file.interpreter().is_some()
-            || self.file.header().file_type == FileType::Executable
-            || self.dynamic.as_ref().is_none_or(DynamicTable::is_pie)
+        let Some(dynamic) = &self.dynamic else { return true };
+        self.file.header().file_type == FileType::Executable
+            || dynamic.is_pie()
+            || (self.file.interpreter().is_some() && dynamic.get(Tag::SONAME).is_none())
     }
 }
 

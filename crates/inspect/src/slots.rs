@@ -3,7 +3,9 @@
 //! A big file has a million of them and all parts of the inspection look at them, so they are kept small (16 bytes each)
 //! and sorted once. Linkers write most of them in order already.
 
-use coldstart_elf::{DynamicRelocations, ElfFile, Relocation, RelocationClass, RelocationForm, RelocationTable, Vaddr};
+use coldstart_elf::{
+    DynamicRelocations, ElfFile, Relocation, RelocationClass, RelocationClasses, RelocationForm, RelocationTable, Vaddr,
+};
 
 /// What a relocated word will hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,13 +85,13 @@ impl Slots {
                 Packed::new(Slot { address, target })
             }));
         }
-        let machine = file.encoding().machine;
+        let mut classes = RelocationClasses::new(file.encoding().machine);
         for table in relocations.all_tables() {
             let mut words = Words::new(file);
             let is_rel = table.form() == RelocationForm::Rel;
             table.for_each(|relocation| {
                 let in_place = if is_rel { words.at(relocation.offset) } else { None };
-                let target = target(machine, &relocation, in_place);
+                let target = target(classes.of(relocation.kind), &relocation, in_place);
                 packed.extend(target.map(|target| Packed::new(Slot { address: relocation.offset, target })));
             });
         }
@@ -127,9 +129,9 @@ impl Slots {
     }
 }
 
-fn target(machine: u16, relocation: &Relocation, in_place: Option<u64>) -> Option<Target> {
+fn target(class: RelocationClass, relocation: &Relocation, in_place: Option<u64>) -> Option<Target> {
     let addend = || relocation.addend.map_or(in_place.unwrap_or(0), |addend| addend as u64);
-    Some(match RelocationClass::of(machine, relocation.kind) {
+    Some(match class {
         RelocationClass::Nothing | RelocationClass::Copy => return None,
         RelocationClass::Relative => Target::Address(Vaddr(addend())),
         RelocationClass::IndirectRelative => Target::Chosen(Vaddr(addend())),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use coldstart_elf::{RelocationClass, SegmentKind, Tag, Vaddr};
+use coldstart_elf::{RelocationClass, RelocationClasses, SegmentKind, Tag, Vaddr};
 
 use super::Owner;
 use crate::object::Object;
@@ -88,14 +88,11 @@ fn owner_of_section(name: &[u8]) -> Option<Owner> {
 }
 
 fn got_words(object: &Object<'_>) -> Vec<u64> {
-    let machine = object.file.encoding().machine;
+    let mut classes = RelocationClasses::new(object.file.encoding().machine);
     let mut words = Vec::new();
     for table in object.relocations.all_tables() {
         table.for_each(|relocation| {
-            if matches!(
-                RelocationClass::of(machine, relocation.kind),
-                RelocationClass::GlobalData | RelocationClass::JumpSlot
-            ) {
+            if matches!(classes.of(relocation.kind), RelocationClass::GlobalData | RelocationClass::JumpSlot) {
                 words.push(relocation.offset.0);
             }
         });

@@ -1,6 +1,6 @@
 //! What relative relocations would take as RELR: by writing the table, not by an estimate.
 
-use coldstart_elf::{NotRelr, RelocationClass, RelrEncoder, Vaddr};
+use coldstart_elf::{NotRelr, RelocationClass, RelocationClasses, RelrEncoder, Vaddr};
 use serde::Serialize;
 
 use crate::object::Object;
@@ -31,6 +31,7 @@ pub struct Packing {
 pub(super) fn estimate(object: &Object<'_>) -> Packing {
     let encoding = object.file.encoding();
     let mut packing = Packing::default();
+    let mut classes = RelocationClasses::new(encoding.machine);
     let mut addresses = Vec::new();
     let mut record_size = 0;
     let mut writable = Writable { object, last: None };
@@ -38,7 +39,7 @@ pub(super) fn estimate(object: &Object<'_>) -> Packing {
         record_size = table.record_size() as u64;
         let mut words = crate::slots::Words::new(&object.file);
         table.for_each(|relocation| {
-            if RelocationClass::of(encoding.machine, relocation.kind) != RelocationClass::Relative {
+            if classes.of(relocation.kind) != RelocationClass::Relative {
                 return;
             }
             packing.relative_count += 1;

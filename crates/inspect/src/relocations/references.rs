@@ -1,6 +1,6 @@
 //! Symbols: how many must be looked up at the start, and how many of these lookups would not be needed.
 
-use coldstart_elf::{Relocation, RelocationClass, Symbol, SymbolBinding, SymbolKind};
+use coldstart_elf::{Relocation, RelocationClass, RelocationClasses, Symbol, SymbolBinding, SymbolKind};
 use serde::Serialize;
 
 use crate::object::Object;
@@ -35,7 +35,7 @@ impl References {
 
 pub(super) fn count(object: &Object<'_>) -> References {
     let mut references = References::default();
-    let machine = object.file.encoding().machine;
+    let mut classes = RelocationClasses::new(object.file.encoding().machine);
     let symbols = object.dynamic_symbols;
     let mut is_seen = vec![false; symbols.len()];
     let mut look_up = |references: &mut References, relocation: &Relocation| {
@@ -53,7 +53,7 @@ pub(super) fn count(object: &Object<'_>) -> References {
             }
             look_up(&mut references, &relocation);
             let is_own = || symbols.get(relocation.symbol).is_some_and(|symbol| could_be_bound(&symbol));
-            match RelocationClass::of(machine, relocation.kind) {
+            match classes.of(relocation.kind) {
                 RelocationClass::Absolute => references.own_words += u64::from(is_own()),
                 RelocationClass::GlobalData => references.own_global_data += u64::from(is_own()),
                 _ => {}

@@ -1,0 +1,157 @@
+//! Findings about how the file is mapped and read.
+
+use super::{Certainty, Finding, FindingKind, Fix, Saving, counted};
+use crate::object::Object;
+use crate::report::Parts;
+
+/// Fewer seeks than this a plan cannot better by much.
+const MANY_SEEKS: u64 = 8;
+/// Padding up to this much is what alignment to the page size costs.
+const USUAL_PADDING: u64 = 64 << 10;
+
+pub(super) fn findings(object: &Object<'_>, parts: &Parts) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(scattered(parts));
+    findings.extend(text_relocations(parts));
+    findings.extend(copy_relocations(parts));
+    findings.extend(zero_fill(parts));
+    findings.extend(padding(parts));
+    findings.extend(small_alignment(object, parts));
+    findings.extend(prelink(parts));
+    findings
+}
+
+fn scattered(parts: &Parts) -> Option<Finding> {
+    let reads = &parts.loader_reads;
+    if reads.seeks < MANY_SEEKS {
+        return None;
+    }
+    let far_apart: Vec<String> = {
+        let mut steps: Vec<_> = reads.steps.iter().filter(|step| step.seeks > 0).collect();
+        steps.sort_by_key(|step| std::cmp::Reverse(step.seeks));
+        steps.iter().take(3).map(|step| format!("{} {}", step.seeks, step.step.describe())).collect()
+    };
+    Some(Finding {
+        kind: FindingKind::ScatteredReads,
+        what: format!(
+            "the loader's work alone reads in {}, {} of them seeks, and {} of {} pages in vain",
+            counted(reads.requests, "request"),
+            reads.seeks,
+            reads.read_pages.saturating_sub(reads.useful_pages),
+            reads.read_pages
+        ),
+        place: format!("most seeks: {}", far_apart.join(", ")),
+        why: "from a cold cache each seek waits for the disk or the network, one after the other",
+        fixes: vec![Fix::Verb("prefetch"), Fix::Verb("pack")],
+        saves: Saving { seeks: reads.seeks.saturating_sub(1), ..Saving::default() },
+        certainty: Certainty::Modelled,
+        condition: "nothing of the file is cached, and readahead is 128 KiB",
+    })
+}
+
+fn text_relocations(parts: &Parts) -> Option<Finding> {
+    let text = &parts.layout.special.text_relocations;
+    if text.words == 0 {
+        return None;
+    }
+    Some(Finding {
+        kind: FindingKind::TextRelocations,
+        what: format!("{} in read-only memory, on {}", counted(text.words, "relocation"), counted(text.pages, "page")),
+        place: "segments that are not writable".to_owned(),
+        why: "the loader makes the segment writable and back, and each page becomes private memory",
+        fixes: vec![Fix::Compiler("-fPIC for every object file, assembly included"), Fix::Linker("-z text finds them")],
+        saves: Saving { private_pages: text.pages, ..Saving::default() },
+        certainty: Certainty::Counted,
+        condition: "",
+    })
+}
+
+fn copy_relocations(parts: &Parts) -> Option<Finding> {
+    let copies = &parts.layout.special.copy_relocations;
+    if copies.count == 0 {
+        return None;
+    }
+    let largest = copies.largest.first();
+    Some(Finding {
+        kind: FindingKind::CopyRelocations,
+        what: format!("{} copied out of libraries, {} bytes", counted(copies.count, "variable"), copies.bytes),
+        place: largest
+            .map_or_else(String::new, |copy| format!("the largest is `{}` ({} bytes)", copy.name, copy.bytes)),
+        why: "the library's own page is read for the copy, and the library then reaches its variable through the GOT",
+        fixes: vec![Fix::Compiler("-fPIC, or -mno-direct-extern-access, for the program")],
+        saves: Saving { read_pages: copies.count, ..Saving::default() },
+        certainty: Certainty::UpperBound,
+        condition: "variables that lie together share a page",
+    })
+}
+
+fn zero_fill(parts: &Parts) -> Option<Finding> {
+    let shared = |zeros: &&crate::layout::ZeroFill| zeros.shared_file_page.is_some() && !zeros.shared_page_is_relocated;
+    let pages = parts.layout.zero_fill.iter().filter(shared).count() as u64;
+    let first = parts.layout.zero_fill.iter().find(shared)?;
+    Some(Finding {
+        kind: FindingKind::BssInFilePage,
+        what: format!("the zero-filled memory begins {} bytes before the end of a page", first.cleared_bytes),
+        place: format!("address {:#x}, page {} of the file", first.address, first.shared_file_page.unwrap_or(0)),
+        why: "that page is the first to be read, far from the rest, and copied only to clear its end",
+        fixes: vec![Fix::Linker("a linker script that aligns .bss to a page")],
+        saves: Saving { read_pages: pages, private_pages: pages, seeks: pages, ..Saving::default() },
+        certainty: Certainty::UpperBound,
+        condition: "a program that writes to the variables in front of it needs the page anyway",
+    })
+}
+
+fn padding(parts: &Parts) -> Option<Finding> {
+    let alignment = &parts.layout.alignment;
+    if alignment.padding_bytes <= USUAL_PADDING {
+        return None;
+    }
+    Some(Finding {
+        kind: FindingKind::AlignmentPadding,
+        what: format!(
+            "{} bytes of the file are padding between segments aligned to {} bytes",
+            alignment.padding_bytes, alignment.largest_alignment_bytes
+        ),
+        place: "between the mapped segments".to_owned(),
+        why: "readahead reads padding with what lies around it, and packages carry it",
+        fixes: vec![Fix::Linker("-z noseparate-code, or a smaller -z max-page-size")],
+        saves: Saving { file_bytes: alignment.padding_bytes, ..Saving::default() },
+        certainty: Certainty::Counted,
+        condition: "large alignment is right where huge pages of code are wanted, or pages of 64 KiB are in use",
+    })
+}
+
+/// Machines on which kernels with pages of 64 KiB are in use: AArch64, PowerPC, MIPS, LoongArch.
+const LARGE_PAGE_MACHINES: [u16; 5] = [183, 20, 21, 8, 258];
+
+fn small_alignment(object: &Object<'_>, parts: &Parts) -> Option<Finding> {
+    let alignment = &parts.layout.alignment;
+    let machine = object.file.encoding().machine;
+    if alignment.loads_with_64_kib_pages || !LARGE_PAGE_MACHINES.contains(&machine) {
+        return None;
+    }
+    Some(Finding {
+        kind: FindingKind::SmallAlignment,
+        what: "cannot be loaded by kernels with 64 KiB pages".to_owned(),
+        place: alignment.obstacles_to_64_kib_pages.first().cloned().unwrap_or_default(),
+        why: "distributions for this machine ship such kernels, and the loader refuses the file there",
+        fixes: vec![Fix::Linker("-z max-page-size=65536")],
+        saves: Saving::default(),
+        certainty: Certainty::Counted,
+        condition: "",
+    })
+}
+
+fn prelink(parts: &Parts) -> Option<Finding> {
+    let prelink = parts.layout.prelink.as_ref()?;
+    Some(Finding {
+        kind: FindingKind::PrelinkIgnored,
+        what: format!("prelinked against {}: {}", counted(prelink.library_count, "library"), prelink.reason),
+        place: "DT_GNU_PRELINKED, DT_GNU_LIBLIST".to_owned(),
+        why: "the loader does the work again that prelink was meant to save",
+        fixes: vec![Fix::Source("build or install the file anew, or undo it by prelink -u"), Fix::Verb("pack")],
+        saves: Saving::default(),
+        certainty: Certainty::Counted,
+        condition: "glibc before 2.36 may still honour it for a file at its preferred address",
+    })
+}

@@ -1,0 +1,224 @@
+//! What could be better, each with what, where, why it costs, the fix, what that saves, and how sure we are.
+//!
+//! A finding is only made when its fix saves something worth a line. The order is by [`Saving::weight`], which puts bytes,
+//! pages and seeks on one scale; it is there to sort and is never shown.
+
+mod binding;
+mod initialising;
+mod mapping;
+mod packing;
+mod searching;
+
+use serde::Serialize;
+
+use crate::object::Object;
+use crate::report::Parts;
+
+/// What kind of finding: its name is what `--fail-on` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// Relative relocations that RELR could hold.
+    UnpackedRelocations,
+    /// References to the object's own exported symbols.
+    OwnSymbolReferences,
+    /// References to `__cxa_pure_virtual`.
+    PureVirtualReferences,
+    /// Relocation changes memory that is mapped read-only.
+    TextRelocations,
+    /// Variables that the program copies out of libraries.
+    CopyRelocations,
+    /// Pages that relocation makes private to each process.
+    PrivatePages,
+    /// `.bss` begins inside a page of the file.
+    BssInFilePage,
+    /// The loader's first accesses are scattered over the file.
+    ScatteredReads,
+    /// Many functions run before the program's own.
+    ManyInitialisers,
+    /// Initialisers run against the order of the file.
+    BackwardInitialisers,
+    /// Only the old hash table.
+    SysvHashOnly,
+    /// Both hash tables.
+    TwoHashTables,
+    /// The bloom filter lets too much through.
+    WeakBloomFilter,
+    /// Padding for an alignment larger than any page in use.
+    AlignmentPadding,
+    /// Cannot be mapped by kernels with 64 KiB pages.
+    SmallAlignment,
+    /// A search path of many directories.
+    LongSearchPath,
+    /// Prelinked, in vain.
+    PrelinkIgnored,
+    /// A library that is needed by name and not used. Only seen with the whole closure.
+    UnusedLibrary,
+    /// A library that cannot be found. Only seen with the whole closure.
+    MissingLibrary,
+}
+
+impl FindingKind {
+    /// All kinds.
+    pub const ALL: [Self; 19] = [
+        Self::UnpackedRelocations,
+        Self::OwnSymbolReferences,
+        Self::PureVirtualReferences,
+        Self::TextRelocations,
+        Self::CopyRelocations,
+        Self::PrivatePages,
+        Self::BssInFilePage,
+        Self::ScatteredReads,
+        Self::ManyInitialisers,
+        Self::BackwardInitialisers,
+        Self::SysvHashOnly,
+        Self::TwoHashTables,
+        Self::WeakBloomFilter,
+        Self::AlignmentPadding,
+        Self::SmallAlignment,
+        Self::LongSearchPath,
+        Self::PrelinkIgnored,
+        Self::UnusedLibrary,
+        Self::MissingLibrary,
+    ];
+
+    /// Its name on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UnpackedRelocations => "unpacked-relocations",
+            Self::OwnSymbolReferences => "own-symbol-references",
+            Self::PureVirtualReferences => "pure-virtual-references",
+            Self::TextRelocations => "text-relocations",
+            Self::CopyRelocations => "copy-relocations",
+            Self::PrivatePages => "private-pages",
+            Self::BssInFilePage => "bss-in-file-page",
+            Self::ScatteredReads => "scattered-reads",
+            Self::ManyInitialisers => "many-initialisers",
+            Self::BackwardInitialisers => "backward-initialisers",
+            Self::SysvHashOnly => "sysv-hash-only",
+            Self::TwoHashTables => "two-hash-tables",
+            Self::WeakBloomFilter => "weak-bloom-filter",
+            Self::AlignmentPadding => "alignment-padding",
+            Self::SmallAlignment => "small-alignment",
+            Self::LongSearchPath => "long-search-path",
+            Self::PrelinkIgnored => "prelink-ignored",
+            Self::UnusedLibrary => "unused-library",
+            Self::MissingLibrary => "missing-library",
+        }
+    }
+}
+
+/// How a finding's figures came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// Counted in the file.
+    Counted,
+    /// From a model of what the kernel and the loader do.
+    Modelled,
+    /// The most that it can be; usually less.
+    UpperBound,
+}
+
+/// What would mend it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", content = "text", rename_all = "kebab-case")]
+pub enum Fix {
+    /// A verb of coldstart.
+    Verb(&'static str),
+    /// Options for the linker.
+    Linker(&'static str),
+    /// Options for the compiler.
+    Compiler(&'static str),
+    /// A change of the program's source or build.
+    Source(&'static str),
+}
+
+/// What a fix saves at each start, or on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Saving {
+    /// Bytes that are neither stored nor read.
+    pub file_bytes: u64,
+    /// Pages of the file that need not be read, of 4 KiB.
+    pub read_pages: u64,
+    /// Pages of private memory in each process, of 4 KiB.
+    pub private_pages: u64,
+    /// Requests to the disk that are not behind the one before.
+    pub seeks: u64,
+    /// Symbols that need not be looked up.
+    pub lookups: u64,
+    /// Files that the loader asks for in vain.
+    pub probes: u64,
+}
+
+impl Saving {
+    /// One number to sort by. A seek counts as the 128 KiB that the kernel reads with it; a probe as a tenth, since its
+    /// answer is often in memory; a page as its bytes; a lookup as the cache lines that it touches.
+    pub fn weight(&self) -> u64 {
+        let weights = [
+            (self.file_bytes, 1),
+            (self.read_pages, 4096),
+            (self.private_pages, 4096),
+            (self.seeks, 128 * 1024),
+            (self.probes, 13 * 1024),
+            (self.lookups, 256),
+        ];
+        weights.iter().map(|(count, weight)| count.saturating_mul(*weight)).fold(0, u64::saturating_add)
+    }
+}
+
+/// Something that could be better.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// Its kind.
+    pub kind: FindingKind,
+    /// What is there, with figures; one sentence without its full stop.
+    pub what: String,
+    /// Where in the file.
+    pub place: String,
+    /// Why it costs.
+    pub why: &'static str,
+    /// What would mend it, best first.
+    pub fixes: Vec<Fix>,
+    /// What that saves.
+    pub saves: Saving,
+    /// How the figures came about.
+    pub certainty: Certainty,
+    /// What has to hold for the fix, or what would make it smaller. Empty when nothing.
+    pub condition: &'static str,
+}
+
+/// The findings about one object, the most worthwhile first.
+pub(crate) fn findings(object: &Object<'_>, parts: &Parts) -> Vec<Finding> {
+    let makers: [fn(&Object<'_>, &Parts) -> Vec<Finding>; 5] =
+        [packing::findings, binding::findings, initialising::findings, mapping::findings, searching::findings];
+    let mut findings: Vec<Finding> = makers.iter().flat_map(|make| make(object, parts)).collect();
+    rank(&mut findings);
+    findings
+}
+
+/// Sorts findings, the most worthwhile first.
+pub fn rank(findings: &mut [Finding]) {
+    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.saves.weight()), finding.kind));
+}
+
+/// `1 word`, `2 words`, `3 libraries`.
+fn counted(count: u64, noun: &str) -> String {
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_the_same_everywhere() {
+        for kind in FindingKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
+}

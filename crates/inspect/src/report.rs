@@ -1,0 +1,113 @@
+//! The whole inspection of one object.
+
+use coldstart_elf::{ByteOrder, Class, FileType};
+use serde::Serialize;
+
+use crate::findings::{Finding, findings};
+use crate::initialisers::{Initialisers, initialisers};
+use crate::layout::{Layout, layout};
+use crate::loader_reads::{LoaderReads, USUAL_READAHEAD_PAGES, loader_reads};
+use crate::names::NameSource;
+use crate::object::Object;
+use crate::owners::{Owners, owners};
+use crate::relocations::{Relocations, relocations};
+use crate::space::{SpaceUse, space};
+
+/// What kind of object it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ObjectKind {
+    /// A library, or a program that can only be loaded as one.
+    SharedObject,
+    /// A program that is loaded anywhere.
+    PositionIndependentProgram,
+    /// A program at fixed addresses, with libraries.
+    FixedProgram,
+    /// A program without libraries, at fixed addresses.
+    StaticProgram,
+    /// A program without libraries that is loaded anywhere.
+    StaticPositionIndependentProgram,
+}
+
+/// What an object is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ObjectFacts {
+    /// Its kind.
+    pub kind: ObjectKind,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// 32 or 64.
+    pub bits: u8,
+    /// Whether numbers have their most significant byte first.
+    pub is_big_endian: bool,
+    /// The machine, as `x86-64`.
+    pub machine: String,
+    /// Identity that the linker gave it, in hexadecimal digits.
+    pub build_id: Option<String>,
+    /// Where names of functions and variables came from.
+    pub names_from: NameSource,
+    /// Why there are no sections although the header says so.
+    pub section_problem: Option<String>,
+}
+
+/// What was found out about one object.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Inspection {
+    /// What it is.
+    pub object: ObjectFacts,
+    /// Everything that was counted.
+    #[serde(flatten)]
+    pub parts: Parts,
+    /// What could be better, the most worthwhile first.
+    pub findings: Vec<Finding>,
+}
+
+/// Everything that was counted in one object.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parts {
+    /// Where its bytes go.
+    pub space: Vec<SpaceUse>,
+    /// What relocation costs.
+    pub relocations: Relocations,
+    /// What the relocated words belong to.
+    pub owners: Owners,
+    /// Functions that run before the program's own.
+    pub initialisers: Initialisers,
+    /// How it is laid out.
+    pub layout: Layout,
+    /// What the loader reads, and in how many pieces.
+    pub loader_reads: LoaderReads,
+}
+
+/// Inspects one object. Big objects are worked on by several threads.
+pub fn inspect(object: &Object<'_>) -> Inspection {
+    let ((relocations, loader_reads), (owners, (initialisers, (layout, space)))) = rayon::join(
+        || (relocations(object), loader_reads(object, USUAL_READAHEAD_PAGES)),
+        || (owners(object), (initialisers(object), (layout(object), space(object)))),
+    );
+    let parts = Parts { space, relocations, owners, initialisers, layout, loader_reads };
+    let findings = findings(object, &parts);
+    Inspection { object: facts(object), parts, findings }
+}
+
+fn facts(object: &Object<'_>) -> ObjectFacts {
+    let header = object.file.header();
+    let has_libraries = object.file.interpreter().is_some();
+    let kind = match (header.file_type, object.is_program(), has_libraries) {
+        (FileType::Executable, _, true) => ObjectKind::FixedProgram,
+        (FileType::Executable, _, false) => ObjectKind::StaticProgram,
+        (_, true, true) => ObjectKind::PositionIndependentProgram,
+        (_, true, false) => ObjectKind::StaticPositionIndependentProgram,
+        _ => ObjectKind::SharedObject,
+    };
+    ObjectFacts {
+        kind,
+        bytes: object.file.size(),
+        bits: if header.encoding.class == Class::Elf64 { 64 } else { 32 },
+        is_big_endian: header.encoding.byte_order == ByteOrder::Big,
+        machine: header.machine_name(),
+        build_id: coldstart_elf::build_id(&object.file).map(|id| id.to_string()),
+        names_from: object.names.source(),
+        section_problem: object.file.section_problem().map(ToString::to_string),
+    }
+}
