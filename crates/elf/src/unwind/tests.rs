@@ -17,6 +17,9 @@ const NONE: u8 = 0xff;
 /// An entry: where its function begins, and its size.
 type Function = (u64, u64);
 
+/// Makes the search table's pairs from the functions and where their entries begin.
+type Pairs = fn(&[Function], &[u64]) -> Vec<(u64, u64)>;
+
 /// The entries of functions, behind the one that they share, and where each begins.
 fn frames(file: &TestFile, functions: &[Function]) -> (Vec<u8>, Vec<u64>) {
     // Version 1, no augmentation, factors 1 and 1, return address in register 0, no instructions, padding.
@@ -36,11 +39,11 @@ fn frames(file: &TestFile, functions: &[Function]) -> (Vec<u8>, Vec<u64>) {
     (bytes, places)
 }
 
-/// Hands `check` the tables of a file with these functions. `pairs` makes the search table from where the entries begin.
+/// Hands `check` the tables of a file with these functions, and with a search table if `pairs` is given.
 fn with_table<T>(
     encoding: Encoding,
     functions: &[Function],
-    pairs: Option<fn(&[Function], &[u64]) -> Vec<(u64, u64)>>,
+    pairs: Option<Pairs>,
     check: impl FnOnce(Result<Option<UnwindTable<'_>>>) -> T,
 ) -> T {
     let mut file = TestFile::new(encoding);
@@ -97,7 +100,7 @@ fn an_empty_entry_does_not_hide_the_function_at_the_same_place() {
 
 #[test]
 fn search_tables_that_lead_elsewhere_find_nothing() {
-    let wrong: [fn(&[Function], &[u64]) -> Vec<(u64, u64)>; 4] = [
+    let wrong: [Pairs; 4] = [
         // Before all entries, behind them, and to the shared entry.
         |_, _| vec![(0x1000, 0)],
         |_, _| vec![(0x1000, u64::MAX)],
