@@ -54,7 +54,8 @@ pub use kind::FileKind;
 pub use mini_debug::{MiniDebugError, MiniDebugLimits, unpack_mini_debug};
 pub use notes::{Note, Notes, notes};
 pub use relocation::{
-    RelRecord, RelaRecord, Relocation, RelocationClass, RelocationForm, RelocationTable, relocation_type_name,
+    RelRecord, RelaRecord, Relocation, RelocationClass, RelocationClasses, RelocationForm, RelocationTable,
+    relocation_type_name,
 };
 pub use relr::{NotRelr, RelrEncoder, RelrTable, RelrWord};
 pub use section::{Section, SectionHeader, SectionKind};

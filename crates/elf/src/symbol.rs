@@ -8,8 +8,10 @@ use crate::dynamic::{DynamicTable, Tag};
 use crate::encoding::{Class, Encoding, Record, Table, raw};
 use crate::error::Result;
 use crate::file::ElfFile;
+use crate::gnu_hash::GnuHashTable;
 use crate::section::{Section, SectionKind};
 use crate::strings::Strings;
+use crate::sysv_hash::SysvHashTable;
 
 /// What a symbol stands for: `STT_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -281,7 +283,11 @@ impl<'data> ElfFile<'data> {
         Ok(to_strings.map_or(0, in_entries))
     }
 
-    fn hashed_symbol_count(&self, _dynamic: &DynamicTable<'_>) -> Result<Option<u64>> {
-        Ok(None)
+    /// The number of dynamic symbols by the hash tables. A GNU table without a chain does not know it.
+    fn hashed_symbol_count(&self, dynamic: &DynamicTable<'_>) -> Result<Option<u64>> {
+        if let Some(sysv) = SysvHashTable::parse(self, dynamic)? {
+            return Ok(Some(sysv.symbol_count()));
+        }
+        Ok(GnuHashTable::parse(self, dynamic)?.and_then(|gnu| gnu.symbol_count()))
     }
 }
