@@ -2,6 +2,7 @@
 //!
 //! Everything here is a plain function of a file's bytes: nothing is run, opened or written.
 
+mod closure;
 mod figures;
 mod file_pages;
 mod findings;
@@ -16,6 +17,7 @@ mod report;
 mod slots;
 mod space;
 
+pub use closure::{SearchCost, Unused, Wants};
 pub use figures::{Figure, Figures};
 pub use findings::{Certainty, Finding, FindingKind, Fix, Saving, rank};
 pub use initialisers::{Initialiser, InitialiserKind, InitialiserTotals, Initialisers, SizeSource, initialisers};

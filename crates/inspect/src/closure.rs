@@ -1,0 +1,123 @@
+//! A program with all that it loads: what only shows when they are looked at together.
+//!
+//! The search itself is the loader's business; this says what it costs and which libraries are loaded for nothing.
+
+use std::collections::BTreeMap;
+
+use coldstart_elf::{GnuHashTable, SysvHashTable};
+use serde::Serialize;
+
+use crate::findings::{Certainty, Finding, FindingKind, Fix, Saving, rank};
+use crate::object::Object;
+
+/// Names that objects ask of one another: what it takes to tell whether a library is of use.
+#[derive(Clone, Debug, Default)]
+pub struct Wants {
+    /// Names of the symbols that the object refers to and does not define.
+    pub names: Vec<Vec<u8>>,
+}
+
+impl Wants {
+    /// The undefined symbols of an object.
+    pub fn of(object: &Object<'_>) -> Self {
+        let symbols = object.dynamic_symbols;
+        let undefined = symbols.iter().filter(|symbol| !symbol.is_defined());
+        let names = undefined.map(|symbol| symbols.name(&symbol).to_vec()).filter(|name| !name.is_empty());
+        Self { names: names.collect() }
+    }
+
+    /// Whether `library` defines any of them, by its hash table; true when it has none that can be read.
+    pub fn any_in(&self, library: &Object<'_>) -> bool {
+        let Some(dynamic) = &library.dynamic else { return true };
+        let symbols = library.dynamic_symbols;
+        let is_it = |name: &[u8], index: u32| {
+            symbols.get(index).is_some_and(|symbol| symbol.is_defined() && symbols.name(&symbol) == name)
+        };
+        if let Ok(Some(table)) = GnuHashTable::parse(&library.file, dynamic) {
+            return self.names.iter().any(|name| table.lookup(name, |index| is_it(name, index)).is_some());
+        }
+        if let Ok(Some(table)) = SysvHashTable::parse(&library.file, dynamic) {
+            return self.names.iter().any(|name| table.lookup(name, |index| is_it(name, index)).is_some());
+        }
+        true
+    }
+}
+
+/// What the search for a program's libraries came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SearchCost {
+    /// Files that the loader asks for in vain.
+    pub failed_probes: u64,
+    /// Of these, how many each rule costs, as `RUNPATH`.
+    pub failed_probes_by_rule: BTreeMap<String, u64>,
+    /// Libraries that cannot be found: the name, and who needs it.
+    pub missing: Vec<(String, String)>,
+    /// Libraries that nothing uses.
+    pub unused: Vec<Unused>,
+}
+
+/// A library that is needed by name only: no object of the program refers to a symbol that it defines.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unused {
+    /// Its file's name.
+    pub library: String,
+    /// Who needs it.
+    pub needed_by: Vec<String>,
+    /// Pages that it makes private to the process.
+    pub private_pages: u64,
+    /// Seeks to load it from a cold cache, by the model.
+    pub seeks: u64,
+}
+
+/// A search that fails less often than this is not worth a change.
+const MANY_PROBES: u64 = 16;
+
+impl SearchCost {
+    /// The findings about a program with all it loads.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        if self.failed_probes >= MANY_PROBES {
+            let rules = self.failed_probes_by_rule.iter().map(|(rule, count)| format!("{count} by {rule}"));
+            findings.push(Finding {
+                kind: FindingKind::LongSearchPath,
+                what: format!(
+                    "the loader asks for {} files in vain before it has found all libraries",
+                    self.failed_probes
+                ),
+                place: rules.collect::<Vec<_>>().join(", "),
+                why: "each is a system call, and from a cold cache or a network a wait for directories",
+                fixes: vec![Fix::Verb("bind"), Fix::Verb("ldcache")],
+                saves: Saving { probes: self.failed_probes, ..Saving::default() },
+                certainty: Certainty::Counted,
+                condition: "with this environment; LD_LIBRARY_PATH and the processor's subfolders count",
+            });
+        }
+        for unused in &self.unused {
+            let needed_by = unused.needed_by.join(", ");
+            findings.push(Finding {
+                kind: FindingKind::UnusedLibrary,
+                what: format!("{} is needed by {needed_by}, and nothing uses its symbols", unused.library),
+                place: format!("DT_NEEDED of {needed_by}"),
+                why: "it is found, mapped, relocated and initialised for nothing",
+                fixes: vec![Fix::Linker("--as-needed")],
+                saves: Saving { seeks: unused.seeks, private_pages: unused.private_pages, ..Saving::default() },
+                certainty: Certainty::UpperBound,
+                condition: "a library may be there for its initialisers, or to be found by dlsym",
+            });
+        }
+        for (library, needed_by) in &self.missing {
+            findings.push(Finding {
+                kind: FindingKind::MissingLibrary,
+                what: format!("{library} cannot be found; {needed_by} needs it"),
+                place: format!("DT_NEEDED of {needed_by}"),
+                why: "the program does not start",
+                fixes: vec![Fix::Source("install the library, or name its directory in RUNPATH or LD_LIBRARY_PATH")],
+                saves: Saving::default(),
+                certainty: Certainty::Counted,
+                condition: "",
+            });
+        }
+        rank(&mut findings);
+        findings
+    }
+}
