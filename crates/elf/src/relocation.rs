@@ -102,12 +102,11 @@ impl RelocationClasses {
 
     /// For relocations of `machine`.
     pub fn new(machine: u16) -> Self {
-        // x86-64's types are told without their names.
-        let remembered = if machine == elf::EM_X86_64.0 { 0 } else { Self::REMEMBERED };
-        Self { machine, known: vec![None; remembered] }
+        Self { machine, known: vec![None; Self::REMEMBERED] }
     }
 
     /// What the type `kind` asks for.
+    #[inline]
     pub fn of(&mut self, kind: u32) -> RelocationClass {
         match self.known.get_mut(kind as usize) {
             Some(Some(class)) => *class,

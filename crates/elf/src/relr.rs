@@ -64,6 +64,7 @@ impl<'data> RelrTable<'data> {
         let bits = bits_per_bitmap(word_size);
         // The address of the word that the next bitmap's second lowest bit stands for.
         let mut base = 0_u64;
+        let mask = largest_word(word_size);
         self.words.iter().flat_map(move |RelrWord(word)| {
             let (start, mut bitmap) = if word & 1 == 0 { (word, 1) } else { (base, word >> 1) };
             base = match word & 1 {
@@ -76,10 +77,15 @@ impl<'data> RelrTable<'data> {
                     return None;
                 }
                 bitmap &= bitmap.wrapping_sub(1);
-                Some(Vaddr(start.wrapping_add(bit.wrapping_mul(word_size))))
+                Some(Vaddr(start.wrapping_add(bit.wrapping_mul(word_size)) & mask))
             })
         })
     }
+}
+
+/// The largest number that a word holds.
+fn largest_word(word_size: u64) -> u64 {
+    if word_size == 4 { u64::from(u32::MAX) } else { u64::MAX }
 }
 
 fn bits_per_bitmap(word_size: u64) -> u64 {
@@ -109,6 +115,9 @@ pub enum NotRelr {
     /// Addresses must ascend.
     #[error("the address {0} does not lie above the one before")]
     NotAscending(Vaddr),
+    /// An entry is a word of the file's class.
+    #[error("the address {0} does not fit in a word of the file")]
+    TooLarge(Vaddr),
 }
 
 impl<W: FnMut(u64)> RelrEncoder<W> {
@@ -120,8 +129,12 @@ impl<W: FnMut(u64)> RelrEncoder<W> {
     /// Takes the next address.
     ///
     /// # Errors
-    /// If it is odd or not above the last one; it is left out then.
+    /// If it is odd, not above the last one, or larger than a word; it is left out then.
+    #[inline]
     pub fn push(&mut self, address: Vaddr) -> Result<(), NotRelr> {
+        if address.0 > largest_word(self.word_size) {
+            return Err(NotRelr::TooLarge(address));
+        }
         if address.0 & 1 != 0 {
             return Err(NotRelr::Odd(address));
         }
@@ -210,6 +223,13 @@ mod tests {
         assert_eq!(encoder.push(Vaddr(0x1001)), Err(NotRelr::Odd(Vaddr(0x1001))));
         encoder.push(Vaddr(0x1000)).unwrap();
         assert_eq!(encoder.push(Vaddr(0x1000)), Err(NotRelr::NotAscending(Vaddr(0x1000))));
+        let mut encoder = RelrEncoder::new(encoding(Class::Elf32), |_| ());
+        assert_eq!(encoder.push(Vaddr(1 << 32)), Err(NotRelr::TooLarge(Vaddr(1 << 32))));
+    }
+
+    #[test]
+    fn addresses_wrap_as_the_loaders_arithmetic_does() {
+        assert_eq!(decode(Class::Elf32, &[0xffff_fffc, 3]), [0xffff_fffc, 0]);
     }
 
     proptest! {
