@@ -158,9 +158,10 @@ fn tell_all<'data>(
     mut visit: impl FnMut(Slot, Owner, ToldBy, Option<Named<'data>>),
 ) {
     let mut shapes = Shapes::new(object, regions);
-    let mut variables = Variables { all: variables, last: None };
+    let mut variables = Variables { all: variables, last: None, none_until: 0 };
+    let mut owned = regions.in_order();
     for (index, slot) in object.slots.iter().enumerate() {
-        if let Some(owner) = regions.owner_at(slot.address) {
+        if let Some(owner) = owned.owner_at(slot.address) {
             visit(slot, owner, ToldBy::Section, None);
         } else if let Some(variable) = variables.around(slot.address) {
             visit(slot, owner_by_name(variable.name), ToldBy::Name, Some(variable));
@@ -231,17 +232,23 @@ impl Tally {
 struct Variables<'all, 'data> {
     all: &'all [Named<'data>],
     last: Option<Named<'data>>,
+    /// There is no variable from the last address asked for up to here.
+    none_until: u64,
 }
 
 impl<'data> Variables<'_, 'data> {
     fn around(&mut self, address: Vaddr) -> Option<Named<'data>> {
-        if self.all.is_empty() {
+        if address.0 < self.none_until {
             return None;
         }
         let is_inside =
             |named: &Named<'_>| address.0.checked_sub(named.start.0).is_some_and(|distance| distance < named.size);
         if !self.last.as_ref().is_some_and(is_inside) {
             self.last = find(self.all, address);
+            if self.last.is_none() {
+                let next = self.all.partition_point(|named| named.start <= address);
+                self.none_until = self.all.get(next).map_or(u64::MAX, |next| next.start.0);
+            }
         }
         self.last
     }

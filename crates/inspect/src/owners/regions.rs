@@ -13,6 +13,8 @@ pub(super) struct Regions {
     /// Sorted, and not overlapping in sane files.
     owned: Vec<(Range<u64>, Owner)>,
     code: Vec<Range<u64>>,
+    /// The largest part of `code`, where nearly all of it is.
+    main_code: Range<u64>,
     relro: Range<u64>,
     /// Words that are GOT entries by their relocation's type; only kept where sections do not tell.
     got_words: Vec<u64>,
@@ -53,22 +55,32 @@ impl Regions {
         let relro = relro.map_or(0..0, |segment| segment.address.0..segment.end().0);
         let has_got = owned.iter().any(|(_, owner)| *owner == Owner::GlobalOffsetTable);
         let got_words = if has_got { Vec::new() } else { got_words(object) };
-        Self { owned, code, relro, got_words }
+        let main_code = code.iter().max_by_key(|range| range.end - range.start).cloned().unwrap_or_default();
+        Self { owned, code, main_code, relro, got_words }
     }
 
-    /// The owner of a word, if the file says.
-    pub(super) fn owner_at(&self, address: Vaddr) -> Option<Owner> {
-        let end = self.owned.partition_point(|(range, _)| range.start <= address.0);
-        let before = self.owned.get(..end)?;
-        let owned = before.iter().rev().take(4).find(|(range, _)| range.contains(&address.0));
-        if let Some((_, owner)) = owned {
-            return Some(*owner);
+    /// Owners of words, for a caller who asks in ascending order.
+    pub(super) fn in_order(&self) -> OwnedInOrder<'_> {
+        OwnedInOrder { regions: self, same: 0..0, owner: None }
+    }
+
+    /// The owner of a word by the ranges that the file names, and between which addresses the answer is the same.
+    fn range_at(&self, address: u64) -> (Option<Owner>, Range<u64>) {
+        let end = self.owned.partition_point(|(range, _)| range.start <= address);
+        let next = self.owned.get(end).map_or(u64::MAX, |(range, _)| range.start);
+        let before = self.owned.get(..end).unwrap_or_default();
+        match before.iter().rev().take(4).find(|(range, _)| range.contains(&address)) {
+            Some((range, owner)) => (Some(*owner), address..range.end.min(next)),
+            None => (None, address..next),
         }
-        self.got_words.binary_search(&address.0).is_ok().then_some(Owner::GlobalOffsetTable)
     }
 
     /// Whether `address` is in code.
+    #[inline]
     pub(super) fn is_code(&self, address: Vaddr) -> bool {
+        if self.main_code.contains(&address.0) {
+            return true;
+        }
         let end = self.code.partition_point(|range| range.start <= address.0);
         end.checked_sub(1).and_then(|last| self.code.get(last)).is_some_and(|range| range.contains(&address.0))
     }
@@ -76,6 +88,27 @@ impl Regions {
     /// Whether `address` is read-only after relocation, as vtables are. Without such a part, anything may be one.
     pub(super) fn is_relro(&self, address: Vaddr) -> bool {
         self.relro.is_empty() || self.relro.contains(&address.0)
+    }
+}
+
+/// See [`Regions::in_order`].
+pub(super) struct OwnedInOrder<'regions> {
+    regions: &'regions Regions,
+    /// Where `owner` is the answer as far as ranges tell.
+    same: Range<u64>,
+    owner: Option<Owner>,
+}
+
+impl OwnedInOrder<'_> {
+    /// The owner of a word, if the file says.
+    pub(super) fn owner_at(&mut self, address: Vaddr) -> Option<Owner> {
+        if !self.same.contains(&address.0) {
+            (self.owner, self.same) = self.regions.range_at(address.0);
+        }
+        self.owner.or_else(|| {
+            let is_got_word = self.regions.got_words.binary_search(&address.0).is_ok();
+            is_got_word.then_some(Owner::GlobalOffsetTable)
+        })
     }
 }
 

@@ -1,9 +1,10 @@
 //! What relative relocations would take as RELR: by writing the table, not by an estimate.
 
-use coldstart_elf::{NotRelr, RelocationClass, RelocationClasses, RelrEncoder, Vaddr};
+use coldstart_elf::{NotRelr, Relocation, RelocationClass, RelocationClasses, RelocationTable, RelrEncoder, Vaddr};
 use serde::Serialize;
 
 use crate::object::Object;
+use crate::slots::Words;
 
 /// Relative relocations that are still written as records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -31,20 +32,18 @@ pub struct Packing {
 pub(super) fn estimate(object: &Object<'_>) -> Packing {
     let encoding = object.file.encoding();
     let mut packing = Packing::default();
-    let mut classes = RelocationClasses::new(encoding.machine);
-    let mut addresses = Vec::new();
+    // Linkers write relative relocations in ascending order, so that the table can be encoded as they come.
+    let mut as_they_come = Encoded::default();
+    let mut encoder = RelrEncoder::new(encoding, |_| as_they_come.words += 1);
+    let mut counts = Counts::default();
     let mut record_size = 0;
-    let mut writable = Writable { object, last: None };
     for table in object.relocations.tables() {
         record_size = table.record_size() as u64;
-        let mut words = crate::slots::Words::new(&object.file);
-        table.for_each(|relocation| {
-            if classes.of(relocation.kind) != RelocationClass::Relative {
-                return;
-            }
+        let mut words = Words::new(&object.file);
+        for_each_relative(object, table, |relocation, is_writable| {
             packing.relative_count += 1;
             packing.relative_bytes += record_size;
-            if !writable.contains(relocation.offset) {
+            if !is_writable {
                 packing.not_writable += 1;
                 return;
             }
@@ -52,23 +51,74 @@ pub(super) fn estimate(object: &Object<'_>) -> Packing {
                 let word = words.at(relocation.offset).unwrap_or(0);
                 packing.unexpected_in_place += u64::from(word != 0 && word != addend as u64);
             }
-            addresses.push(relocation.offset.0);
+            counts.add(encoder.push(relocation.offset));
+        });
+    }
+    encoder.finish();
+    as_they_come.counts = counts;
+    let encoded = if counts.not_ascending == 0 { as_they_come } else { encode_sorted(object) };
+    packing.packable_count = encoded.counts.packable;
+    packing.odd = encoded.counts.odd;
+    packing.repeated = encoded.counts.not_ascending;
+    packing.packed_bytes = encoded.words.saturating_mul(encoding.word_size());
+    packing.saved_bytes = packing.packable_count.saturating_mul(record_size).saturating_sub(packing.packed_bytes);
+    packing
+}
+
+/// The result of encoding a table.
+#[derive(Clone, Copy, Default)]
+struct Encoded {
+    words: u64,
+    counts: Counts,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    packable: u64,
+    odd: u64,
+    not_ascending: u64,
+}
+
+impl Counts {
+    fn add(&mut self, pushed: Result<(), NotRelr>) {
+        match pushed {
+            Ok(()) => self.packable += 1,
+            Err(NotRelr::NotAscending(_)) => self.not_ascending += 1,
+            // Odd, or past what a word can hold.
+            Err(_) => self.odd += 1,
+        }
+    }
+}
+
+/// For tables in another order: what does not ascend after sorting is repeated.
+fn encode_sorted(object: &Object<'_>) -> Encoded {
+    let mut addresses = Vec::new();
+    for table in object.relocations.tables() {
+        for_each_relative(object, table, |relocation, is_writable| {
+            addresses.extend(is_writable.then_some(relocation.offset));
         });
     }
     addresses.sort();
-    let mut words = 0_u64;
-    let mut encoder = RelrEncoder::new(encoding, |_| words += 1);
+    let mut encoded = Encoded::default();
+    let mut counts = Counts::default();
+    let mut encoder = RelrEncoder::new(object.file.encoding(), |_| encoded.words += 1);
     for address in addresses {
-        match encoder.push(Vaddr(address)) {
-            Ok(()) => packing.packable_count += 1,
-            Err(NotRelr::Odd(_)) => packing.odd += 1,
-            Err(NotRelr::NotAscending(_)) => packing.repeated += 1,
-        }
+        counts.add(encoder.push(address));
     }
     encoder.finish();
-    packing.packed_bytes = words.saturating_mul(encoding.word_size());
-    packing.saved_bytes = packing.packable_count.saturating_mul(record_size).saturating_sub(packing.packed_bytes);
-    packing
+    encoded.counts = counts;
+    encoded
+}
+
+/// Calls `visit` with each relative relocation of a table, and whether its word is writable.
+fn for_each_relative(object: &Object<'_>, table: &RelocationTable<'_>, mut visit: impl FnMut(Relocation, bool)) {
+    let mut classes = RelocationClasses::new(object.file.encoding().machine);
+    let mut writable = Writable { object, last: None };
+    table.for_each(|relocation| {
+        if classes.of(relocation.kind) == RelocationClass::Relative {
+            visit(relocation, writable.contains(relocation.offset));
+        }
+    });
 }
 
 /// Whether addresses are writable, for callers who ask in roughly ascending order.
