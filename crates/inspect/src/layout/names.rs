@@ -1,0 +1,53 @@
+//! Names that the loader works with: what the object needs, what it is called, and where its libraries are looked for.
+
+use coldstart_elf::Tag;
+use serde::Serialize;
+
+use super::text;
+use crate::object::Object;
+
+/// Names in the dynamic table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LoaderNames {
+    /// Libraries that it needs, in order (`DT_NEEDED`).
+    pub needed: Vec<String>,
+    /// Its own name (`DT_SONAME`).
+    pub soname: Option<String>,
+    /// `DT_RPATH` as it stands.
+    pub rpath: Option<String>,
+    /// `DT_RUNPATH` as it stands.
+    pub runpath: Option<String>,
+    /// The loader that it asks for (`PT_INTERP`).
+    pub interpreter: Option<String>,
+    /// Directories of the object's own search path, each of which the loader tries for a library that is not in those
+    /// before. `DT_RPATH` does not count beside `DT_RUNPATH` (glibc `elf/dl-load.c`, `decompose_rpath`).
+    pub search_directories: u64,
+}
+
+pub(super) fn names(object: &Object<'_>, problems: &mut Vec<String>) -> LoaderNames {
+    let interpreter = object.file.interpreter().map(text);
+    let Some(dynamic) = &object.dynamic else { return LoaderNames { interpreter, ..Default::default() } };
+    let strings = match object.file.dynamic_strings(dynamic) {
+        Ok(strings) => strings,
+        Err(error) => {
+            problems.push(error.to_string());
+            return LoaderNames { interpreter, ..Default::default() };
+        }
+    };
+    let name = |offset: u64| strings.get(offset).map(text);
+    let of_tag = |tag| dynamic.get(tag).and_then(name);
+    let (rpath, runpath) = (of_tag(Tag::RPATH), of_tag(Tag::RUNPATH));
+    LoaderNames {
+        needed: dynamic.all(Tag::NEEDED).filter_map(name).collect(),
+        soname: of_tag(Tag::SONAME),
+        search_directories: runpath.as_deref().or(rpath.as_deref()).map_or(0, directories),
+        rpath,
+        runpath,
+        interpreter,
+    }
+}
+
+/// Empty parts stand for the current directory; an empty path is none.
+fn directories(path: &str) -> u64 {
+    if path.is_empty() { 0 } else { path.split(':').count() as u64 }
+}

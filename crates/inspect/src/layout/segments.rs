@@ -1,0 +1,136 @@
+//! The segments as they are mapped, and the bytes between them that nobody uses.
+//!
+//! Padding in the file is read by readahead like anything else, and separates parts that a start needs together.
+
+use std::ops::Range;
+
+use coldstart_elf::{Class, ElfFile, Section, Segment};
+use serde::Serialize;
+
+use super::text;
+use crate::file_pages::{PAGE, merged, round_down, round_up, uncovered};
+
+/// A segment that is mapped (`PT_LOAD`).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoadSegment {
+    /// Where it begins in the file.
+    pub file_offset: u64,
+    /// Bytes that come from the file.
+    pub file_bytes: u64,
+    /// Where it begins in memory, before the load bias.
+    pub address: u64,
+    /// Its size in memory in bytes; what exceeds the file's part is zero.
+    pub memory_bytes: u64,
+    /// Read, write, execute, as in `r-x`.
+    pub flags: String,
+    /// What it asks to be aligned to, in bytes (`p_align`).
+    pub alignment_bytes: u64,
+    /// Pages of the file that are mapped for it. The first and the last may belong to a neighbour too.
+    pub file_pages: u64,
+    /// Name of its first section; none when sections are missing.
+    pub first_section: Option<String>,
+    /// Name of its last section.
+    pub last_section: Option<String>,
+    /// Number of its sections.
+    pub section_count: u64,
+    /// Bytes of the file between the segments before it and its own beginning that no section and no header uses.
+    pub padding_before_bytes: u64,
+    /// Memory between the segment before it and its own beginning that is reserved and not used, in bytes; whole pages.
+    pub address_hole_before_bytes: u64,
+}
+
+pub(super) fn segments(file: &ElfFile<'_>) -> Vec<LoadSegment> {
+    let used = used_parts(file);
+    let mut sections: Vec<&Section<'_>> = file.sections().iter().filter(|section| is_in_memory(section)).collect();
+    sections.sort_by_key(|section| section.header.address);
+    file.load_segments().map(|segment| describe(file, segment, &used, &sections)).collect()
+}
+
+fn describe(file: &ElfFile<'_>, segment: &Segment, used: &[Range<u64>], sections: &[&Section<'_>]) -> LoadSegment {
+    let inside = sections_of(segment, sections);
+    let name = |section: Option<&&Section<'_>>| section.map(|section| text(section.name));
+    LoadSegment {
+        file_offset: segment.offset.0,
+        file_bytes: segment.file_size,
+        address: segment.address.0,
+        memory_bytes: segment.memory_size,
+        flags: flags(segment),
+        alignment_bytes: segment.alignment,
+        file_pages: file_pages(segment),
+        first_section: name(inside.first()),
+        last_section: name(inside.last()),
+        section_count: inside.len() as u64,
+        padding_before_bytes: padding_before(file, segment, used),
+        address_hole_before_bytes: hole_before(file, segment),
+    }
+}
+
+pub(super) fn flags(segment: &Segment) -> String {
+    let flags = [(segment.is_readable(), 'r'), (segment.is_writable(), 'w'), (segment.is_executable(), 'x')];
+    flags.iter().map(|(is_set, letter)| if *is_set { *letter } else { '-' }).collect()
+}
+
+pub(super) fn file_range(segment: &Segment) -> Range<u64> {
+    segment.offset.0..segment.offset.0.saturating_add(segment.file_size)
+}
+
+fn file_pages(segment: &Segment) -> u64 {
+    let part = file_range(segment);
+    if part.is_empty() {
+        return 0;
+    }
+    round_up(part.end, PAGE).saturating_sub(round_down(part.start, PAGE)) / PAGE
+}
+
+/// Whether it takes up memory of its own. (`.tbss` has an address, but its memory is each thread's.)
+fn is_in_memory(section: &Section<'_>) -> bool {
+    let header = &section.header;
+    header.is_loaded() && header.size > 0 && !(header.is_thread_local() && header.file_size() == 0)
+}
+
+/// Of sections that are sorted by address, those that begin in the segment.
+fn sections_of<'sections, 'file, 'data>(
+    segment: &Segment,
+    sections: &'sections [&'file Section<'data>],
+) -> &'sections [&'file Section<'data>] {
+    let first = sections.partition_point(|section| section.header.address < segment.address);
+    let rest = sections.get(first..).unwrap_or_default();
+    let count = rest.partition_point(|section| section.header.address < segment.end());
+    rest.get(..count).unwrap_or_default()
+}
+
+/// Every part of the file that something uses, sections that are not loaded included.
+fn used_parts(file: &ElfFile<'_>) -> Vec<Range<u64>> {
+    let header = file.header();
+    let header_size = match header.encoding.class {
+        Class::Elf32 => 52,
+        Class::Elf64 => 64,
+    };
+    let table = |offset: u64, count: usize, entry_size: u16| {
+        offset..offset.saturating_add((count as u64).saturating_mul(entry_size.into()))
+    };
+    let headers = [
+        0..header_size,
+        table(header.segments_offset.0, file.segments().len(), header.segment_entry_size),
+        table(header.sections_offset.0, file.sections().len(), header.section_entry_size),
+    ];
+    let sections = file.sections().iter().map(|section| {
+        let start = section.header.offset.0;
+        start..start.saturating_add(section.header.file_size())
+    });
+    merged(headers.into_iter().chain(sections).chain(file.load_segments().map(file_range)).collect())
+}
+
+fn padding_before(file: &ElfFile<'_>, segment: &Segment, used: &[Range<u64>]) -> u64 {
+    let before = file.load_segments().map(file_range).filter(|other| other.start < segment.offset.0);
+    let start = before.map(|other| other.end).max().unwrap_or(0);
+    // A file that was cut off has no bytes there.
+    let end = segment.offset.0.min(file.size());
+    uncovered(start.min(end)..end, used)
+}
+
+fn hole_before(file: &ElfFile<'_>, segment: &Segment) -> u64 {
+    let before = file.load_segments().filter(|other| other.address < segment.address);
+    let Some(end) = before.map(|other| other.end().0).max() else { return 0 };
+    round_down(segment.address.0, PAGE).saturating_sub(round_up(end, PAGE))
+}

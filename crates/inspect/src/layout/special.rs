@@ -1,0 +1,144 @@
+//! What few files have and costs those that do: changes to code, copied variables, executable stacks, static
+//! thread-local storage, functions that are chosen at run time.
+
+use coldstart_elf::{Relocation, RelocationClass, SegmentKind, SymbolKind, Vaddr};
+use serde::Serialize;
+
+use super::text;
+use crate::file_pages::page_of;
+use crate::object::Object;
+use crate::slots::Target;
+
+/// `DF_STATIC_TLS`.
+const STATIC_TLS: u64 = 0x10;
+/// How many copied variables are named.
+const NAMED: usize = 5;
+
+/// What few files have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Special {
+    /// Relocations of memory that is not writable.
+    pub text_relocations: TextRelocations,
+    /// Variables of libraries that are copied into the program.
+    pub copy_relocations: CopyRelocations,
+    /// What the file says of its stack.
+    pub stack: Stack,
+    /// Whether it claims thread-local storage that only fits in at the start (`DF_STATIC_TLS`).
+    pub has_static_tls: bool,
+    /// Pointers that a function of the object chooses at the start (`IRELATIVE`).
+    pub chosen_functions: u64,
+    /// Functions of the dynamic symbol table that are chosen when they are looked up (`STT_GNU_IFUNC`).
+    pub indirect_function_symbols: u64,
+}
+
+/// Relocations of segments that are not writable. The loader makes the whole segment writable for them, and every
+/// changed page is a copy that processes no longer share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TextRelocations {
+    /// Whether the file says that it has some (`DT_TEXTREL`, `DF_TEXTREL`).
+    pub is_marked: bool,
+    /// Number of changed words in such segments.
+    pub words: u64,
+    /// Number of 4 KiB pages that they lie in.
+    pub pages: u64,
+}
+
+/// Variables that are copied (`R_*_COPY`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CopyRelocations {
+    /// Number of variables.
+    pub count: u64,
+    /// Size of all of them in bytes.
+    pub bytes: u64,
+    /// The largest few, largest first.
+    pub largest: Vec<CopiedVariable>,
+}
+
+/// A variable that is copied from a library.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CopiedVariable {
+    /// Its name, as the symbol table has it.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// Whether a file asks for a stack that code can run on (`PT_GNU_STACK`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stack {
+    /// It does.
+    Executable,
+    /// It does not.
+    NotExecutable,
+    /// It does not say, and some machines make the stack executable then.
+    Unmarked,
+}
+
+pub(super) fn special(object: &Object<'_>) -> Special {
+    let dynamic = object.dynamic.as_ref();
+    let symbols = object.dynamic_symbols.iter();
+    let indirect = symbols.filter(|symbol| symbol.is_defined() && symbol.kind == SymbolKind::IndirectFunction);
+    let chosen = object.slots.iter().filter(|slot| matches!(slot.target, Target::Chosen(_)));
+    Special {
+        text_relocations: text_relocations(object),
+        copy_relocations: copy_relocations(object),
+        stack: match object.file.segment(SegmentKind::Stack) {
+            Some(segment) if segment.is_executable() => Stack::Executable,
+            Some(_) => Stack::NotExecutable,
+            None => Stack::Unmarked,
+        },
+        has_static_tls: dynamic.is_some_and(|dynamic| dynamic.flags() & STATIC_TLS != 0),
+        chosen_functions: chosen.count() as u64,
+        indirect_function_symbols: indirect.count() as u64,
+    }
+}
+
+fn text_relocations(object: &Object<'_>) -> TextRelocations {
+    let is_marked = object.dynamic.as_ref().is_some_and(|dynamic| dynamic.has_text_relocations());
+    let mut found = TextRelocations { is_marked, words: 0, pages: 0 };
+    let mut last_page = None;
+    // Neighbours are in the same segment nearly always.
+    let mut known = Vaddr(0)..Vaddr(0);
+    let mut is_writable = true;
+    for slot in object.slots.iter() {
+        if !known.contains(&slot.address) {
+            let Some(segment) = object.file.segment_at(slot.address) else { continue };
+            known = segment.address..segment.end();
+            is_writable = segment.is_writable();
+        }
+        if is_writable {
+            continue;
+        }
+        found.words = found.words.saturating_add(1);
+        let page = Some(page_of(slot.address.0));
+        if page != last_page {
+            found.pages = found.pages.saturating_add(1);
+            last_page = page;
+        }
+    }
+    found
+}
+
+fn copy_relocations(object: &Object<'_>) -> CopyRelocations {
+    let machine = object.file.encoding().machine;
+    let mut found = CopyRelocations::default();
+    let mut symbols: Vec<(u64, u32)> = Vec::new();
+    let mut visit = |relocation: Relocation| {
+        if RelocationClass::of(machine, relocation.kind) == RelocationClass::Copy {
+            let bytes = object.dynamic_symbols.get(relocation.symbol).map_or(0, |symbol| symbol.size);
+            found.count = found.count.saturating_add(1);
+            found.bytes = found.bytes.saturating_add(bytes);
+            symbols.push((bytes, relocation.symbol));
+        }
+    };
+    object.relocations.tables().for_each(|table| table.for_each(&mut visit));
+    symbols.sort_by_key(|(bytes, symbol)| (std::cmp::Reverse(*bytes), *symbol));
+    let name = |symbol: u32| text(object.dynamic_symbols.name_at(symbol));
+    found.largest = symbols
+        .iter()
+        .take(NAMED)
+        .map(|(bytes, symbol)| CopiedVariable { name: name(*symbol), bytes: *bytes })
+        .collect();
+    found
+}

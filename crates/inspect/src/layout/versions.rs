@@ -1,0 +1,52 @@
+//! Versions of symbols: which are needed of which library, and how many are defined.
+
+use coldstart_elf::VersionTable;
+use serde::Serialize;
+
+use super::text;
+use crate::object::Object;
+
+/// The versions of an object.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Versions {
+    /// The libraries of which versions are needed.
+    pub needed: Vec<NeededVersions>,
+    /// Number of versions that are needed, of all libraries together. The loader looks each of them up at the start.
+    pub needed_count: u64,
+    /// Number of versions that the object defines, that of the file itself included.
+    pub defined_count: u64,
+}
+
+/// A library and the versions that are needed of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NeededVersions {
+    /// The library's name.
+    pub library: String,
+    /// The versions, as `GLIBC_2.34`.
+    pub versions: Vec<String>,
+}
+
+pub(super) fn versions(object: &Object<'_>, problems: &mut Vec<String>) -> Versions {
+    let table = object.dynamic.as_ref().map(|dynamic| VersionTable::parse(&object.file, dynamic));
+    let table = match table {
+        Some(Ok(table)) => Some(table),
+        Some(Err(error)) => {
+            problems.push(error.to_string());
+            None
+        }
+        None => None,
+    };
+    let needed: Vec<NeededVersions> = table
+        .iter()
+        .flat_map(VersionTable::needed)
+        .map(|file| NeededVersions {
+            library: text(file.file),
+            versions: file.versions.iter().map(|version| text(version.name)).collect(),
+        })
+        .collect();
+    Versions {
+        needed_count: needed.iter().map(|file| file.versions.len() as u64).fold(0, u64::saturating_add),
+        defined_count: table.map_or(0, |table| table.defined().len() as u64),
+        needed,
+    }
+}
