@@ -11,6 +11,7 @@ use crate::dynamic::{DynamicTable, Tag};
 use crate::encoding::{Class, Encoding};
 use crate::error::{ElfError, Result};
 use crate::file::ElfFile;
+use crate::relocation::{Relocation, split_info};
 
 const TABLE: &str = "the Android packed relocations";
 const MAGIC: &[u8] = b"APS2";
@@ -44,6 +45,14 @@ pub struct PackedRelocation {
     pub addend: Option<i64>,
 }
 
+impl PackedRelocation {
+    /// The same in the terms of ordinary tables; `encoding` is that of the file.
+    pub fn relocation(&self, encoding: Encoding) -> Relocation {
+        let (symbol, kind) = split_info(self.info, encoding);
+        Relocation { offset: self.offset, symbol, kind, addend: self.addend }
+    }
+}
+
 /// A packed relocation table, where it lies in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedRelocations<'data> {
@@ -52,6 +61,7 @@ pub struct PackedRelocations<'data> {
     first_offset: u64,
     /// Behind the two numbers at the beginning.
     groups: Stream<'data>,
+    file_offset: FileOffset,
     size: u64,
 }
 
@@ -69,7 +79,7 @@ impl<'data> PackedRelocations<'data> {
         let mut groups = Stream { bytes: rest, position, class: encoding.class };
         let count = groups.word()?;
         let first_offset = groups.word()?;
-        Ok(Self { form, count, first_offset, groups, size: bytes.len() as u64 })
+        Ok(Self { form, count, first_offset, groups, file_offset, size: bytes.len() as u64 })
     }
 
     /// How many relocations the table says that it holds. Nothing bounds it: ask before walking, and never allocate by it.
@@ -85,6 +95,11 @@ impl<'data> PackedRelocations<'data> {
     /// Where the addends stand.
     pub fn form(&self) -> PackedForm {
         self.form
+    }
+
+    /// Where in the file it begins.
+    pub fn file_offset(&self) -> FileOffset {
+        self.file_offset
     }
 
     /// Size of the packed table in bytes, the magic number included.

@@ -1,6 +1,7 @@
 //! All relocations of an object, as its dynamic table names them.
 
 use crate::address::Vaddr;
+use crate::android_packed::{PackedForm, PackedRelocations};
 use crate::dynamic::{DynamicTable, Tag};
 use crate::error::Result;
 use crate::file::ElfFile;
@@ -19,6 +20,8 @@ pub struct DynamicRelocations<'data> {
     pub plt: Option<RelocationTable<'data>>,
     /// `DT_RELR`.
     pub relr: Option<RelrTable<'data>>,
+    /// `DT_ANDROID_REL` and `DT_ANDROID_RELA`. How many relocations they hold is not bounded by their size.
+    pub android: Vec<PackedRelocations<'data>>,
 }
 
 impl<'data> DynamicRelocations<'data> {
@@ -72,7 +75,9 @@ impl<'data> ElfFile<'data> {
         let relr = range(dynamic, Tag::RELR, Tag::RELRSZ)
             .or_else(|| range(dynamic, Tag::ANDROID_RELR, Tag::ANDROID_RELRSZ))
             .filter(|(_, size)| *size > 0);
+        let android = |form| self.android_packed_relocations(dynamic, form);
         Ok(DynamicRelocations {
+            android: android(PackedForm::Rel)?.into_iter().chain(android(PackedForm::Rela)?).collect(),
             rel: of_form("DT_REL", RelocationForm::Rel, Tag::REL, Tag::RELSZ)?,
             rela: of_form("DT_RELA", RelocationForm::Rela, Tag::RELA, Tag::RELASZ)?,
             plt: table("DT_JMPREL", plt_form, plt)?,

@@ -270,6 +270,14 @@ impl Record for RelaRecord {
     }
 }
 
+/// Symbol and type of an `r_info` of the file's class.
+pub(crate) fn split_info(info: u64, encoding: Encoding) -> (u32, u32) {
+    match encoding.class {
+        Class::Elf32 => info_32(info as u32),
+        Class::Elf64 => info_64(info, encoding),
+    }
+}
+
 /// Symbol and type of `r_info` in 32-bit files.
 fn info_32(info: u32) -> (u32, u32) {
     (info >> 8, info & 0xff)

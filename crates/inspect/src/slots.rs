@@ -86,6 +86,19 @@ impl Slots {
             }));
         }
         let mut classes = RelocationClasses::new(file.encoding().machine);
+        for table in &relocations.android {
+            // A few bytes can stand for any number of relocations. More than the file has words change nothing new.
+            let most = file.size() / file.encoding().word_size();
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            let mut words = Words::new(file);
+            // What is damaged ends the table; the loader would refuse the file.
+            for packed_relocation in table.iter().take(most).map_while(Result::ok) {
+                let relocation = packed_relocation.relocation(file.encoding());
+                let in_place = if relocation.addend.is_none() { words.at(relocation.offset) } else { None };
+                let target = target(classes.of(relocation.kind), &relocation, in_place);
+                packed.extend(target.map(|target| Packed::new(Slot { address: relocation.offset, target })));
+            }
+        }
         for table in relocations.all_tables() {
             let mut words = Words::new(file);
             let is_rel = table.form() == RelocationForm::Rel;

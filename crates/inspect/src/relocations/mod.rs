@@ -8,7 +8,7 @@ mod pages;
 mod references;
 mod waste;
 
-use coldstart_elf::RelocationForm;
+use coldstart_elf::{PackedRelocations, RelocationForm};
 use serde::Serialize;
 
 use crate::object::Object;
@@ -36,6 +36,8 @@ pub struct Relocations {
     pub without_symbol: u64,
     /// Words that `DT_RELR` already has in packed form, and its bytes.
     pub packed: Option<PackedFacts>,
+    /// Words that Android's packed tables (`APS2`) relocate, and their bytes.
+    pub android_packed: Option<PackedFacts>,
     /// What the records' form wastes.
     pub waste: Waste,
     /// What packing the relative ones as RELR would save.
@@ -79,12 +81,19 @@ pub fn relocations(object: &Object<'_>) -> Relocations {
     let tables = tables(object);
     let packed =
         object.relocations.relr.as_ref().map(|relr| PackedFacts { count: relr.relocation_count(), bytes: relr.size() });
+    let android = &object.relocations.android;
+    let android_packed = (!android.is_empty()).then(|| PackedFacts {
+        count: android.iter().map(PackedRelocations::count).fold(0, u64::saturating_add),
+        bytes: android.iter().map(PackedRelocations::size).fold(0, u64::saturating_add),
+    });
+    let in_packed =
+        |of: fn(&PackedFacts) -> u64| packed.iter().chain(&android_packed).map(of).fold(0, u64::saturating_add);
     let by_type = kinds::count(object);
     let records: u64 = tables.iter().map(|table| table.count).sum();
     let with_symbol = by_type.iter().map(|kind| kind.with_symbol).sum();
     Relocations {
-        count: records.saturating_add(packed.as_ref().map_or(0, |packed| packed.count)),
-        bytes: tables.iter().map(|table| table.bytes).sum::<u64>() + packed.as_ref().map_or(0, |packed| packed.bytes),
+        count: records.saturating_add(in_packed(|packed| packed.count)),
+        bytes: tables.iter().map(|table| table.bytes).fold(in_packed(|packed| packed.bytes), u64::saturating_add),
         table_pages: pages::of_tables(object),
         with_symbol,
         without_symbol: records.saturating_sub(with_symbol),
@@ -96,6 +105,7 @@ pub fn relocations(object: &Object<'_>) -> Relocations {
         tables,
         by_type,
         packed,
+        android_packed,
     }
 }
 

@@ -90,7 +90,8 @@ pub(super) fn of_tables(object: &Object<'_>) -> u64 {
     let relocations = &object.relocations;
     let tables = relocations.all_tables().map(|table| (table.file_offset().0, table.size()));
     let packed = relocations.relr.as_ref().map(|relr| (relr.file_offset().0, relr.size()));
-    let mut ranges: Vec<(u64, u64)> = tables.chain(packed).filter(|(_, size)| *size > 0).collect();
+    let android = relocations.android.iter().map(|table| (table.file_offset().0, table.size()));
+    let mut ranges: Vec<(u64, u64)> = tables.chain(packed).chain(android).filter(|(_, size)| *size > 0).collect();
     ranges.sort_unstable();
     let mut next_page = 0;
     let mut pages = 0;
