@@ -170,6 +170,25 @@ fn thirty_two_bits_are_read_too() {
 }
 
 #[test]
+fn the_lowest_bit_of_an_arm_pointer_is_not_part_of_the_address() {
+    let folder = folder();
+    let source = "__attribute__((constructor, visibility(\"hidden\"))) void start(void) { __asm__(\"nop\"); }\n";
+    let library = shared_object(folder.path(), "library", source, &["-m32", "-nostdlib"]);
+    let start = address(&library, "start");
+    // The same file as if it were one for ARM: its machine is 40, and its type of relative relocations 23.
+    let mut bytes = std::fs::read(&library).unwrap();
+    bytes[18..20].copy_from_slice(&40_u16.to_le_bytes());
+    let (_, table, _) = built::section(&library, ".rel.dyn").unwrap();
+    assert_eq!(bytes[table as usize + 4], 8);
+    bytes[table as usize + 4] = 23;
+    let (_, slot, _) = built::section(&library, ".init_array").unwrap();
+    bytes[slot as usize] |= 1;
+    let object = Object::read(ElfFile::parse(&bytes).unwrap(), None).unwrap();
+    let found = initialisers(&object);
+    assert_eq!(found.functions[0].address, Some(start & !1));
+}
+
+#[test]
 fn a_library_is_not_asked_for_preinit_functions() {
     let folder = folder();
     // Linkers refuse such a library, so a program loses what makes it one.

@@ -43,10 +43,18 @@ pub(super) fn segments(file: &ElfFile<'_>) -> Vec<LoadSegment> {
     let used = used_parts(file);
     let mut sections: Vec<&Section<'_>> = file.sections().iter().filter(|section| is_in_memory(section)).collect();
     sections.sort_by_key(|section| section.header.address);
-    file.load_segments().map(|segment| describe(file, segment, &used, &sections)).collect()
+    let in_file = Ends::of(file.load_segments().map(file_range));
+    let in_memory = Ends::of(file.load_segments().map(|segment| segment.address.0..segment.end().0));
+    let described = file.load_segments().map(|segment| LoadSegment {
+        padding_before_bytes: padding_before(file, segment, &used, &in_file),
+        address_hole_before_bytes: hole_before(segment, &in_memory),
+        ..describe(segment, &sections)
+    });
+    described.collect()
 }
 
-fn describe(file: &ElfFile<'_>, segment: &Segment, used: &[Range<u64>], sections: &[&Section<'_>]) -> LoadSegment {
+/// Everything but what depends on the other segments.
+fn describe(segment: &Segment, sections: &[&Section<'_>]) -> LoadSegment {
     let inside = sections_of(segment, sections);
     let name = |section: Option<&&Section<'_>>| section.map(|section| text(section.name));
     LoadSegment {
@@ -60,8 +68,8 @@ fn describe(file: &ElfFile<'_>, segment: &Segment, used: &[Range<u64>], sections
         first_section: name(inside.first()),
         last_section: name(inside.last()),
         section_count: inside.len() as u64,
-        padding_before_bytes: padding_before(file, segment, used),
-        address_hole_before_bytes: hole_before(file, segment),
+        padding_before_bytes: 0,
+        address_hole_before_bytes: 0,
     }
 }
 
@@ -121,16 +129,42 @@ fn used_parts(file: &ElfFile<'_>) -> Vec<Range<u64>> {
     merged(headers.into_iter().chain(sections).chain(file.load_segments().map(file_range)).collect())
 }
 
-fn padding_before(file: &ElfFile<'_>, segment: &Segment, used: &[Range<u64>]) -> u64 {
-    let before = file.load_segments().map(file_range).filter(|other| other.start < segment.offset.0);
-    let start = before.map(|other| other.end).max().unwrap_or(0);
+fn padding_before(file: &ElfFile<'_>, segment: &Segment, used: &[Range<u64>], ends: &Ends) -> u64 {
+    let start = ends.before(segment.offset.0);
     // A file that was cut off has no bytes there.
     let end = segment.offset.0.min(file.size());
     uncovered(start.min(end)..end, used)
 }
 
-fn hole_before(file: &ElfFile<'_>, segment: &Segment) -> u64 {
-    let before = file.load_segments().filter(|other| other.address < segment.address);
-    let Some(end) = before.map(|other| other.end().0).max() else { return 0 };
-    round_down(segment.address.0, PAGE).saturating_sub(round_up(end, PAGE))
+fn hole_before(segment: &Segment, ends: &Ends) -> u64 {
+    match ends.before(segment.address.0) {
+        0 => 0,
+        end => round_down(segment.address.0, PAGE).saturating_sub(round_up(end, PAGE)),
+    }
+}
+
+/// Where parts end that begin before a place. A hostile file has thousands of segments, so each is looked at once.
+struct Ends {
+    /// Where a part begins, and the largest end up to it, in ascending order.
+    largest: Vec<(u64, u64)>,
+}
+
+impl Ends {
+    fn of(parts: impl Iterator<Item = Range<u64>>) -> Self {
+        let mut largest: Vec<(u64, u64)> = parts.map(|part| (part.start, part.end)).collect();
+        largest.sort_unstable();
+        let mut end = 0;
+        for part in &mut largest {
+            end = part.1.max(end);
+            part.1 = end;
+        }
+        Self { largest }
+    }
+
+    /// The largest end of the parts that begin before `place`; 0 when there are none.
+    fn before(&self, place: u64) -> u64 {
+        let count = self.largest.partition_point(|(start, _)| *start < place);
+        let last = count.checked_sub(1).and_then(|index| self.largest.get(index));
+        last.map_or(0, |(_, end)| *end)
+    }
 }

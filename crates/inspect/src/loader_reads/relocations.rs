@@ -74,6 +74,20 @@ pub(super) fn tables(object: &Object<'_>, disk: &mut Disk) {
     for table in object.relocations.tables() {
         for_each(table, disk, |disk, relocation| lookups.relocate(disk, &mut places, &relocation));
     }
+    // glibc does not know these; bionic unpacks them in the same way.
+    let encoding = object.file.encoding();
+    let most = usize::try_from(object.file.size() / encoding.word_size()).unwrap_or(usize::MAX);
+    for tag in [Tag::ANDROID_REL, Tag::ANDROID_RELA] {
+        if let Some(address) = object.tag(tag) {
+            places.touch(disk, Vaddr(address));
+        }
+    }
+    for table in &object.relocations.android {
+        // A few bytes can stand for any number of relocations.
+        for relocation in table.iter().take(most).map_while(Result::ok) {
+            lookups.relocate(disk, &mut places, &relocation.relocation(encoding));
+        }
+    }
 }
 
 /// With lazy binding, each word still gets the load bias added, and the loader's own two words are filled in
