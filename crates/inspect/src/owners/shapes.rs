@@ -3,8 +3,11 @@
 //! Itanium C++ ABI, section 2.5.2: in front of a vtable's function pointers stand the distance to the top of the object
 //! (zero, or negative in a secondary vtable) and the address of the typeinfo, which is zero in code built without run-time
 //! type information. Section 2.9.5: a typeinfo begins with the address of a vtable of the ABI library and of the type's
-//! name. A struct of two zeros and function pointers looks the same as a vtable without typeinfo; that is why what is
-//! found here is called inferred.
+//! name.
+//!
+//! A struct of two zeros and function pointers looks the same as a vtable without typeinfo. So those only count in files
+//! that show that they hold C++: by a symbol's name, or by secondary vtables, whose distance is negative and which plain
+//! structs do not imitate. What is found here is called inferred all the same.
 
 use std::collections::HashMap;
 
@@ -19,6 +22,9 @@ use crate::slots::{Slot, Target, Words};
 /// The largest distance from a secondary vtable's object to the whole object's top that is believed, in bytes.
 const FARTHEST_TOP: i64 = 1 << 24;
 
+/// How many secondary vtables show that a file holds C++.
+const ENOUGH_SECONDARY_VTABLES: u32 = 8;
+
 /// How many words of a typeinfo of multiple inheritance are believed.
 const MOST_BASES: u64 = 1 << 12;
 
@@ -30,6 +36,8 @@ pub(super) struct Shapes<'object, 'data> {
     word: u64,
     /// Symbols of the ABI library's vtables that typeinfo begins with, and how many words such a typeinfo has.
     typeinfo_vtables: HashMap<u32, TypeinfoKind>,
+    /// Whether the file shows that it holds C++.
+    is_cpp: bool,
     /// The vtable that may go on with the next slot: where its next function pointer would be.
     vtable_goes_on_at: Option<u64>,
     /// The typeinfo that ends here.
@@ -51,15 +59,39 @@ impl<'object, 'data> Shapes<'object, 'data> {
             let name = symbols.name(&symbol).strip_prefix(b"_ZTVN10__cxxabiv1")?;
             Some((index, typeinfo_kind(name)))
         });
-        Self {
+        let mut shapes = Self {
             object,
             regions,
             words: Words::new(&object.file),
             word: object.file.encoding().word_size(),
             typeinfo_vtables: kinds.collect(),
+            is_cpp: has_cpp_names(object),
             vtable_goes_on_at: None,
             typeinfo_until: 0,
+        };
+        shapes.is_cpp = shapes.is_cpp || shapes.has_secondary_vtables();
+        shapes
+    }
+
+    /// Whether there are a few vtables without typeinfo that belong to a part of an object.
+    fn has_secondary_vtables(&mut self) -> bool {
+        let mut found = 0;
+        for (index, slot) in self.object.slots.iter().enumerate() {
+            let Some(typeinfo) = slot.address.0.checked_sub(self.word) else { continue };
+            if self.is_slot_before(index, typeinfo) || !self.is_function(slot.target) {
+                continue;
+            }
+            let typeinfo = Slot { address: Vaddr(typeinfo), target: Target::Other };
+            if self.words.at(typeinfo.address) == Some(0)
+                && self.top_before(index, typeinfo).is_some_and(|distance| distance < 0)
+            {
+                found += 1;
+                if found == ENOUGH_SECONDARY_VTABLES {
+                    return true;
+                }
+            }
         }
+        false
     }
 
     /// The owner that the shape around a slot shows; `index` is its number in ascending order. To be asked in that order.
@@ -91,7 +123,7 @@ impl<'object, 'data> Shapes<'object, 'data> {
             .slots
             .get(index.saturating_add(1))
             .is_some_and(|next| next.address.0 == behind && self.is_function(next.target));
-        if is_followed && self.has_top_before(index, slot) && self.is_typeinfo(slot.target) {
+        if is_followed && self.top_before(index, slot).is_some() && self.is_typeinfo(slot.target) {
             self.vtable_goes_on_at = Some(behind);
             return Some(Owner::Vtable);
         }
@@ -118,25 +150,28 @@ impl<'object, 'data> Shapes<'object, 'data> {
 
     /// Whether the two words before a function pointer are a distance to the top and a missing typeinfo.
     fn vtable_begins_without_typeinfo(&mut self, index: usize, slot: Slot) -> bool {
+        if !self.is_cpp {
+            return false;
+        }
         let Some(typeinfo) = slot.address.0.checked_sub(self.word) else { return false };
         if self.is_slot_before(index, typeinfo) || self.words.at(Vaddr(typeinfo)) != Some(0) {
             return false;
         }
-        self.has_top_before(index, Slot { address: Vaddr(typeinfo), target: Target::Other })
+        self.top_before(index, Slot { address: Vaddr(typeinfo), target: Target::Other }).is_some()
     }
 
-    /// Whether the word before `slot` is not relocated and can be the distance to an object's top.
-    fn has_top_before(&mut self, index: usize, slot: Slot) -> bool {
-        let Some(top) = slot.address.0.checked_sub(self.word) else { return false };
+    /// The distance to an object's top, in bytes, if the word before `slot` is not relocated and can be one.
+    fn top_before(&mut self, index: usize, slot: Slot) -> Option<i64> {
+        let top = slot.address.0.checked_sub(self.word)?;
         if self.is_slot_before(index, top) || !self.regions.is_relro(Vaddr(top)) {
-            return false;
+            return None;
         }
-        let distance = match (self.words.at(Vaddr(top)), self.word) {
-            (Some(value), 4) => i64::from(value as u32 as i32),
-            (Some(value), _) => value as i64,
-            (None, _) => return false,
+        let distance = match (self.words.at(Vaddr(top))?, self.word) {
+            (value, 4) => i64::from(value as u32 as i32),
+            (value, _) => value as i64,
         };
-        (-FARTHEST_TOP..=0).contains(&distance) && distance.unsigned_abs().is_multiple_of(self.word)
+        let is_possible = (-FARTHEST_TOP..=0).contains(&distance) && distance.unsigned_abs().is_multiple_of(self.word);
+        is_possible.then_some(distance)
     }
 
     /// Whether one of the two slots before number `index` is at `address`.
@@ -198,6 +233,16 @@ impl<'object, 'data> Shapes<'object, 'data> {
             _ => false,
         }
     }
+}
+
+/// Whether a dynamic symbol has a name that only C++ has.
+fn has_cpp_names(object: &Object<'_>) -> bool {
+    const OTHERS: [&[u8]; 2] = [b"__cxa_pure_virtual", b"__gxx_personality_v0"];
+    let symbols = object.dynamic_symbols;
+    symbols.iter().any(|symbol| {
+        let name = symbols.name(&symbol);
+        name.starts_with(b"_Z") || OTHERS.contains(&name)
+    })
 }
 
 /// How long a typeinfo is, by the name of the class that describes it, without its namespace.
