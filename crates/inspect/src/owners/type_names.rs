@@ -22,8 +22,8 @@ pub(super) fn is_type_name(bytes: &[u8]) -> bool {
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let Some(length) = rest.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<usize>().ok())
     else {
-        // Templates' arguments and built-in types: `i`, `PKc`, `FvvE` have no source name.
-        return before == name.len() && before > 0 && before <= 4;
+        // Built-in types have no source name, and nothing that would tell them from other text.
+        return false;
     };
     let first = rest.get(digits..).unwrap_or_default();
     length > 0 && first.len() >= length && first.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
@@ -40,7 +40,6 @@ mod tests {
             b"N3foo3barE\0",
             b"*N12_GLOBAL__N_13FooE\0",
             b"St9exception\0",
-            b"PKc\0",
             b"NSt7__cxx1112basic_stringIcE\0",
         ] {
             assert!(is_type_name(name), "{}", String::from_utf8_lossy(name));
