@@ -62,6 +62,20 @@ pub struct Inspection {
     pub findings: Vec<Finding>,
 }
 
+impl Inspection {
+    /// Lets go of the lists that only a report on this one object shows, and keeps all counts and findings. For walks over
+    /// so many files that their lists would fill memory.
+    pub fn forget_lists(&mut self) {
+        let parts = &mut self.parts;
+        parts.initialisers.functions = Vec::new();
+        parts.owners.largest_tables = Vec::new();
+        parts.relocations.by_type = Vec::new();
+        parts.layout.segments = Vec::new();
+        parts.layout.versions.needed = Vec::new();
+        parts.loader_reads.steps = Vec::new();
+    }
+}
+
 /// Everything that was counted in one object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Parts {

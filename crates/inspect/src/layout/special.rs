@@ -1,7 +1,7 @@
 //! What few files have and costs those that do: changes to code, copied variables, executable stacks, static
 //! thread-local storage, functions that are chosen at run time.
 
-use coldstart_elf::{Relocation, RelocationClass, SegmentKind, SymbolKind, Vaddr};
+use coldstart_elf::{Relocation, RelocationClass, RelocationClasses, SegmentKind, SymbolKind, Vaddr};
 use serde::Serialize;
 
 use super::text;
@@ -121,11 +121,12 @@ fn text_relocations(object: &Object<'_>) -> TextRelocations {
 }
 
 fn copy_relocations(object: &Object<'_>) -> CopyRelocations {
-    let machine = object.file.encoding().machine;
+    let mut classes = RelocationClasses::new(object.file.encoding().machine);
     let mut found = CopyRelocations::default();
     let mut symbols: Vec<(u64, u32)> = Vec::new();
     let mut visit = |relocation: Relocation| {
-        if RelocationClass::of(machine, relocation.kind) == RelocationClass::Copy {
+        // A copy is always that of a symbol; most relocations have none.
+        if relocation.symbol != 0 && classes.of(relocation.kind) == RelocationClass::Copy {
             let bytes = object.dynamic_symbols.get(relocation.symbol).map_or(0, |symbol| symbol.size);
             found.count = found.count.saturating_add(1);
             found.bytes = found.bytes.saturating_add(bytes);

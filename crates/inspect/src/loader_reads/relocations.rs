@@ -4,7 +4,8 @@
 //! was touched just before costs a comparison.
 
 use coldstart_elf::{
-    ElfFile, Relocation, RelocationClass, RelocationTable, SymbolBinding, SymbolVisibility, Tag, Vaddr,
+    ElfFile, Relocation, RelocationClass, RelocationClasses, RelocationTable, SymbolBinding, SymbolVisibility, Tag,
+    Vaddr,
 };
 
 use super::readahead::Disk;
@@ -128,7 +129,7 @@ fn for_each(table: &RelocationTable<'_>, disk: &mut Disk, mut visit: impl FnMut(
 /// What is touched to look a symbol up, on the side of the object that asks.
 struct Lookups<'object, 'data> {
     object: &'object Object<'data>,
-    machine: u16,
+    classes: RelocationClasses,
     symbols: u64,
     symbol_size: u64,
     strings: Option<u64>,
@@ -143,7 +144,7 @@ impl<'object, 'data> Lookups<'object, 'data> {
         let table = object.dynamic_symbols.table();
         Self {
             object,
-            machine: object.file.encoding().machine,
+            classes: RelocationClasses::new(object.file.encoding().machine),
             symbols: table.file_offset().0,
             symbol_size: table.record_size() as u64,
             strings: place(Tag::STRTAB).map(|offset| offset.0),
@@ -157,7 +158,7 @@ impl<'object, 'data> Lookups<'object, 'data> {
         if relocation.symbol != 0 {
             self.look_up(disk, relocation.symbol);
         } else if let Some(addend) = relocation.addend
-            && RelocationClass::of(self.machine, relocation.kind) == RelocationClass::IndirectRelative
+            && self.classes.of(relocation.kind) == RelocationClass::IndirectRelative
         {
             places.touch(disk, Vaddr(addend as u64));
         }
