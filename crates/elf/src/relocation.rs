@@ -116,8 +116,19 @@ impl RelocationClasses {
     }
 }
 
-/// The name of a relocation type, as `R_X86_64_RELATIVE`; its number where it has none.
+/// The name of a relocation type, as `R_X86_64_RELATIVE`; its number where it has none. Where the ABI's supplement and
+/// binutils spell a name differently, it is the one that `readelf` prints.
 pub fn relocation_type_name(machine: u16, kind: u32) -> String {
+    let renamed = match (elf::Machine(machine), elf::RelocationType(kind)) {
+        (elf::EM_386, elf::R_386_JMP_SLOT) => Some("R_386_JUMP_SLOT"),
+        (elf::EM_AARCH64, elf::R_AARCH64_TLS_DTPMOD) => Some("R_AARCH64_TLS_DTPMOD64"),
+        (elf::EM_AARCH64, elf::R_AARCH64_TLS_DTPREL) => Some("R_AARCH64_TLS_DTPREL64"),
+        (elf::EM_AARCH64, elf::R_AARCH64_TLS_TPREL) => Some("R_AARCH64_TLS_TPREL64"),
+        _ => None,
+    };
+    if let Some(name) = renamed {
+        return name.to_owned();
+    }
     let known = elf::machine_names(elf::Machine(machine)).r.name(elf::RelocationType(kind));
     known.map_or_else(|| format!("type {kind}"), str::to_owned)
 }

@@ -18,8 +18,8 @@ pub(crate) struct PrintedRelocation {
 pub(crate) struct PrintedTable {
     /// `RELA`, `REL`, `RELR` or `PLT`; the section's name where sections are looked at.
     pub(crate) name: String,
-    /// Where in the file it begins.
-    pub(crate) file_offset: u64,
+    /// Where it begins: the offset in the file from `readelf -r`, the address from `readelf -D`.
+    pub(crate) place: u64,
     /// Its size in bytes; `readelf -r` prints the number of entries instead.
     pub(crate) bytes: Option<u64>,
     /// The number of records; `readelf -D` does not print it.
@@ -37,7 +37,7 @@ impl PrintedTable {
     pub(super) fn from_heading(line: &str) -> Self {
         let name = line.split('\'').nth(1).unwrap().to_owned();
         Self {
-            file_offset: hex_after(line, "offset 0x").unwrap(),
+            place: hex_after(line, "offset 0x").unwrap(),
             bytes: number_before(line, " bytes"),
             count: number_before(line, " entr"),
             is_packed: name == "RELR" || name.contains(".relr"),
