@@ -11,15 +11,18 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::checks::cargo;
-use crate::tools::{FOR_BENCHMARKS, install_missing};
+use crate::tools::install_missing;
 
 mod bed;
 mod benchmark;
 mod figure;
 mod hyperfine;
+mod inspect_chromium;
+mod inspect_usr_lib;
 mod interrupt;
 mod launcher_hot;
 mod measurement;
+mod memory;
 mod notes;
 mod plan;
 mod precision;
@@ -70,9 +73,11 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
         rustix::process::geteuid().is_root(),
         "the benchmarks need root: they drop the system's caches and mount slow disks\nhint: sudo -E cargo xtask bench"
     );
-    install_missing(FOR_BENCHMARKS)?;
     let names = if arguments.names.is_empty() { Benchmark::all() } else { unique(&arguments.names) };
-    let workshop = open_workshop()?;
+    for name in &names {
+        install_missing(name.tools())?;
+    }
+    let workshop = open_workshop(&names)?;
     let day = utc("%Y-%m-%d")?;
     let mut failures = Vec::new();
     for benchmark in names {
@@ -112,12 +117,15 @@ fn summarize_all(results: &Results) -> Result<()> {
     Ok(())
 }
 
-/// Builds what is measured and what it is measured on.
-fn open_workshop() -> Result<Workshop> {
-    let packages = ["coldstart", "coldstart-launcher", "coldstart-testbed"].map(|name| format!("--package={name}"));
+/// Builds what is measured and, if some of `names` need it, what it is measured on.
+fn open_workshop(names: &[Benchmark]) -> Result<Workshop> {
+    let mut packages = vec!["--package=coldstart"];
+    if names.iter().any(|benchmark| benchmark.needs_bed()) {
+        packages.extend(["--package=coldstart-launcher", "--package=coldstart-testbed"]);
+    }
     crate::tools::run(cargo().args(["build", "--release"]).args(packages))?;
     let target = target_folder()?;
-    Workshop::open(&target.join("release"), target.join("bench")).context("cannot prepare the benchmarks")
+    Workshop::open(&target.join("release"), target.join("bench"), names).context("cannot prepare the benchmarks")
 }
 
 /// Where cargo puts what it builds, which its environment and configuration may decide.

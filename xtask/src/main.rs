@@ -30,7 +30,8 @@ enum Chore {
     Ci,
     /// Build the Debian image with LibreOffice and Firefox that the slow beds serve (cached; needs root)
     Corpus,
-    /// Measure starts on slow disks beside other tools, and record the results (needs root)
+    /// Measure starts on slow disks, and what the tools themselves take, beside other tools, and record the results
+    /// (needs root)
     Bench(bench::BenchArguments),
 }
 

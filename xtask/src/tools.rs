@@ -5,21 +5,39 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// A program and the package that brings it.
+/// A program, or another file that is needed, and the package that brings it.
 pub(crate) struct Tool {
+    /// The program's name, or the whole path of what is looked for in one place only.
     pub(crate) program: &'static str,
     pub(crate) package: &'static str,
 }
 
-const fn tool(program: &'static str, package: &'static str) -> Tool {
+pub(crate) const fn tool(program: &'static str, package: &'static str) -> Tool {
     Tool { program, package }
 }
 
 /// What the tests compare with and build their fixtures with.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("cc", "gcc"),
+    tool("gcc", "gcc"),
+    tool("g++", "g++"),
+    // gcc only recommends it, and we install no recommendations.
+    tool("/usr/include/stdio.h", "libc6-dev"),
+    tool("ld", "binutils"),
+    tool("ld.lld", "lld"),
+    tool("nm", "binutils"),
+    tool("objcopy", "binutils"),
+    tool("readelf", "binutils"),
+    tool("strip", "binutils"),
+    tool("xz", "xz-utils"),
+    tool("ldconfig", "libc-bin"),
+    // musl's loader is no program of PATH. The tests that run it know x86-64 only.
+    #[cfg(target_arch = "x86_64")]
+    tool("/lib/ld-musl-x86_64.so.1", "musl"),
     tool("fincore", "util-linux"),
     tool("setpriv", "util-linux"),
+    tool("unshare", "util-linux"),
+    tool("filefrag", "e2fsprogs"),
     tool("losetup", "mount"),
     tool("mkfs.ext4", "e2fsprogs"),
     tool("mkfs.btrfs", "btrfs-progs"),
@@ -29,7 +47,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("ip", "iproute2"),
 ];
 
-/// What the benchmarks need besides.
+/// What the benchmarks of starts and of measuring need besides.
 pub(crate) const FOR_BENCHMARKS: &[Tool] = &[
     tool("hyperfine", "hyperfine"),
     tool("vmtouch", "vmtouch"),
@@ -39,7 +57,7 @@ pub(crate) const FOR_BENCHMARKS: &[Tool] = &[
 
 /// Installs the packages of tools that are missing, as root on Debian and its kin; elsewhere names them.
 pub(crate) fn install_missing(tools: &[Tool]) -> Result<()> {
-    let missing: Vec<&str> = tools.iter().filter(|tool| !is_there(tool.program)).map(|tool| tool.package).collect();
+    let missing = missing(tools);
     if missing.is_empty() {
         return Ok(());
     }
@@ -56,13 +74,28 @@ pub(crate) fn install_missing(tools: &[Tool]) -> Result<()> {
         .env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
-/// Whether a program stands in a directory of PATH, or in those of the administrator's.
+/// The packages of those that are not there, each once.
+fn missing(tools: &[Tool]) -> Vec<&'static str> {
+    let absent = tools.iter().filter(|tool| !is_there(tool.program));
+    let mut packages: Vec<&str> = absent.map(|tool| tool.package).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    packages
+}
+
+/// Whether a program stands in a directory of PATH, or in those of the administrator's; of a whole path, whether there
+/// is such a file.
 pub(crate) fn is_there(program: &str) -> bool {
     find(program).is_some()
 }
 
-/// The first place of a program in the directories of PATH, or in those of the administrator's.
+/// The first place of a program in the directories of PATH, or in those of the administrator's. A whole path is its own
+/// place.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    let whole = PathBuf::from(program);
+    if whole.is_absolute() {
+        return whole.is_file().then_some(whole);
+    }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let administrators = ["/usr/sbin", "/sbin"].map(PathBuf::from);
     let mut places = std::env::split_paths(&path).chain(administrators).map(|folder| folder.join(program));
@@ -74,4 +107,27 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
     ensure!(status.success(), "{command:?} ended with {status}");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_path_is_looked_for_in_its_own_place_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let loader = folder.path().join("ld-musl.so.1");
+        assert_eq!(find(loader.to_str().unwrap()), None);
+        std::fs::write(&loader, "").unwrap();
+        assert_eq!(find(loader.to_str().unwrap()), Some(loader));
+        assert!(find("sh").is_some_and(|place| place.ends_with("sh")));
+        assert!(!is_there(folder.path().to_str().unwrap()));
+    }
+
+    #[test]
+    fn each_missing_package_is_named_once() {
+        let tools =
+            [tool("sh", "dash"), tool("/no/such/b", "two"), tool("no-such-a", "one"), tool("/no/such/c", "two")];
+        assert_eq!(missing(&tools), ["one", "two"]);
+    }
 }

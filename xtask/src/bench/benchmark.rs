@@ -12,7 +12,8 @@ use super::program::{FIREFOX, LIBREOFFICE};
 use super::record::Record;
 use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
-use super::{launcher_hot, precision, same_against_same};
+use super::{inspect_chromium, inspect_usr_lib, launcher_hot, precision, same_against_same};
+use crate::tools::{FOR_BENCHMARKS, Tool};
 
 /// A benchmark. Its name is part of its records' file names, so it does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
@@ -34,6 +35,10 @@ pub(super) enum Benchmark {
     Precision,
     /// How often a difference is claimed where there is none
     SameAgainstSame,
+    /// `coldstart inspect` against readelf, on a program of 300 MB
+    InspectChromium,
+    /// `coldstart inspect` on all ELF files below /usr/lib
+    InspectUsrLib,
 }
 
 impl Benchmark {
@@ -47,7 +52,23 @@ impl Benchmark {
             Self::LauncherHot => 20,
             Self::Precision => 200,
             Self::SameAgainstSame => 10,
+            Self::InspectChromium => 20,
+            Self::InspectUsrLib => 15,
             _ => 7,
+        }
+    }
+
+    /// Whether it brings a bed up, for which the corpus must be built.
+    pub(super) fn needs_bed(self) -> bool {
+        self.start().is_some() || self == Self::LauncherHot
+    }
+
+    /// What must be installed for it.
+    pub(super) fn tools(self) -> &'static [Tool] {
+        match self {
+            Self::InspectChromium => inspect_chromium::TOOLS,
+            Self::InspectUsrLib => inspect_usr_lib::TOOLS,
+            _ => FOR_BENCHMARKS,
         }
     }
 
@@ -57,6 +78,8 @@ impl Benchmark {
             Self::LauncherHot => launcher_hot::measure(workshop, record),
             Self::Precision => precision::measure(workshop, record),
             Self::SameAgainstSame => same_against_same::measure(workshop, record),
+            Self::InspectChromium => inspect_chromium::measure(workshop, record),
+            Self::InspectUsrLib => inspect_usr_lib::measure(workshop, record),
             _ => self.start().map_or(Ok(()), |start| start.measure(workshop, record)),
         }
     }
@@ -70,6 +93,8 @@ impl Benchmark {
             Self::LauncherHot => launcher_hot::figures(record),
             Self::Precision => precision::figures(record),
             Self::SameAgainstSame => same_against_same::figures(record),
+            Self::InspectChromium => inspect_chromium::figures(record),
+            Self::InspectUsrLib => inspect_usr_lib::figures(record),
             _ => self.start().map_or(Ok(Vec::new()), |start| start.figures(record)),
         }
     }
@@ -86,7 +111,11 @@ impl Benchmark {
             Self::FirefoxNetwork => start(&FIREFOX, BedKind::Net, 2.85, 0.5, 1.25, false),
             Self::LibreofficeDisk => start(&LIBREOFFICE, BedKind::Disk, 1.11, 0.84, 0.94, false),
             Self::FirefoxDisk => start(&FIREFOX, BedKind::Disk, 0.88, 0.5, 0.7, false),
-            Self::LauncherHot | Self::Precision | Self::SameAgainstSame => None,
+            Self::LauncherHot
+            | Self::Precision
+            | Self::SameAgainstSame
+            | Self::InspectChromium
+            | Self::InspectUsrLib => None,
         }
     }
 }
@@ -116,8 +145,23 @@ mod tests {
     #[test]
     fn every_benchmark_measures_something() {
         for benchmark in Benchmark::all() {
-            let other = [Benchmark::LauncherHot, Benchmark::Precision, Benchmark::SameAgainstSame].contains(&benchmark);
-            assert!(other != benchmark.start().is_some(), "{benchmark}");
+            let others = [
+                Benchmark::LauncherHot,
+                Benchmark::Precision,
+                Benchmark::SameAgainstSame,
+                Benchmark::InspectChromium,
+                Benchmark::InspectUsrLib,
+            ];
+            assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }
+    }
+
+    #[test]
+    fn inspecting_needs_neither_a_bed_nor_its_tools() {
+        for benchmark in [Benchmark::InspectChromium, Benchmark::InspectUsrLib] {
+            assert!(!benchmark.needs_bed());
+            assert!(benchmark.tools().iter().all(|tool| tool.package != "debootstrap"));
+        }
+        assert!(Benchmark::LauncherHot.needs_bed() && Benchmark::FirefoxDisk.needs_bed());
     }
 }

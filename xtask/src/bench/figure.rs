@@ -1,16 +1,17 @@
 //! One row of the table: what was asked for, what was measured, and whether that meets it.
 
 use super::measurement::Summary;
-use super::statistics::{Estimate, mean_estimate, median, range};
+use super::statistics::{Estimate, mean_estimate, median, quartile_distance, range};
 
-/// A figure. Times are in seconds.
+/// A figure. Times are in seconds, sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Figure {
     /// What it is a figure of.
     pub(super) what: String,
     pub(super) unit: Unit,
     pub(super) asked: Asked,
-    /// The figure that is judged: of times the median. `None` if there is none, because too few runs count.
+    /// The figure that is judged: of times the median, of peaks the greatest. `None` if there is none, because too few
+    /// runs count.
     pub(super) value: Option<f64>,
     /// The mean, or of differences and ratios the figure itself, with its interval.
     pub(super) mean: Option<Estimate>,
@@ -29,6 +30,8 @@ pub(super) enum Unit {
     Seconds,
     /// Held in seconds, shown in milliseconds.
     Milliseconds,
+    /// Held in bytes, shown in MB of 10^6 bytes.
+    Megabytes,
     /// A ratio.
     Times,
     /// A plain number.
@@ -62,6 +65,19 @@ impl Figure {
             range: range(times),
             ..Self::new(what, unit, asked, median(times))
         }
+    }
+
+    /// The robust spread of times that were measured one by one: half of them lie within this distance.
+    pub(super) fn of_spread(what: impl Into<String>, times: &[f64]) -> Self {
+        let distance = quartile_distance(times);
+        Self { count: times.len(), ..Self::new(what, Unit::Milliseconds, Asked::Nothing, distance) }
+    }
+
+    /// The greatest of several peaks, in bytes.
+    pub(super) fn of_peaks(what: impl Into<String>, asked: Asked, peaks: &[f64]) -> Self {
+        let range = range(peaks);
+        let greatest = range.map(|(_, greatest)| greatest);
+        Self { count: peaks.len(), range, ..Self::new(what, Unit::Megabytes, asked, greatest) }
     }
 
     /// Times of a command in one state, as `coldstart measure` sums them up.

@@ -13,6 +13,9 @@ struct Export {
 struct OneResult {
     /// Seconds, in order of execution.
     times: Vec<f64>,
+    /// In the same order; `None` if not known. An end by a signal is 128 and its number, as for a shell.
+    #[serde(default)]
+    exit_codes: Vec<Option<i32>>,
 }
 
 /// The times of each command, in the order given.
@@ -24,6 +27,15 @@ pub(super) fn times<const N: usize>(json: &Value) -> Result<[Vec<f64>; N]> {
     let count = export.results.len();
     let times: Vec<Vec<f64>> = export.results.into_iter().map(|result| result.times).collect();
     times.try_into().ok().with_context(|| format!("hyperfine measured {count} commands, not {N}"))
+}
+
+/// The exit codes of all runs of all commands; `None` where not known.
+///
+/// # Errors
+/// When it is no export of hyperfine.
+pub(super) fn exit_codes(json: &Value) -> Result<Vec<Option<i32>>> {
+    let export = Export::deserialize(json).context("not what hyperfine exports")?;
+    Ok(export.results.into_iter().flat_map(|result| result.exit_codes).collect())
 }
 
 #[cfg(test)]
@@ -41,6 +53,7 @@ mod tests {
         ]});
         let [first, second] = times::<2>(&export).unwrap();
         assert_eq!((first.as_slice(), second.as_slice()), ([0.4, 0.6].as_slice(), [0.5].as_slice()));
+        assert_eq!(exit_codes(&export).unwrap(), [Some(0); 3]);
         assert!(times::<1>(&export).is_err());
         assert!(times::<1>(&json!({})).is_err());
     }

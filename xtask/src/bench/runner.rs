@@ -64,7 +64,44 @@ impl Runner {
             .with_context(|| format!("`{}` printed something else than JSON", shown(words)))
     }
 
+    /// Runs a program and keeps all it says, whatever its end.
+    ///
+    /// # Errors
+    /// When it cannot be started, or we are interrupted.
+    pub(super) fn said(&self, words: &[String]) -> Result<Said> {
+        let complaints = self.output.with_extension("stderr");
+        let stdout = fs::File::create(&self.output)?.into_parts().0;
+        let stderr = fs::File::create(&complaints)?.into_parts().0;
+        let status = self.wait(words, stdout.into(), stderr.into())?;
+        let text = |file: &PathBuf| fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Ok(Said { status, stdout: text(&self.output)?, stderr: text(&complaints)? })
+    }
+
+    /// Runs a program for its effect as [`Runner::run`] does, and meanwhile hands its process id to `look`, first right
+    /// after its start and then whenever `every` has passed.
+    ///
+    /// # Errors
+    /// When it cannot be started, fails, or we are interrupted.
+    pub(super) fn watched(&self, words: &[String], every: Duration, look: &mut dyn FnMut(u32)) -> Result<()> {
+        let status = self.wait_looking(words, Stdio::null(), Stdio::null(), every, look)?;
+        if !status.success() {
+            bail!("`{}` ended with {status}", shown(words));
+        }
+        Ok(())
+    }
+
     fn wait(&self, words: &[String], stdout: Stdio, stderr: Stdio) -> Result<ExitStatus> {
+        self.wait_looking(words, stdout, stderr, LOOK_EVERY, &mut |_| ())
+    }
+
+    fn wait_looking(
+        &self,
+        words: &[String],
+        stdout: Stdio,
+        stderr: Stdio,
+        every: Duration,
+        look: &mut dyn FnMut(u32),
+    ) -> Result<ExitStatus> {
         if self.is_interrupted() {
             bail!("interrupted");
         }
@@ -72,6 +109,7 @@ impl Runner {
         command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
         let mut child = command.spawn().with_context(|| format!("cannot start `{}`", shown(words)))?;
         loop {
+            look(child.id());
             if let Some(status) = child.try_wait()? {
                 if self.is_interrupted() {
                     bail!("interrupted");
@@ -82,9 +120,17 @@ impl Runner {
                 end(&mut child)?;
                 bail!("interrupted");
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(every);
         }
     }
+}
+
+/// What a program said until its end.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) status: ExitStatus,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
 }
 
 /// A command in the plain environment.
@@ -136,6 +182,8 @@ mod tests {
         let error = runner.json(&command, &[0]).unwrap_err();
         assert!(error.to_string().contains("exit status: 1"), "{error}");
         assert!(runner.json(&words(["echo", "{"]), &[0]).is_err());
+        let said = runner.said(&words(["sh", "-c", "echo out; echo oh >&2; exit 2"])).unwrap();
+        assert_eq!((said.status.code(), said.stdout.as_str(), said.stderr.as_str()), (Some(2), "out\n", "oh\n"));
         assert!(runner.run(&words(["false"])).is_err());
         assert!(runner.run(&words(["true"])).is_ok());
         assert!(runner.run(&words(["/nonexistent/tool"])).is_err());

@@ -35,6 +35,21 @@ pub(super) fn range(values: &[f64]) -> Option<(f64, f64)> {
     Some((least, greatest))
 }
 
+/// The distance between the quartiles, a spread that a few odd values do not change; `None` without values. Between two
+/// values it is interpolated, as R's `IQR` does it.
+pub(super) fn quartile_distance(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    let quantile = |part: f64| {
+        let place = part * last as f64;
+        let lower = *sorted.get(place.floor() as usize)?;
+        let upper = *sorted.get(place.ceil() as usize)?;
+        Some(lower + (upper - lower) * place.fract())
+    };
+    Some(quantile(0.75)? - quantile(0.25)?)
+}
+
 /// The mean with Student's 95 % interval; `None` with fewer than two values.
 pub(super) fn mean_estimate(values: &[f64]) -> Option<Estimate> {
     let value = mean(values).filter(|_| values.len() >= 2)?;
@@ -66,6 +81,15 @@ mod tests {
         assert_eq!(median(&[]), None);
         assert_eq!(range(&[3.0, 1.0, 2.0]), Some((1.0, 3.0)));
         assert_eq!(range(&[]), None);
+    }
+
+    #[test]
+    fn the_distance_of_the_quartiles_does_not_mind_odd_values() {
+        // R: IQR(c(1, 2, 3, 4))
+        assert_eq!(quartile_distance(&[4.0, 2.0, 3.0, 1.0]), Some(1.5));
+        assert_eq!(quartile_distance(&[1.0, 2.0, 3.0, 4.0, 1000.0]), Some(2.0));
+        assert_eq!(quartile_distance(&[7.0]), Some(0.0));
+        assert_eq!(quartile_distance(&[]), None);
     }
 
     #[test]

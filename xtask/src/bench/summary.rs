@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::Value;
 
+use super::benchmark::Benchmark;
 use super::figure::{Asked, Figure, Unit};
 use super::notes::notes;
 use super::plan::Plan;
@@ -51,7 +52,11 @@ fn markdown(day: &str, records: &[Record]) -> String {
     let notes: Vec<String> = records.iter().flat_map(notes).collect();
     if !notes.is_empty() {
         text += "\n## What the tools said besides\n\nCommand A is the plain start, B the one with a plan, C the same by \
-                 `coldstart-run`, D the one with vmtouch.\n\n";
+                 `coldstart-run`, D the one with vmtouch.";
+        if records.iter().any(|record| record.benchmark == Benchmark::InspectChromium) {
+            text += " In `inspect-chromium` A is readelf and B coldstart.";
+        }
+        text += "\n\n";
         text += &notes.concat();
     }
     text
@@ -101,6 +106,7 @@ fn measured(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => format!("{number} s"),
         Unit::Milliseconds => format!("{number} ms"),
+        Unit::Megabytes => format!("{number} MB"),
         Unit::Times | Unit::Count => number,
     }
 }
@@ -109,6 +115,7 @@ fn number(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds | Unit::Times => format!("{value:.3}"),
         Unit::Milliseconds => format!("{:.3}", value * 1e3),
+        Unit::Megabytes => format!("{:.1}", value / 1e6),
         Unit::Count => format!("{value}"),
     }
 }
@@ -118,6 +125,7 @@ fn with_unit(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => format!("{value} s"),
         Unit::Milliseconds => format!("{} ms", value * 1e3),
+        Unit::Megabytes => format!("{} MB", value / 1e6),
         Unit::Times | Unit::Count => value.to_string(),
     }
 }
@@ -138,6 +146,10 @@ fn how(record: &Record) -> String {
     }
     if let Some(plan) = record.part("plan").ok().and_then(|plan| Plan::from_json(plan).ok()) {
         line += &format!("; plan of {:.1} MB, read {}", plan.bytes as f64 / 1e6, when(&plan.strategy));
+    }
+    if let Ok(about) = record.part("about") {
+        let lines = about.as_array().into_iter().flatten().filter_map(Value::as_str);
+        lines.for_each(|about| line += &format!("; {about}"));
     }
     line.push('\n');
     line
@@ -180,7 +192,6 @@ fn distinct(lines: impl Iterator<Item = String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::benchmark::Benchmark;
     use crate::bench::measurement::tests::sample;
     use serde_json::json;
 
@@ -230,6 +241,8 @@ mod tests {
         let shown = row(&record, &figure);
         assert!(shown.contains("| ≤ 3.4 s | 3.390 s |"), "{shown}");
         assert!(shown.contains("| 3.300 – 3.600 s | 0.262 [0.250, 0.275] | met, *close* |"), "{shown}");
+        let shown = row(&record, &Figure::of_peaks("memory", Asked::AtMost(60e6), &[18.34e6, 61.2e6]));
+        assert!(shown.contains("| ≤ 60 MB | 61.2 MB | – | 2 | 18.3 – 61.2 MB | – | **not met** |"), "{shown}");
         let ratio = Figure::of_estimate("a / b", Unit::Times, Asked::AtMost(0.2), Some(ratio), 7);
         let shown = row(&record, &ratio);
         assert!(shown.contains("| ≤ 0.2 | 0.262 | 0.262 [0.250, 0.275] | 7 | – | – | **not met** |"), "{shown}");

@@ -71,6 +71,13 @@ pub(super) fn load() -> Result<f64> {
     text.split_whitespace().next().and_then(|first| first.parse().ok()).context("/proc/loadavg is odd")
 }
 
+/// Bytes that this process and the children it has waited for had the disks read so far (`read_bytes` of
+/// proc_pid_io(5)): what was in the page cache is not among them.
+pub(super) fn read_from_disk() -> Result<u64> {
+    let text = fs::read_to_string("/proc/self/io")?;
+    field(&text, "read_bytes").and_then(|bytes| bytes.parse().ok()).context("/proc/self/io has no read_bytes")
+}
+
 /// The time now in UTC, in date(1)'s own format.
 pub(super) fn utc(format: &str) -> Result<String> {
     let output = Command::new("date").args(["--utc", &format!("+{format}")]).output().context("cannot start date")?;
@@ -86,14 +93,19 @@ fn git(arguments: &[&str]) -> Result<String> {
 }
 
 /// The value of the first `name : value` line.
-fn field<'text>(text: &'text str, name: &str) -> Option<&'text str> {
+pub(super) fn field<'text>(text: &'text str, name: &str) -> Option<&'text str> {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     lines.map(|(found, value)| (found.trim(), value.trim())).find(|(found, _)| *found == name).map(|(_, value)| value)
 }
 
 /// `MemTotal`, in bytes; the kernel counts in KiB.
 fn memory(meminfo: &str) -> Option<u64> {
-    let kib: u64 = field(meminfo, "MemTotal")?.strip_suffix("kB")?.trim().parse().ok()?;
+    kib_field(meminfo, "MemTotal")
+}
+
+/// The value of a `name : value kB` line, in bytes; that is how the kernel writes sizes of memory in /proc.
+pub(super) fn kib_field(text: &str, name: &str) -> Option<u64> {
+    let kib: u64 = field(text, name)?.strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
 

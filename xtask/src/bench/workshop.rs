@@ -7,6 +7,7 @@ use fs_err as fs;
 use serde_json::Value;
 
 use super::bed::Bed;
+use super::benchmark::Benchmark;
 use super::runner::{Runner, words};
 use crate::tools::find;
 
@@ -26,11 +27,12 @@ pub(super) struct Workshop {
 }
 
 impl Workshop {
-    /// Copies the freshly built programs from `built` to `folder` and takes away what a killed series left up.
+    /// Copies the freshly built programs that `benchmarks` need from `built` to `folder` and, where one needs a bed,
+    /// takes away what a killed series left up.
     ///
     /// # Errors
     /// When another series is running, or a program is missing.
-    pub(super) fn open(built: &Path, folder: PathBuf) -> Result<Self> {
+    pub(super) fn open(built: &Path, folder: PathBuf, benchmarks: &[Benchmark]) -> Result<Self> {
         fs::create_dir_all(&folder)?;
         let lock = fs::File::create(folder.join("lock"))?;
         lock.file().try_lock().with_context(|| format!("another series of benchmarks runs in {}", folder.display()))?;
@@ -44,12 +46,18 @@ impl Workshop {
             folder,
             _lock: lock,
         };
-        // Before its program is replaced: a server that still runs holds it.
-        Bed::take_down(&built.join("coldstart-testbed"), &workshop.bed_home())?;
-        for program in [&workshop.coldstart, &workshop.small_launcher, &workshop.testbed] {
+        let mut programs = vec![&workshop.coldstart];
+        if benchmarks.iter().any(|benchmark| benchmark.needs_bed()) {
+            // Before its program is replaced: a server that still runs holds it.
+            Bed::take_down(&built.join("coldstart-testbed"), &workshop.bed_home())?;
+            programs.extend([&workshop.small_launcher, &workshop.testbed]);
+        }
+        for program in programs {
             let name = program.file_name().context("a program without a name")?;
             let growing = program.with_extension("partial");
             fs::copy(built.join(name), &growing)?;
+            // Or it is written back beside what is measured, and its pages count as dirty memory until then.
+            fs::File::open(&growing)?.sync_all()?;
             fs::rename(&growing, program)?;
         }
         Ok(workshop)
@@ -82,9 +90,19 @@ impl Workshop {
 
     /// Runs hyperfine without a shell between, and returns what it exports.
     pub(super) fn hyperfine(&self, runs: u32, warmup: u32, commands: &[Vec<String>]) -> Result<Value> {
+        self.hyperfine_with(&[], runs, warmup, commands)
+    }
+
+    /// As [`Workshop::hyperfine`], but a command may end with any code; the export holds them.
+    pub(super) fn hyperfine_any_end(&self, runs: u32, warmup: u32, commands: &[Vec<String>]) -> Result<Value> {
+        self.hyperfine_with(&["--ignore-failure"], runs, warmup, commands)
+    }
+
+    fn hyperfine_with(&self, options: &[&str], runs: u32, warmup: u32, commands: &[Vec<String>]) -> Result<Value> {
         let hyperfine = find("hyperfine").context("hyperfine is missing\nhint: apt-get install hyperfine")?;
         let export = self.folder.join("hyperfine.json");
         let mut command = vec![text(&hyperfine)];
+        command.extend(options.iter().map(|&option| option.to_owned()));
         command.extend(words(["-N", "--style", "none", "--warmup"]));
         command.extend([warmup.to_string(), "--runs".to_owned(), runs.to_string()]);
         command.extend(["--export-json".to_owned(), text(&export)]);
