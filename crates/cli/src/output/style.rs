@@ -8,3 +8,5 @@ pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default().bold();
 /// The label of a remark on how the result came about.
 pub(crate) const NOTE: Style = AnsiColor::Yellow.on_default().bold();
+/// The title of a part of a report.
+pub(crate) const HEADING: Style = Style::new().bold();

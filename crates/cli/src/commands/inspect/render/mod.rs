@@ -1,0 +1,24 @@
+//! How the results are shown: the report on one object, tables of many, a closure, a comparison, a picture.
+//!
+//! Nothing is computed here that JSON does not have; these files only choose, order and word it.
+
+mod closure;
+mod compare;
+mod findings;
+mod initialisers;
+mod layout;
+mod object;
+mod owners;
+mod picture;
+mod reads;
+mod relocations;
+mod several;
+mod space;
+mod text;
+mod words;
+
+pub(super) use closure::closure;
+pub(super) use compare::compare;
+pub(super) use object::object;
+pub(super) use picture::svg;
+pub(super) use several::several;

@@ -1,0 +1,211 @@
+//! The building blocks of a report: headings, labelled facts, tables set in by two columns, names that are made harmless.
+//!
+//! A name in an ELF file may be anything: terminal escapes, line breaks, a megabyte of template arguments. Whatever comes
+//! from a file passes through [`escaped`] or [`name`] before it is shown.
+
+use std::path::Path;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::output::path::printable;
+use crate::output::size::{bytes, grouped};
+use crate::output::style::HEADING;
+use crate::output::table::{MAX_WIDTH, Table};
+
+/// How far the contents of a section are set in, in columns.
+pub(super) const INDENT: usize = 2;
+/// Columns of a fact's label, the space behind it included.
+const LABEL: usize = 11;
+/// The longest text of a fact, in columns; the middle of a longer one is left out.
+const LONGEST: usize = 800;
+/// Keeps two words on one line, and is printed as a space.
+const GLUE: char = '\u{a0}';
+
+/// Text of a file in harmless characters.
+pub(super) fn escaped(text: &str) -> String {
+    printable(Path::new(text)).replace(GLUE, "\\u{a0}")
+}
+
+/// A name from a file, harmless and with its middle left out to fit `columns`: of a C++ name both ends tell something.
+pub(super) fn name(text: &str, columns: usize) -> String {
+    cut(&escaped(text), columns)
+}
+
+/// The text with its middle left out to fit `columns`.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    // As wide as it has bytes at most.
+    if text.len() <= columns || text.width() <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(1);
+    let front = fitting(text.chars(), room.saturating_sub(room / 3));
+    let back: Vec<char> = fitting(text.chars().rev(), room / 3).chars().rev().collect();
+    format!("{front}…{}", back.into_iter().collect::<String>())
+}
+
+/// The text with its end left out to fit `columns`: for prose, which is read from its beginning.
+pub(super) fn cut_end(text: &str, columns: usize) -> String {
+    if text.len() <= columns || text.width() <= columns {
+        return text.to_owned();
+    }
+    format!("{}…", fitting(text.chars(), columns.saturating_sub(1)).trim_end())
+}
+
+/// As many characters as fit.
+fn fitting(characters: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut used = 0;
+    let fits = |character: &char| {
+        used += character.width().unwrap_or(0);
+        used <= columns
+    };
+    characters.take_while(fits).collect()
+}
+
+/// `1 page`, `2 340 pages`, `3 libraries`, on one line when it is wrapped.
+pub(super) fn counted(count: u64, noun: &str) -> String {
+    let number = glued(&grouped(count));
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => format!("{number}{GLUE}{noun}"),
+        (_, Some(stem)) => format!("{number}{GLUE}{stem}ies"),
+        _ => format!("{number}{GLUE}{noun}s"),
+    }
+}
+
+/// The text with spaces that lines do not break at.
+pub(super) fn glued(text: &str) -> String {
+    text.replace(' ', &GLUE.to_string())
+}
+
+/// The size in bytes, on one line when it is wrapped.
+pub(super) fn size(count: u64) -> String {
+    glued(&bytes(count))
+}
+
+/// The number, on one line when it is wrapped.
+pub(super) fn number(count: u64) -> String {
+    glued(&grouped(count))
+}
+
+/// Share of `part` in `whole` in tenths of a percent, rounded down so that nothing is overstated; `-` without a whole.
+pub(super) fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    let tenths = u128::from(part.min(whole)) * 1000 / u128::from(whole);
+    match (part, tenths) {
+        (0, _) => format!("0{GLUE}%"),
+        (_, 0) => format!("<0.1{GLUE}%"),
+        (_, 1000) => format!("100{GLUE}%"),
+        _ => format!("{}.{}{GLUE}%", tenths / 10, tenths % 10),
+    }
+}
+
+/// The text with ordinary spaces, for a table's cell.
+pub(super) fn plain(text: &str) -> String {
+    text.replace(GLUE, " ")
+}
+
+/// What a section is about, in a line or a few, with an empty line before it.
+pub(super) fn heading(title: &str, summary: &str) -> String {
+    let styled = format!("{HEADING}{title}{HEADING:#}");
+    let text = if summary.is_empty() { title.to_owned() } else { format!("{title}: {summary}") };
+    let wrapped = prose(&text, 0, INDENT);
+    format!("\n{}", wrapped.replacen(title, &styled, 1))
+}
+
+/// A labelled fact; nothing when there is no text.
+pub(super) fn fact(label: &str, text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let width = LABEL.saturating_sub(1);
+    let label = format!("{}{label:<width$} ", " ".repeat(INDENT));
+    let wrapped = prose(&cut(text, LONGEST), INDENT + LABEL, INDENT + LABEL);
+    format!("{label}{}", wrapped.trim_start_matches(' '))
+}
+
+/// Words in lines of at most [`MAX_WIDTH`] columns: the first set in by `first`, all others by `rest`. A word that is
+/// longer than a line loses its middle.
+pub(super) fn prose(text: &str, first: usize, rest: usize) -> String {
+    let room = MAX_WIDTH.saturating_sub(first.max(rest));
+    let mut lines = String::new();
+    let mut line = " ".repeat(first);
+    let mut is_empty = true;
+    for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
+        let word = cut(word, room);
+        if !is_empty && line.width() + 1 + word.width() > MAX_WIDTH {
+            lines.push_str(&line);
+            lines.push('\n');
+            line = " ".repeat(rest);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(&word);
+        is_empty = false;
+    }
+    lines.push_str(&line);
+    lines.push('\n');
+    plain(&lines)
+}
+
+/// The table, set in, below an empty line.
+pub(super) fn table(table: &Table) -> String {
+    let lines = table.render();
+    let lines = lines.lines().map(|line| format!("{}{line}\n", " ".repeat(INDENT)));
+    format!("\n{}", lines.collect::<String>())
+}
+
+/// Makes the last column's cells fit what is left of the line.
+pub(super) fn fit(table: &mut Table, cell: impl Fn(usize, usize) -> String) {
+    table.fit_last_column(|row, room| cell(row, room.saturating_sub(INDENT)));
+}
+
+/// `90 more; --all lists them` below a table that was cut; nothing when it was not.
+pub(super) fn omitted(shown: usize, of: usize, what: &str) -> String {
+    let more = of.saturating_sub(shown) as u64;
+    if more == 0 {
+        return String::new();
+    }
+    prose(&format!("{} more; --all lists {what}", number(more)), INDENT, INDENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_harmless_and_fit() {
+        assert_eq!(name("a\nb\u{1b}[31m", 40), "a\\nb\\u{1b}[31m");
+        assert_eq!(cut("abcdefghij", 10), "abcdefghij");
+        assert_eq!(cut("abcdefghijk", 10), "abcdef…ijk");
+        assert_eq!(cut("日本語日本語", 7), "日本…語");
+        assert_eq!(cut("abc", 1), "…");
+        assert_eq!(cut_end("two words", 5), "two…");
+    }
+
+    #[test]
+    fn no_line_is_too_wide_and_numbers_stay_whole() {
+        let text = format!("{} {}", "x".repeat(5_000), format!("{} and ", counted(1_234_567, "entry")).repeat(30));
+        for line in fact("where", &text).lines().chain(heading("Title", &text).lines()) {
+            assert!(plain(line).replace("\u{1b}[1m", "").replace("\u{1b}[0m", "").width() <= MAX_WIDTH, "{line}");
+            assert!(!line.trim_end().ends_with("1 234"), "{line}");
+        }
+    }
+
+    #[test]
+    fn shares_are_never_overstated() {
+        let shares =
+            [(0, 7), (1, 100_000), (2, 3), (99_999, 100_000), (7, 7), (9, 7), (0, 0), (u64::MAX - 1, u64::MAX)];
+        let shares: Vec<String> = shares.into_iter().map(|(part, whole)| plain(&share(part, whole))).collect();
+        assert_eq!(shares, ["0 %", "<0.1 %", "66.6 %", "99.9 %", "100 %", "100 %", "-", "99.9 %"]);
+    }
+
+    #[test]
+    fn nouns_follow_their_number() {
+        assert_eq!(plain(&counted(1, "library")), "1 library");
+        assert_eq!(plain(&counted(2_000, "library")), "2 000 libraries");
+        assert_eq!(plain(&counted(0, "page")), "0 pages");
+    }
+}
