@@ -223,6 +223,20 @@ impl<'data> SymbolTable<'data> {
     }
 }
 
+/// Tables that a linker may put right behind the dynamic symbols.
+const TABLES: [Tag; 10] = [
+    Tag::STRTAB,
+    Tag::VERSYM,
+    Tag::VERNEED,
+    Tag::VERDEF,
+    Tag::HASH,
+    Tag::GNU_HASH,
+    Tag::REL,
+    Tag::RELA,
+    Tag::RELR,
+    Tag::JMPREL,
+];
+
 impl<'data> ElfFile<'data> {
     /// The linker's symbol table, `.symtab`; `None` in a stripped file.
     ///
@@ -252,8 +266,8 @@ impl<'data> ElfFile<'data> {
 
     /// The dynamic symbol table, as `DT_SYMTAB` names it. Empty when there is none.
     ///
-    /// The format does not say how many symbols it has. The section header knows, where it is there and names the same
-    /// place; else the hash tables do; else the string table, which linkers put right behind.
+    /// The format does not say how many symbols it has. The section header knows, where it is there, names the same place
+    /// and can be right; else the hash tables do; else the table that comes next.
     ///
     /// # Errors
     /// If it or its strings are not within the part of one segment that comes from the file, or a hash table is malformed.
@@ -270,17 +284,26 @@ impl<'data> ElfFile<'data> {
     fn dynamic_symbol_count(&self, dynamic: &DynamicTable<'_>, address: Vaddr) -> Result<u64> {
         let entry_size = Symbol::size(self.encoding().class) as u64;
         let in_entries = |size: u64| size.checked_div(entry_size).unwrap_or(0);
+        let fits = |count: &u64| {
+            let size = count.saturating_mul(entry_size);
+            *count > 0 && self.memory_bytes("the dynamic symbol table", address, size).is_ok()
+        };
         let is_same = |section: &&Section<'_>| {
             section.header.kind == SectionKind::DynamicSymbols && section.header.address == address
         };
-        if let Some(section) = self.sections().iter().find(is_same) {
-            return Ok(in_entries(section.header.size));
+        // Nothing makes a section header tell the truth, so one that cannot be right, or that leaves out symbols which the
+        // loader finds, does not count.
+        let section = self.sections().iter().find(is_same).map(|section| in_entries(section.header.size)).filter(fits);
+        let hashed = self.hashed_symbol_count(dynamic);
+        if let Some(count) = section {
+            return Ok(hashed.ok().flatten().filter(fits).map_or(count, |hashed| hashed.max(count)));
         }
-        if let Some(count) = self.hashed_symbol_count(dynamic)? {
+        if let Some(count) = hashed? {
             return Ok(count);
         }
-        let to_strings = dynamic.get(Tag::STRTAB).and_then(|strings| strings.checked_sub(address.0));
-        Ok(to_strings.map_or(0, in_entries))
+        // GNU ld has the strings right behind the symbols; lld has the versions and the hash table between them.
+        let behind = TABLES.iter().filter_map(|tag| dynamic.get(*tag)?.checked_sub(address.0));
+        Ok(behind.filter(|distance| *distance > 0).min().map_or(0, in_entries))
     }
 
     /// The number of dynamic symbols by the hash tables. A GNU table without a chain does not know it.
@@ -291,3 +314,6 @@ impl<'data> ElfFile<'data> {
         Ok(GnuHashTable::parse(self, dynamic)?.and_then(|gnu| gnu.symbol_count()))
     }
 }
+
+#[cfg(test)]
+mod tests;

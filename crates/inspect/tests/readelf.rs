@@ -106,12 +106,21 @@ fn compare_batch(batch: &[Candidate], results: &Mutex<Results>) {
     let mut batch = batch.iter();
     printed::readelf(&paths, batch.as_slice()[0].is_dynamic, |path, printed| {
         let folder = batch.next().unwrap().folder;
-        let bytes = std::fs::read(path).unwrap();
+        let mut bytes = std::fs::read(path).unwrap();
         let read = ElfFile::parse(&bytes).map_err(Refusal::from).and_then(|file| Object::read(file, None));
         let mut differences = Vec::new();
         let mut is_debug_only = false;
         match read {
-            Ok(object) => differences = compared::compare(&object, &printed),
+            Ok(object) => {
+                differences = compared::compare(&object, &printed);
+                let with_sections = compared::tables(object.file).unwrap();
+                compared::remove_sections(&mut bytes);
+                let without = ElfFile::parse(&bytes).and_then(compared::tables);
+                // Static programs name their relocations in sections alone.
+                if printed.dynamic.is_some() && without.as_ref() != Ok(&with_sections) {
+                    differences.push(format!("{with_sections:?}, but without sections {without:?}"));
+                }
+            }
             Err(Refusal::DebugOnly) => is_debug_only = true,
             Err(refusal) => differences.push(format!("refused: {refusal}")),
         }

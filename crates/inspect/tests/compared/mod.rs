@@ -3,12 +3,15 @@
 mod dynamic;
 mod headers;
 mod relocations;
+mod sections;
 mod symbols;
 
 use coldstart_elf::{VersionTable, build_id};
 use coldstart_inspect::{InitialiserKind, Object, initialisers};
 
 use crate::printed::Printed;
+
+pub(crate) use sections::{remove_sections, tables};
 
 /// Collects what differs.
 #[derive(Debug, Default)]
