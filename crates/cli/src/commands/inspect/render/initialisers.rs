@@ -18,6 +18,8 @@ pub(super) fn initialisers(initialisers: &Initialisers, kind: ObjectKind, all: b
         text.push_str(&list(&initialisers.functions, all));
     } else if !initialisers.problems.is_empty() {
         text.push_str(&heading("Initialisers", "none can be read"));
+    } else {
+        return text;
     }
     if initialisers.ignored_preinit_entries > 0 {
         let entries = counted(initialisers.ignored_preinit_entries, "entry");

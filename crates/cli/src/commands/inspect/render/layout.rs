@@ -1,36 +1,33 @@
 //! How a file is laid out: its segments, and one line for each fact about it.
 
-use coldstart_inspect::layout::{
-    HashChains, HashTables, Layout, LoadSegment, LoaderNames, Special, Versions, ZeroFill,
-};
+use coldstart_inspect::layout::{HashChains, HashTables, Layout, LoadSegment, Special, ZeroFill};
+use unicode_width::UnicodeWidthStr;
 
-use super::text::{counted, escaped, fact, fit, heading, name, number, size, table};
-use super::words;
+use super::text::{counted, escaped, fact, fit, heading, list, name, number, omitted, size, table};
+use super::{loader_names, words};
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 
-/// Names of libraries listed, unless all are asked for.
-const SOME_NAMES: usize = 24;
-/// The widest name of a library, a version or a variable, in columns.
+/// Segments listed, unless all are asked for; few files have more than five.
+const SOME_SEGMENTS: usize = 16;
+/// The widest name of a variable, in columns.
 const NAME: usize = 60;
-/// Of a search path, this much is shown; directories have no limit.
-const PATH: usize = 400;
 
 /// The layout of a file.
 pub(super) fn layout(layout: &Layout, all: bool) -> String {
     let summary = format!("{} to map", counted(layout.segments.len() as u64, "segment"));
     let mut text = heading("Layout", &summary);
-    text.push_str(&segments(&layout.segments));
+    text.push_str(&segments(&layout.segments, all));
     text.push('\n');
-    for zeros in &layout.zero_fill {
+    for zeros in layout.zero_fill.iter().take(if all { usize::MAX } else { SOME_SEGMENTS }) {
         text.push_str(&fact("zeros", &zero_fill(zeros)));
     }
     for (label, content) in [("dynamic", dynamic(layout)), ("RELRO", relro(layout))] {
         text.push_str(&fact(label, &content));
     }
     text.push_str(&hash(&layout.hash));
-    text.push_str(&fact("versions", &versions(&layout.versions)));
-    text.push_str(&names(&layout.names, all));
+    text.push_str(&list("versions", &loader_names::versions(&layout.versions, all)));
+    text.push_str(&loader_names::names(&layout.names, all));
     text.push_str(&fact("alignment", &alignment(layout)));
     text.push_str(&special(&layout.special));
     if let Some(prelink) = &layout.prelink {
@@ -46,7 +43,8 @@ pub(super) fn layout(layout: &Layout, all: bool) -> String {
     text
 }
 
-fn segments(segments: &[LoadSegment]) -> String {
+fn segments(segments: &[LoadSegment], all: bool) -> String {
+    let shown = if all { segments.len() } else { segments.len().min(SOME_SEGMENTS) };
     let mut rows = Table::new(&[
         ("flags", Align::Left),
         ("offset", Align::Right),
@@ -57,7 +55,7 @@ fn segments(segments: &[LoadSegment]) -> String {
         ("padding", Align::Right),
         ("sections", Align::Left),
     ]);
-    for segment in segments {
+    for segment in segments.iter().take(shown) {
         rows.row(vec![
             segment.flags.clone(),
             format!("{:#x}", segment.file_offset),
@@ -70,14 +68,18 @@ fn segments(segments: &[LoadSegment]) -> String {
         ]);
     }
     fit(&mut rows, |row, room| segments.get(row).map_or_else(String::new, |segment| sections(segment, room)));
-    table(&rows)
+    table(&rows) + &omitted(shown, segments.len(), "them")
 }
 
 fn sections(segment: &LoadSegment, columns: usize) -> String {
     let half = columns.saturating_sub(4) / 2;
     match (&segment.first_section, &segment.last_section) {
         (Some(first), Some(last)) if first == last => name(first, columns),
-        (Some(first), Some(last)) => format!("{} to {}", name(first, half), name(last, half)),
+        (Some(first), Some(last)) => {
+            let whole = escaped(&format!("{first} to {last}"));
+            let is_short = whole.width() <= columns;
+            if is_short { whole } else { format!("{} to {}", name(first, half), name(last, half)) }
+        }
         _ => String::new(),
     }
 }
@@ -164,45 +166,6 @@ fn chains(chains: &HashChains) -> String {
 fn share(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 10.0 { format!("{percent:.1}\u{a0}%") } else { format!("{percent:.0}\u{a0}%") }
-}
-
-fn versions(versions: &Versions) -> String {
-    let mut parts = Vec::new();
-    if versions.needed_count > 0 {
-        let libraries: Vec<String> = versions
-            .needed
-            .iter()
-            .map(|needed| format!("{} of {}", number(needed.versions.len() as u64), name(&needed.library, NAME)))
-            .collect();
-        parts.push(format!("{} needed ({})", number(versions.needed_count), libraries.join(", ")));
-    }
-    if versions.defined_count > 0 {
-        parts.push(format!("{} defined", number(versions.defined_count)));
-    }
-    parts.join("; ")
-}
-
-fn names(names: &LoaderNames, all: bool) -> String {
-    let mut text = String::new();
-    let optional = |text: &Option<String>, columns| text.as_ref().map(|text| name(text, columns)).unwrap_or_default();
-    text.push_str(&fact("soname", &optional(&names.soname, PATH)));
-    if !names.needed.is_empty() {
-        let shown = if all { names.needed.len() } else { names.needed.len().min(SOME_NAMES) };
-        let needed: Vec<String> = names.needed.iter().take(shown).map(|needed| name(needed, NAME)).collect();
-        let more = match names.needed.len().saturating_sub(shown) {
-            0 => String::new(),
-            more => format!(" and {} more", number(more as u64)),
-        };
-        let count = counted(names.needed.len() as u64, "library");
-        text.push_str(&fact("needs", &format!("{count}: {}{more}", needed.join(", "))));
-    }
-    text.push_str(&fact("RUNPATH", &optional(&names.runpath, PATH)));
-    let ignored = if names.runpath.is_some() && names.rpath.is_some() { " (ignored beside RUNPATH)" } else { "" };
-    if names.rpath.is_some() {
-        text.push_str(&fact("RPATH", &(optional(&names.rpath, PATH) + ignored)));
-    }
-    text.push_str(&fact("loader", &optional(&names.interpreter, PATH)));
-    text
 }
 
 fn alignment(layout: &Layout) -> String {

@@ -7,6 +7,7 @@ mod compare;
 mod findings;
 mod initialisers;
 mod layout;
+mod loader_names;
 mod object;
 mod owners;
 mod picture;

@@ -13,10 +13,10 @@ pub(super) fn reads(reads: &LoaderReads) -> String {
     }
     let readahead = reads.readahead_pages.saturating_mul(4);
     let summary = format!(
-        "{}, {} of them seeks, {} read, of which {} of {} are of use to the loader (a model, not a measurement: nothing \
-         cached, readahead {}\u{a0}KiB)",
+        "{} with {}, {} read; the loader touches {} of {} (a model, not a measurement: nothing cached, readahead \
+         {}\u{a0}KiB)",
         counted(reads.requests, "request"),
-        number(reads.seeks),
+        counted(reads.seeks, "seek"),
         size(reads.read_bytes),
         number(reads.useful_pages),
         counted(reads.read_pages, "page"),

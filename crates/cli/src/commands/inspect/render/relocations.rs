@@ -44,6 +44,10 @@ pub(super) fn relocations(relocations: &Relocations, file_bytes: u64, all: bool)
 }
 
 fn tables(relocations: &Relocations, file_bytes: u64) -> String {
+    // Formats that only Android's loader knows have no table of records here.
+    if relocations.packed.is_none() && relocations.tables.iter().all(|facts| facts.count == 0) {
+        return String::new();
+    }
     let mut rows = Table::new(&[
         ("table", Align::Left),
         ("words", Align::Right),
@@ -185,15 +189,21 @@ fn memory(relocations: &Relocations) -> String {
     if dirtied.pages == 0 {
         return String::new();
     }
-    format!(
-        "{} ({}) become private in each process, of {} that could; {} read-only afterwards, {} changed by \
-         relative relocations alone",
+    let mut parts = vec![format!(
+        "private in each process: {} ({}), of {} that could be",
         counted(dirtied.pages, "page"),
         size(dirtied.bytes),
-        number(dirtied.writable_file_pages.max(dirtied.pages)),
-        number(dirtied.relro_pages),
-        number(dirtied.relative_only_pages)
-    )
+        number(dirtied.writable_file_pages.max(dirtied.pages))
+    )];
+    for (count, what) in [
+        (dirtied.relro_pages, "read-only afterwards"),
+        (dirtied.relative_only_pages, "changed by relative relocations alone"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{} {what}", number(count)));
+        }
+    }
+    parts.join("; ")
 }
 
 fn symbols(references: &References) -> String {

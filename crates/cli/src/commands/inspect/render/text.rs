@@ -113,14 +113,19 @@ pub(super) fn heading(title: &str, summary: &str) -> String {
     format!("\n{}", wrapped.replacen(title, &styled, 1))
 }
 
-/// A labelled fact; nothing when there is no text.
+/// A labelled fact; nothing when there is no text. What is longer than ten lines loses its middle.
 pub(super) fn fact(label: &str, text: &str) -> String {
+    list(label, &cut(text, LONGEST))
+}
+
+/// A labelled list of things that are short themselves.
+pub(super) fn list(label: &str, text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }
     let width = LABEL.saturating_sub(1);
     let label = format!("{}{label:<width$} ", " ".repeat(INDENT));
-    let wrapped = prose(&cut(text, LONGEST), INDENT + LABEL, INDENT + LABEL);
+    let wrapped = prose(text, INDENT + LABEL, INDENT + LABEL);
     format!("{label}{}", wrapped.trim_start_matches(' '))
 }
 
