@@ -66,6 +66,9 @@ impl RelocationClass {
                 | elf::R_X86_64_TLSDESC => Self::ThreadLocal,
                 _ => Self::Other,
             },
+            // `object` has the name that this number had before thread-local storage.
+            elf::EM_ARM if kind.0 == ARM_TLS_DESC => Self::ThreadLocal,
+            elf::EM_PARISC if kind == elf::R_PARISC_COPY => Self::Copy,
             // The rest have regular names, and `object` knows them all.
             machine => Self::from_name(elf::machine_names(machine).r.name(kind)),
         }
@@ -75,11 +78,13 @@ impl RelocationClass {
         let Some(name) = name else { return Self::Other };
         // `R_AARCH64_RELATIVE` is `RELATIVE`, `R_386_TLS_TPOFF` is `TLS_TPOFF`.
         let rest = name.strip_prefix("R_").and_then(|name| name.split_once('_')).map_or(name, |(_, rest)| rest);
+        // AArch64 with 32-bit addresses has numbers of its own for the same meanings.
+        let rest = rest.strip_prefix("P32_").unwrap_or(rest);
         match rest {
             "NONE" => Self::Nothing,
             "RELATIVE" | "RELATIVE64" => Self::Relative,
             "IRELATIVE" => Self::IndirectRelative,
-            "32" | "64" | "ABS32" | "ABS64" | "ADDR32" | "ADDR64" | "P32_ABS32" | "REL32" => Self::Absolute,
+            "32" | "64" | "ABS32" | "ABS64" | "ADDR32" | "ADDR64" | "REL32" => Self::Absolute,
             "GLOB_DAT" => Self::GlobalData,
             "JUMP_SLOT" | "JMP_SLOT" => Self::JumpSlot,
             "COPY" => Self::Copy,
@@ -88,6 +93,9 @@ impl RelocationClass {
         }
     }
 }
+
+/// `R_ARM_TLS_DESC` (glibc `elf/elf.h`).
+const ARM_TLS_DESC: u32 = 13;
 
 /// [`RelocationClass::of`] for many relocations of one machine: names are looked up once for each type.
 #[derive(Clone, Debug)]
@@ -120,6 +128,9 @@ impl RelocationClasses {
 /// binutils spell a name differently, it is the one that `readelf` prints.
 pub fn relocation_type_name(machine: u16, kind: u32) -> String {
     let renamed = match (elf::Machine(machine), elf::RelocationType(kind)) {
+        (elf::EM_ARM, elf::RelocationType(ARM_TLS_DESC)) => Some("R_ARM_TLS_DESC"),
+        // `object` has the name of the range that begins with it.
+        (elf::EM_PARISC, elf::R_PARISC_COPY) => Some("R_PARISC_COPY"),
         (elf::EM_386, elf::R_386_JMP_SLOT) => Some("R_386_JUMP_SLOT"),
         (elf::EM_AARCH64, elf::R_AARCH64_TLS_DTPMOD) => Some("R_AARCH64_TLS_DTPMOD64"),
         (elf::EM_AARCH64, elf::R_AARCH64_TLS_DTPREL) => Some("R_AARCH64_TLS_DTPREL64"),
@@ -298,8 +309,12 @@ fn info_32(info: u32) -> (u32, u32) {
 ///
 /// MIPS packs three types into the word; the first is what the loader looks at. Its little-endian files keep the symbol in
 /// the first four bytes and the types behind it, so the word comes out with both halves changed (MIPS 64-bit ELF
-/// specification, table 29).
+/// specification, table 29). SPARC's type is the lowest byte, with data for one type above it (glibc `elf/elf.h`,
+/// `ELF64_R_TYPE_ID`).
 fn info_64(info: u64, encoding: Encoding) -> (u32, u32) {
+    if encoding.machine == elf::EM_SPARCV9.0 {
+        return ((info >> 32) as u32, (info & 0xff) as u32);
+    }
     if encoding.machine != elf::EM_MIPS.0 {
         return ((info >> 32) as u32, info as u32);
     }

@@ -1,5 +1,7 @@
 //! The smallest libraries that have relocations, in every class and byte order: no compiler is needed for them.
 
+#![allow(dead_code, reason = "each test file uses its part")]
+
 /// How numbers are written.
 #[derive(Clone, Copy)]
 pub(crate) struct Form {
@@ -13,8 +15,6 @@ pub(crate) struct Form {
 /// The file's layout: the headers, then the tables, each with room to spare.
 const DYNAMIC: u64 = 0x200;
 const RELOCATIONS: u64 = 0x300;
-const DATA: u64 = 0x400;
-const SIZE: u64 = 0x500;
 
 impl Form {
     fn number(self, value: u64, size: usize) -> Vec<u8> {
@@ -39,21 +39,28 @@ impl Form {
 
     /// A library with `loads` equal segments and three relative relocations, with addends in the records or in place.
     pub(crate) fn library(self, has_addends: bool, loads: usize) -> Vec<u8> {
+        self.library_of(&[self.relative; 3], has_addends, loads)
+    }
+
+    /// The same with relocations of these types.
+    pub(crate) fn library_of(self, kinds: &[u32], has_addends: bool, loads: usize) -> Vec<u8> {
         let word = if self.is_64 { 8 } else { 4 };
-        let kind = u64::from(self.relative);
-        let records: Vec<u64> = (0..3)
-            .flat_map(|index| {
-                let record = [DATA + index * word, kind, DATA];
-                record.into_iter().take(if has_addends { 3 } else { 2 })
-            })
-            .collect();
-        let size = records.len() as u64 * word;
+        let fields = if has_addends { 3 } else { 2 };
+        let table_size = (kinds.len() * fields) as u64 * word;
+        // Behind the table lie the words that are relocated.
+        let data = RELOCATIONS + table_size;
+        let size = data + kinds.len() as u64 * word;
+        let records = kinds.iter().zip(0..).flat_map(|(kind, index)| {
+            let record = [data + index * word, u64::from(*kind), data];
+            record.into_iter().take(fields)
+        });
+        let records: Vec<u64> = records.collect();
         // DT_RELA, DT_RELASZ, DT_RELAENT or DT_REL, DT_RELSZ, DT_RELENT.
         let tags = if has_addends { [7, 8, 9] } else { [17, 18, 19] };
-        let dynamic = [tags[0], RELOCATIONS, tags[1], size, tags[2], size / 3, 0, 0];
+        let dynamic = [tags[0], RELOCATIONS, tags[1], table_size, tags[2], fields as u64 * word, 0, 0];
         let mut segments = vec![self.segment(2, 6, DYNAMIC, dynamic.len() as u64 * word)];
-        segments.extend((0..loads).map(|_| self.segment(1, 6, 0, SIZE)));
-        let mut bytes = vec![0; SIZE as usize];
+        segments.extend((0..loads).map(|_| self.segment(1, 6, 0, size)));
+        let mut bytes = vec![0; size as usize];
         let mut put = |at: u64, what: &[u8]| bytes[at as usize..][..what.len()].copy_from_slice(what);
         put(0, &self.header(segments.len() as u64));
         put(if self.is_64 { 64 } else { 52 }, &segments.concat());
