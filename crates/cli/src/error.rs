@@ -120,7 +120,7 @@ pub(crate) fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
     let launch = || cause.downcast_ref::<coldstart_launch::LaunchError>()?.hint();
     let pagecache = || cause.downcast_ref::<coldstart_pagecache::Error>()?.hint();
     let measure = || cause.downcast_ref::<coldstart_measure::MeasureError>()?.hint();
-    pagecache().or_else(launch).or_else(measure)
+    pagecache().or_else(launch).or_else(measure).or_else(|| crate::commands::inspect_hint(cause))
 }
 
 #[cfg(test)]

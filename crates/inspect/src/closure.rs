@@ -88,7 +88,7 @@ impl SearchCost {
                 why: "each is a system call, and from a cold cache or a network a wait for directories",
                 fixes: vec![Fix::Verb("bind"), Fix::Verb("ldcache")],
                 saves: Saving { probes: self.failed_probes, ..Saving::default() },
-                certainty: Certainty::Counted,
+                certainty: Certainty::Followed,
                 condition: "with this environment; LD_LIBRARY_PATH and the processor's subfolders count",
             });
         }
@@ -113,8 +113,8 @@ impl SearchCost {
                 why: "the program does not start",
                 fixes: vec![Fix::Source("install the library, or name its directory in RUNPATH or LD_LIBRARY_PATH")],
                 saves: Saving::default(),
-                certainty: Certainty::Counted,
-                condition: "",
+                certainty: Certainty::Followed,
+                condition: "with this environment",
             });
         }
         rank(&mut findings);

@@ -125,7 +125,7 @@ pub(crate) fn find<'data>(sorted: &[Named<'data>], address: Vaddr) -> Option<Nam
     before.iter().rev().take(NESTING).find(|named| named.contains(address)).copied()
 }
 
-/// A name as people write it: demangled if it is a C++ or Rust name, with what cannot be shown escaped.
+/// A name as people write it: demangled if it is a C++ or Rust name. What cannot be shown is for the caller to escape.
 pub fn readable(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     if let Ok(rust) = rustc_demangle::try_demangle(&text) {

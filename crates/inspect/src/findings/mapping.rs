@@ -26,6 +26,10 @@ fn scattered(parts: &Parts) -> Option<Finding> {
     if reads.seeks < MANY_SEEKS {
         return None;
     }
+    let mut fixes = vec![Fix::Verb("prefetch")];
+    if parts.relocations.packing.saved_bytes >= 4096 {
+        fixes.push(Fix::Verb("pack"));
+    }
     let far_apart: Vec<String> = {
         let mut steps: Vec<_> = reads.steps.iter().filter(|step| step.seeks > 0).collect();
         steps.sort_by_key(|step| std::cmp::Reverse(step.seeks));
@@ -42,7 +46,7 @@ fn scattered(parts: &Parts) -> Option<Finding> {
         ),
         place: format!("most seeks: {}", far_apart.join(", ")),
         why: "from a cold cache each seek waits for the disk or the network, one after the other",
-        fixes: vec![Fix::Verb("prefetch"), Fix::Verb("pack")],
+        fixes,
         saves: Saving { seeks: reads.seeks.saturating_sub(1), ..Saving::default() },
         certainty: Certainty::Modelled,
         condition: "nothing of the file is cached, and readahead is 128 KiB",
@@ -59,7 +63,10 @@ fn text_relocations(parts: &Parts) -> Option<Finding> {
         what: format!("{} in read-only memory, on {}", counted(text.words, "relocation"), counted(text.pages, "page")),
         place: "segments that are not writable".to_owned(),
         why: "the loader makes the segment writable and back, and each page becomes private memory",
-        fixes: vec![Fix::Compiler("-fPIC for every object file, assembly included"), Fix::Linker("-z text finds them")],
+        fixes: vec![
+            Fix::Compiler("-fPIC for every object file, assembly included"),
+            Fix::Linker("-z text, which names them"),
+        ],
         saves: Saving { private_pages: text.pages, ..Saving::default() },
         certainty: Certainty::Counted,
         condition: "",

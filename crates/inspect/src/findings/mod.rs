@@ -114,6 +114,8 @@ impl FindingKind {
 pub enum Certainty {
     /// Counted in the file.
     Counted,
+    /// Counted by following the loader's rules.
+    Followed,
     /// From a model of what the kernel and the loader do.
     Modelled,
     /// The most that it can be; usually less.

@@ -118,7 +118,7 @@ fn worthwhile(closure: &ProgramClosure, objects: &[&Inspected], all: bool) -> St
     ]);
     for (path, finding) in ranked.iter().take(shown) {
         rows.row(vec![
-            fitted(Path::new(path.file_name().unwrap_or(path.as_os_str())), FILE),
+            fitted(file_name(path), FILE),
             finding.kind.name().to_owned(),
             words::certainty(finding.certainty).to_owned(),
             String::new(),
@@ -134,26 +134,9 @@ fn worthwhile(closure: &ProgramClosure, objects: &[&Inspected], all: bool) -> St
     text
 }
 
-/// The file name of who needs an object, out of the words for how it was found; empty when nobody is named.
-fn requester(found: &str) -> &str {
-    let path = found.strip_prefix("needed by `").and_then(|rest| rest.split('`').next()).unwrap_or_default();
-    path.rsplit('/').next().unwrap_or_default()
-}
-
-/// By which rule it was found, in a word, out of the same words.
-fn rule(found: &str) -> String {
-    let known = [
-        ("the program itself", "the program"),
-        ("the interpreter that", "the interpreter"),
-        ("the loader's cache names", "the loader's cache"),
-        ("default directory", "default directory"),
-        ("from LD_LIBRARY_PATH", "LD_LIBRARY_PATH"),
-        ("from the RUNPATH of", "RUNPATH"),
-        ("from the RPATH of", "RPATH"),
-        ("which is a path", "path"),
-    ];
-    let rule = known.iter().find(|(words, _)| found.contains(words)).map(|(_, rule)| (*rule).to_owned());
-    rule.unwrap_or_else(|| name(found, FOUND))
+fn file_name<P: AsRef<Path> + ?Sized>(path: &P) -> &Path {
+    let path = path.as_ref();
+    path.file_name().map_or(path, Path::new)
 }
 
 /// The objects in the order of loading.
@@ -176,8 +159,8 @@ fn listed(closure: &ProgramClosure, inspected: &HashMap<&Path, &Inspected>, all:
             cell(|figures| bytes(figures.file_bytes)),
             cell(|figures| grouped(figures.relocations)),
             cell(|figures| grouped(figures.private_pages)),
-            rule(&loaded.found),
-            fitted(Path::new(requester(&loaded.found)), FOUND),
+            name(&loaded.found_by, FOUND),
+            fitted(file_name(loaded.needed_by.as_deref().unwrap_or_default()), FOUND),
             String::new(),
         ]);
     }

@@ -75,6 +75,7 @@ fn full_saving(finding: &Finding) -> String {
     }
     match finding.certainty {
         Certainty::Counted => format!("{saving} (counted in the file)"),
+        Certainty::Followed => format!("{saving} (by the loader's rules)"),
         Certainty::Modelled => format!("{saving} (by a model of the loader and the kernel, not measured)"),
         Certainty::UpperBound => format!("at most {saving}"),
     }

@@ -30,7 +30,9 @@ pub(super) fn reads(reads: &LoaderReads) -> String {
         ("read", Align::Right),
         ("step of the loader", Align::Left),
     ]);
-    for step in &reads.steps {
+    // Steps that find all in memory that those before have read have nothing to say.
+    let steps: Vec<_> = reads.steps.iter().filter(|step| step.new_pages > 0 || step.requests > 0).collect();
+    for step in &steps {
         let (first, last) = (grouped(step.first_page), grouped(step.last_page));
         rows.row(vec![
             if first == last { first } else { format!("{first} - {last}") },
@@ -41,9 +43,7 @@ pub(super) fn reads(reads: &LoaderReads) -> String {
             String::new(),
         ]);
     }
-    fit(&mut rows, |row, room| {
-        reads.steps.get(row).map_or_else(String::new, |step| cut_end(step.step.describe(), room))
-    });
+    fit(&mut rows, |row, room| steps.get(row).map_or_else(String::new, |step| cut_end(step.step.describe(), room)));
     let mut text = heading("What the loader reads from a cold cache", &summary);
     text.push_str(&table(&rows));
     text

@@ -48,6 +48,7 @@ pub(super) fn purpose(purpose: Use) -> &'static str {
 pub(super) fn certainty(certainty: Certainty) -> &'static str {
     match certainty {
         Certainty::Counted => "counted",
+        Certainty::Followed => "followed",
         Certainty::Modelled => "modelled",
         Certainty::UpperBound => "at most",
     }

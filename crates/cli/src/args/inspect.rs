@@ -1,0 +1,80 @@
+//! What may be typed after `coldstart inspect`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use coldstart_inspect::FindingKind;
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct InspectArgs {
+    /// ELF files, directories to walk, or programs on PATH
+    #[arg(required = true, value_name = "FILE|DIR|PROGRAM")]
+    pub(crate) targets: Vec<PathBuf>,
+
+    /// Take everything that the program loads, too, as the dynamic loader would find it
+    #[arg(long, conflicts_with = "one_file_system")]
+    pub(crate) closure: bool,
+
+    /// Hold the figures against those of another file, directory or program
+    #[arg(long, value_name = "OTHER")]
+    pub(crate) compare: Option<PathBuf>,
+
+    /// Exit with code 1 if there is one of these findings; `any` for all
+    #[arg(long, value_name = "FINDING", value_delimiter = ',', value_parser = findings())]
+    pub(crate) fail_on: Vec<FailOn>,
+
+    /// Show all rows of all tables instead of the first
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Do not walk into other file systems
+    #[arg(long, short = 'x')]
+    pub(crate) one_file_system: bool,
+
+    /// Also draw where the bytes go
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const HELP: &str = "\
+A file is read, never run or changed. Debug files are used where they are installed; a stripped file's vtables are
+inferred from their shape, and marked so.
+
+Exit codes: 0 done; 1 a finding of --fail-on is there; 2 something could not be read.
+
+Examples:
+  coldstart inspect /usr/lib/chromium/chromium
+  coldstart inspect --closure python3
+  coldstart inspect build/ --fail-on unpacked-relocations,text-relocations
+  coldstart inspect libfoo.so --compare old/libfoo.so";
+
+/// What `--fail-on` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FailOn {
+    /// Any finding.
+    Any,
+    /// One kind.
+    Kind(FindingKind),
+}
+
+impl FailOn {
+    /// Whether a finding of this kind is meant.
+    pub(crate) fn means(self, kind: FindingKind) -> bool {
+        self == Self::Any || self == Self::Kind(kind)
+    }
+}
+
+fn findings() -> impl TypedValueParser<Value = FailOn> {
+    let names = FindingKind::ALL.iter().map(|kind| PossibleValue::new(kind.name()));
+    let names = names.chain([PossibleValue::new("any")]);
+    PossibleValuesParser::new(names).map(|name| {
+        let kind = FindingKind::ALL.into_iter().find(|kind| kind.name() == name);
+        kind.map_or(FailOn::Any, FailOn::Kind)
+    })
+}

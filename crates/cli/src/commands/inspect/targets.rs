@@ -1,0 +1,46 @@
+//! From what was typed to the files that are meant.
+
+use std::path::{Path, PathBuf};
+
+use coldstart_launch::find_program;
+use coldstart_pagecache::{Walk, WalkOptions};
+
+use crate::error::{CliError, Complaints};
+
+/// What one argument means.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// A file.
+    File(PathBuf),
+    /// A directory to walk.
+    Directory(PathBuf),
+}
+
+/// A path that exists is meant as it stands; a bare name that does not is looked for on PATH.
+pub(super) fn target(typed: &Path) -> Result<Target, CliError> {
+    if typed.is_dir() {
+        return Ok(Target::Directory(typed.to_owned()));
+    }
+    let is_bare = typed.components().count() == 1 && !typed.to_string_lossy().contains('/');
+    if is_bare && typed.symlink_metadata().is_err() {
+        let found = find_program(typed.as_os_str(), std::env::var_os("PATH").as_deref(), None)?;
+        return Ok(Target::File(found));
+    }
+    Ok(Target::File(typed.to_owned()))
+}
+
+/// The files below some directories, each once.
+pub(super) fn files_below(
+    directories: Vec<PathBuf>,
+    one_file_system: bool,
+    complaints: &mut Complaints,
+) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for found in Walk::new(directories, WalkOptions { one_file_system }) {
+        match found {
+            Ok(found) => files.push(found.path),
+            Err(error) => complaints.add(error),
+        }
+    }
+    files
+}
