@@ -1,7 +1,7 @@
 //! The dynamic loader's rules: which files a program loads, in which order, found by which rule, and which probes fail
 //! on the way. Nothing is run and nothing is mapped.
 //!
-//! [`resolve`] is a plain function over a [`FileSystem`], which answers "what stands at this path?", and an
+//! [`resolve()`] is a plain function over a [`FileSystem`], which answers "what stands at this path?", and an
 //! [`Environment`]. It reads no ELF itself: the caller hands over an object's facts.
 //!
 //! A newcomer would not guess that glibc remembers directories but not files: a directory that is not there is asked
