@@ -5,25 +5,21 @@ mod progress;
 mod read;
 mod render;
 mod result;
+mod survey;
 mod targets;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 
-use coldstart_elf::FileKind;
-use coldstart_inspect::{Figures, FindingKind, Inspection};
-use coldstart_loader::Closure;
-use rayon::prelude::*;
+use coldstart_inspect::FindingKind;
 
 use crate::args::inspect::{FailOn, InspectArgs};
 use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
 use crate::output::path::printable;
 use crate::output::{self, json};
-use progress::Progress;
-use read::{Opened, ReadError, kind_of};
-use result::{Inspected, Loaded, PassedOver, ProgramClosure, Survey};
-use targets::{Target, files_below, target};
+use result::Survey;
+use survey::survey;
 
 pub(crate) use read::hint;
 
@@ -32,23 +28,26 @@ const SCHEMA: &str = "coldstart.inspect/1";
 
 pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
     let mut complaints = Complaints::default();
-    let survey = survey(&args.targets, args, &mut complaints);
-    let other = match &args.compare {
-        Some(other) => Some(survey_other(other, args, &mut complaints)?),
-        None => None,
-    };
-    if survey.objects.is_empty() && complaints.count() > 0 {
+    let inspected = survey(&args.targets, args, &mut complaints);
+    let other = args.compare.as_ref().map(|other| survey(std::slice::from_ref(other), args, &mut complaints));
+    // What was complained about may be all that there was: an empty table or comparison would say nothing more.
+    let is_empty = |survey: &Survey| survey.objects.is_empty();
+    if complaints.count() > 0 && (is_empty(&inspected) || other.as_ref().is_some_and(is_empty)) {
         return Ok(complaints.finish());
     }
+    if other.as_ref().is_some_and(is_empty) {
+        let name = args.compare.as_deref().map(printable).unwrap_or_default();
+        return Err(anyhow::anyhow!("there is nothing to compare with in `{name}`").into());
+    }
     if let Some(path) = &args.svg {
-        write_svg(path, &render::svg(&survey))?;
+        write_svg(path, &render::svg(&inspected))?;
     }
     match (&other, args.json) {
-        (_, true) => json::print(SCHEMA, &WithOther { survey: &survey, compared_with: other.as_ref() })?,
-        (Some(other), false) => output::print(&compared(&survey, args, other))?,
-        (None, false) => output::print(&shown(&survey, args))?,
+        (_, true) => json::print(SCHEMA, &WithOther { survey: &inspected, compared_with: other.as_ref() })?,
+        (Some(other), false) => output::print(&compared(&inspected, args, other))?,
+        (None, false) => output::print(&shown(&inspected, args))?,
     }
-    Ok(complaints.finish().worse(failed_on(&survey, &args.fail_on)))
+    Ok(complaints.finish().worse(failed_on(&inspected, &args.fail_on)))
 }
 
 #[derive(serde::Serialize)]
@@ -58,186 +57,6 @@ struct WithOther<'a> {
     /// What `--compare` named; it counts as "before".
     #[serde(skip_serializing_if = "Option::is_none")]
     compared_with: Option<&'a Survey>,
-}
-
-/// Looks at everything that was named.
-fn survey(typed: &[PathBuf], args: &InspectArgs, complaints: &mut Complaints) -> Survey {
-    let mut files = Vec::new();
-    let mut directories = Vec::new();
-    for typed in typed {
-        match target(typed) {
-            Ok(Target::File(path)) => files.push(path),
-            Ok(Target::Directory(path)) if args.closure => {
-                complaints.add(anyhow::anyhow!("`{}` is a directory; --closure takes programs", printable(&path)));
-            }
-            Ok(Target::Directory(path)) => directories.push(path),
-            Err(error) => complaints.add(error),
-        }
-    }
-    if args.closure { survey_closures(&files, complaints) } else { survey_files(files, directories, args, complaints) }
-}
-
-fn survey_other(other: &Path, args: &InspectArgs, complaints: &mut Complaints) -> Result<Survey, CliError> {
-    let before = complaints.count();
-    let survey = survey(&[other.to_owned()], args, complaints);
-    if survey.objects.is_empty() && complaints.count() == before {
-        return Err(anyhow::anyhow!("there is nothing to compare with in `{}`", printable(other)).into());
-    }
-    Ok(survey)
-}
-
-/// Files that were named, and those below directories. Only the latter are passed over without a complaint.
-fn survey_files(
-    named: Vec<PathBuf>,
-    directories: Vec<PathBuf>,
-    args: &InspectArgs,
-    complaints: &mut Complaints,
-) -> Survey {
-    let below = files_below(directories, args.one_file_system, complaints);
-    let progress = Progress::new((named.len() + below.len()) as u64);
-    let mut survey = Survey::default();
-    let all = named.into_iter().map(|path| (path, true)).chain(below.into_iter().map(|path| (path, false)));
-    let all: Vec<(PathBuf, bool)> = all.collect();
-    let outcomes: Vec<(PathBuf, Outcome)> = all
-        .into_par_iter()
-        .map(|(path, is_named)| {
-            let mut outcome = look_at(&path, is_named);
-            if let Outcome::Inspected(inspection) = &mut outcome
-                && !is_named
-                && !args.json
-            {
-                inspection.forget_lists();
-            }
-            progress.step();
-            (path, outcome)
-        })
-        .collect();
-    progress.finish();
-    for (path, outcome) in outcomes {
-        match outcome {
-            Outcome::Inspected(inspection) => survey.objects.push(Inspected { path, inspection: *inspection }),
-            Outcome::PassedOver(reason) => survey.passed_over.push(PassedOver { path, reason }),
-            Outcome::NoElf(kind) => *survey.other_files.entry(kind.to_string()).or_default() += 1,
-            Outcome::Failed(error) => {
-                survey.errors += 1;
-                complaints.add(error);
-            }
-        }
-    }
-    survey.add_up();
-    survey
-}
-
-/// What became of one file.
-enum Outcome {
-    Inspected(Box<Inspection>),
-    /// An ELF file that nothing loads, in a directory.
-    PassedOver(String),
-    /// No ELF file, in a directory.
-    NoElf(FileKind),
-    Failed(ReadError),
-}
-
-fn look_at(path: &Path, is_named: bool) -> Outcome {
-    let inspected = if is_named {
-        inspect(path)
-    } else {
-        match kind_of(path) {
-            Ok(FileKind::Elf) => inspect(path),
-            Ok(kind) => return Outcome::NoElf(kind),
-            Err(error) => Err(error),
-        }
-    };
-    match inspected {
-        Ok(inspection) => Outcome::Inspected(Box::new(inspection)),
-        Err(error) if !is_named && error.is_ordinary() => Outcome::PassedOver(error.reason()),
-        // It went away between the walk and now.
-        Err(error) if !is_named && error.is_gone() => Outcome::NoElf(FileKind::Empty),
-        Err(error) => Outcome::Failed(error),
-    }
-}
-
-fn inspect(path: &Path) -> Result<Inspection, ReadError> {
-    Opened::open(path)?.inspect()
-}
-
-/// Programs with all they load. A library that several programs load is inspected once.
-fn survey_closures(programs: &[PathBuf], complaints: &mut Complaints) -> Survey {
-    let mut survey = Survey::default();
-    let mut known: HashMap<PathBuf, Inspection> = HashMap::new();
-    let progress = Progress::new(0);
-    for program in programs {
-        let loads = closure::follow(program, |path| {
-            let inspection = match known.get(path) {
-                Some(inspection) => Ok(inspection.clone()),
-                None => inspect(path),
-            };
-            progress.step();
-            inspection
-        });
-        let loads = match loads {
-            Ok(loads) => loads,
-            Err(error) => {
-                survey.errors += 1;
-                complaints.add(error);
-                continue;
-            }
-        };
-        let mut totals = Figures::default();
-        let mut objects = Vec::new();
-        for (index, (path, inspection)) in loads.objects.into_iter().enumerate() {
-            objects.push(loaded(&loads.closure, index, &path));
-            match inspection {
-                Ok(mut inspection) => {
-                    // The whole closure tells which probes really fail.
-                    inspection.findings.retain(|finding| finding.kind != FindingKind::LongSearchPath);
-                    totals = totals.plus(&Figures::of(&inspection));
-                    known.insert(path, inspection);
-                }
-                Err(error) => {
-                    survey.errors += 1;
-                    complaints.add(error);
-                }
-            }
-        }
-        survey.closures.push(ProgramClosure {
-            path: program.clone(),
-            objects,
-            failed_probes: loads.cost.failed_probes,
-            failed_probes_by_rule: loads.cost.failed_probes_by_rule.clone(),
-            totals,
-            findings: loads.cost.findings(),
-        });
-    }
-    progress.finish();
-    // In the order of loading, each once.
-    let mut listed = BTreeSet::new();
-    for path in survey.closures.iter().flat_map(|closure| &closure.objects).map(|object| &object.path) {
-        if listed.insert(path.clone())
-            && let Some(inspection) = known.remove(path)
-        {
-            survey.objects.push(Inspected { path: path.clone(), inspection });
-        }
-    }
-    survey.add_up();
-    survey
-}
-
-fn loaded(closure: &Closure, index: usize, path: &Path) -> Loaded {
-    let object = closure.objects.get(index);
-    let requester = object.and_then(|object| closure.objects.get(object.requester?));
-    Loaded {
-        path: path.to_owned(),
-        found_by: object.map(|object| object.found_by.to_string()).unwrap_or_default(),
-        needed_by: requester.map(|requester| printable(&requester.path)),
-        explanation: closure.explain(index),
-    }
-}
-
-impl Survey {
-    fn add_up(&mut self) {
-        self.totals = self.objects.iter().map(|object| Figures::of(&object.inspection)).sum();
-    }
 }
 
 fn shown(survey: &Survey, args: &InspectArgs) -> String {
