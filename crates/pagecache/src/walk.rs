@@ -147,7 +147,10 @@ impl Walk {
         if kind.is_dir() {
             let is_other = entry.metadata().is_ok_and(|metadata| metadata.dev() != below.device);
             if is_other && shows_kernel_state(entry.path()) {
-                below.entries.skip_current_dir();
+                // What is on another file system was not entered if we stay on one, and skipping would skip its parent.
+                if !self.options.one_file_system {
+                    below.entries.skip_current_dir();
+                }
                 self.skips.kernel_state += 1;
             }
             return Some(None);

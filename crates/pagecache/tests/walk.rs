@@ -96,3 +96,21 @@ fn other_file_systems_are_left_out_when_asked() {
     let (one, _) = walk(&[directory.path()], WalkOptions { one_file_system: true });
     assert_eq!(one, [directory.path().join("outside")]);
 }
+
+#[test]
+fn a_tree_of_kernel_state_does_not_end_the_walk() {
+    let directory = scratch();
+    let state = directory.path().join("in the middle");
+    let _mount = match Mount::new(&state, &["-t", "proc", "coldstart-test"]) {
+        Ok(mount) => mount,
+        Err(reason) => return skip(&reason),
+    };
+    for name in ["a", "z"] {
+        std::fs::write(directory.path().join(name), "x").unwrap();
+    }
+    for one_file_system in [false, true] {
+        let (found, skips) = walk(&[directory.path()], WalkOptions { one_file_system });
+        assert_eq!(found, ["a", "z"].map(|name| directory.path().join(name)), "one file system: {one_file_system}");
+        assert_eq!(skips.kernel_state, 1);
+    }
+}
