@@ -15,6 +15,7 @@ mod special;
 mod versions;
 pub(crate) mod zeros;
 
+use coldstart_elf::{ElfFile, Segment};
 use serde::Serialize;
 
 use crate::object::Object;
@@ -62,7 +63,7 @@ pub struct Layout {
 
 /// Describes the layout of an object.
 pub fn layout(object: &Object<'_>) -> Layout {
-    let mut problems = Vec::new();
+    let mut problems: Vec<String> = cut_off(&object.file).collect();
     let segments = segments::segments(&object.file);
     Layout {
         zero_fill: zeros::zero_fill(object),
@@ -78,6 +79,20 @@ pub fn layout(object: &Object<'_>) -> Layout {
         segments,
         problems,
     }
+}
+
+/// A sentence for each mapped segment that reaches past the end of the file: a program that comes there is killed.
+fn cut_off(file: &ElfFile<'_>) -> impl Iterator<Item = String> {
+    let past_the_end = |segment: &&Segment| segment.offset.0.saturating_add(segment.file_size) > file.size();
+    file.load_segments().filter(past_the_end).map(|segment| {
+        format!(
+            "the file has been cut off: the segment at address {} ({} bytes at file offset {}) reaches past its end ({} bytes)",
+            segment.address,
+            segment.file_size,
+            segment.offset,
+            file.size()
+        )
+    })
 }
 
 /// Bytes of the file as text; what is no UTF-8 is replaced.

@@ -1,36 +1,36 @@
-//! The progress bar of long walks: on a terminal only.
+//! The count of files on long walks: on a terminal only.
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A walk of fewer files is over before a bar would be read.
-const LONG_WALK: u64 = 50;
-
-/// Counts files.
+/// Counts files. How many there will be is not known: the walk goes on meanwhile.
 pub(super) struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    /// A bar for this many files; 0 when the number is not known before.
-    pub(super) fn new(files: u64) -> Self {
-        let is_shown = std::io::stderr().is_terminal() && (files == 0 || files >= LONG_WALK);
+    /// Begins to count.
+    pub(super) fn new() -> Self {
+        let is_shown = std::io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target((files > 0).then_some(files), target);
-        let template = if files > 0 { "{bar:30} {pos}/{len} files, {eta} left" } else { "{pos} files" };
-        if let Ok(style) = ProgressStyle::with_template(template) {
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {human_pos} files, {elapsed}") {
             bar.set_style(style);
+        }
+        if is_shown {
+            bar.enable_steady_tick(Duration::from_millis(200));
         }
         Self { bar }
     }
 
-    /// One more is done.
+    /// One more is looked at.
     pub(super) fn step(&self) {
         self.bar.inc(1);
     }
 
-    /// Takes the bar away.
+    /// Takes the count away.
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,18 +1,20 @@
 //! From what was typed to everything that was found out.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use coldstart_elf::FileKind;
 use coldstart_inspect::{Figures, FindingKind, Inspection};
 use coldstart_loader::Closure;
+use coldstart_pagecache::{Walk, WalkOptions};
 use rayon::prelude::*;
 
 use super::closure;
 use super::progress::Progress;
 use super::read::{Opened, ReadError, kind_of};
 use super::result::{Inspected, Loaded, PassedOver, ProgramClosure, Survey};
-use super::targets::{Target, files_below, target};
+use super::targets::{Target, target};
 use crate::args::inspect::InspectArgs;
 use crate::error::Complaints;
 use crate::output::path::printable;
@@ -41,32 +43,46 @@ fn survey_files(
     args: &InspectArgs,
     complaints: &mut Complaints,
 ) -> Survey {
-    let below = files_below(directories, args.one_file_system, complaints);
-    let progress = Progress::new((named.len() + below.len()) as u64);
-    let mut survey = Survey::default();
-    let all = named.into_iter().map(|path| (path, true)).chain(below.into_iter().map(|path| (path, false)));
-    let all: Vec<(PathBuf, bool)> = all.collect();
-    let outcomes: Vec<(PathBuf, Outcome)> = all
-        .into_par_iter()
-        .map(|(path, is_named)| {
-            let mut outcome = look_at(&path, is_named);
-            if let Outcome::Inspected(inspection) = &mut outcome
-                && !is_named
-                && !args.json
-            {
-                inspection.forget_lists();
+    let progress = Progress::new();
+    let other_files = Mutex::new(BTreeMap::new());
+    let walk = Walk::new(directories, WalkOptions { one_file_system: args.one_file_system });
+    let below = walk.map(|found| found.map(|found| (found.path, false)));
+    let all = named.into_iter().map(|path| Ok((path, true))).chain(below);
+    // The walk goes on while what it has found is looked at; numbers keep the order.
+    let outcomes = all.enumerate().par_bridge().filter_map(|(number, found)| {
+        progress.step();
+        let (path, is_named) = match found {
+            Ok(found) => found,
+            Err(error) => return Some((number, PathBuf::new(), Outcome::Unwalked(error))),
+        };
+        let mut outcome = look_at(&path, is_named);
+        match &mut outcome {
+            // There may be hundreds of thousands, of which only the number counts.
+            Outcome::NoElf(kind) => {
+                if let Ok(mut other_files) = other_files.lock() {
+                    *other_files.entry(kind.to_string()).or_default() += 1;
+                }
+                return None;
             }
-            progress.step();
-            (path, outcome)
-        })
-        .collect();
+            Outcome::Inspected(inspection) if !is_named && !args.json => inspection.forget_lists(),
+            _ => {}
+        }
+        Some((number, path, outcome))
+    });
+    let mut outcomes: Vec<(usize, PathBuf, Outcome)> = outcomes.collect();
     progress.finish();
-    for (path, outcome) in outcomes {
+    outcomes.sort_by_key(|(number, _, _)| *number);
+    let mut survey = Survey { other_files: other_files.into_inner().unwrap_or_default(), ..Survey::default() };
+    for (_, path, outcome) in outcomes {
         match outcome {
             Outcome::Inspected(inspection) => survey.objects.push(Inspected { path, inspection: *inspection }),
             Outcome::PassedOver(reason) => survey.passed_over.push(PassedOver { path, reason }),
-            Outcome::NoElf(kind) => *survey.other_files.entry(kind.to_string()).or_default() += 1,
+            Outcome::NoElf(_) => {}
             Outcome::Failed(error) => {
+                survey.errors += 1;
+                complaints.add(error);
+            }
+            Outcome::Unwalked(error) => {
                 survey.errors += 1;
                 complaints.add(error);
             }
@@ -84,6 +100,8 @@ enum Outcome {
     /// No ELF file, in a directory.
     NoElf(FileKind),
     Failed(ReadError),
+    /// Something of a directory that could not be read.
+    Unwalked(coldstart_pagecache::Error),
 }
 
 fn look_at(path: &Path, is_named: bool) -> Outcome {
@@ -113,7 +131,7 @@ fn inspect(path: &Path) -> Result<Inspection, ReadError> {
 fn survey_closures(programs: &[PathBuf], complaints: &mut Complaints) -> Survey {
     let mut survey = Survey::default();
     let mut known: HashMap<PathBuf, Inspection> = HashMap::new();
-    let progress = Progress::new(0);
+    let progress = Progress::new();
     for program in programs {
         let loads = closure::follow(program, |path| {
             let inspection = match known.get(path) {

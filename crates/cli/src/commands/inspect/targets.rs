@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use coldstart_launch::find_program;
-use coldstart_pagecache::{Walk, WalkOptions};
 
-use crate::error::{CliError, Complaints};
+use crate::error::CliError;
 
 /// What one argument means.
 #[derive(Debug)]
@@ -27,20 +26,4 @@ pub(super) fn target(typed: &Path) -> Result<Target, CliError> {
         return Ok(Target::File(found));
     }
     Ok(Target::File(typed.to_owned()))
-}
-
-/// The files below some directories, each once.
-pub(super) fn files_below(
-    directories: Vec<PathBuf>,
-    one_file_system: bool,
-    complaints: &mut Complaints,
-) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for found in Walk::new(directories, WalkOptions { one_file_system }) {
-        match found {
-            Ok(found) => files.push(found.path),
-            Err(error) => complaints.add(error),
-        }
-    }
-    files
 }
