@@ -396,3 +396,14 @@ fn reports_on_real_files_are_tidy() {
         }
     }
 }
+
+#[test]
+fn every_finding_is_explained_in_the_guide() {
+    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/inspect.md")).unwrap();
+    let help = Command::new(env!("CARGO_BIN_EXE_coldstart")).args(["inspect", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    for kind in coldstart_inspect::FindingKind::ALL {
+        assert!(guide.contains(&format!("| `{}` |", kind.name())), "docs/inspect.md does not explain {}", kind.name());
+        assert!(help.contains(kind.name()), "--help does not name {}", kind.name());
+    }
+}

@@ -1,6 +1,7 @@
 //! An ELF file: its header, segments and sections, and the way from addresses to bytes.
 
 use crate::address::{FileOffset, Vaddr};
+use crate::address_map::AddressMap;
 use crate::dynamic::{DynamicEntry, DynamicTable, Tag};
 use crate::encoding::{Encoding, Record, Table};
 use crate::error::{ElfError, Result};
@@ -23,6 +24,7 @@ pub struct ElfFile<'data> {
     bytes: &'data [u8],
     header: Header,
     segments: Vec<Segment>,
+    address_map: AddressMap,
     sections: Vec<Section<'data>>,
     section_problem: Option<ElfError>,
 }
@@ -36,11 +38,13 @@ impl<'data> ElfFile<'data> {
         let header = Header::parse(bytes)?;
         let first_section = first_section(bytes, &header);
         let segments = read_segments(bytes, &header, first_section.as_ref())?;
+        let loads = segments.iter().enumerate().filter(|(_, segment)| segment.kind == SegmentKind::Load);
+        let address_map = AddressMap::new(loads.map(|(index, load)| (load.address.0, load.memory_size, index)));
         let (sections, section_problem) = match read_sections(bytes, &header, first_section.as_ref()) {
             Ok(sections) => (sections, None),
             Err(problem) => (Vec::new(), Some(problem)),
         };
-        Ok(Self { bytes, header, segments, sections, section_problem })
+        Ok(Self { bytes, header, segments, address_map, sections, section_problem })
     }
 
     /// The whole file.
@@ -111,7 +115,7 @@ impl<'data> ElfFile<'data> {
 
     /// The segment in whose memory `address` lies. Where several do, the last one: it was mapped over the others.
     pub fn segment_at(&self, address: Vaddr) -> Option<&Segment> {
-        self.segments.iter().rev().find(|segment| segment.kind == SegmentKind::Load && segment.contains(address))
+        self.segments.get(self.address_map.find(address.0)?)
     }
 
     /// Where in the file the byte at `address` comes from; `None` for zeros and for what is not mapped.

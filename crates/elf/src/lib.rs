@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 mod address;
+mod address_map;
 mod android_packed;
 mod debug_file;
 mod debug_link;

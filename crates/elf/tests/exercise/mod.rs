@@ -42,7 +42,7 @@ pub const ALL: &[Exercise] = &[
 /// What the bytes of an input are.
 pub enum Input<'data> {
     /// An ELF file with what its dynamic table says, if it has one that can be read.
-    File(ElfFile<'data>, Option<DynamicTable<'data>>),
+    File(Box<ElfFile<'data>>, Option<DynamicTable<'data>>),
     /// A table in the given encoding. The last number is for the parser's own choices.
     Table(&'data [u8], Encoding, u8),
     /// Neither.
@@ -54,7 +54,7 @@ pub fn open(bytes: &[u8]) -> Input<'_> {
     if bytes.starts_with(b"\x7fELF") {
         let Ok(file) = ElfFile::parse(bytes) else { return Input::Nothing };
         let dynamic = file.dynamic().ok().flatten();
-        return Input::File(file, dynamic);
+        return Input::File(Box::new(file), dynamic);
     }
     let Some((choice, table)) = bytes.split_first() else { return Input::Nothing };
     let class = if choice & 1 == 0 { Class::Elf64 } else { Class::Elf32 };

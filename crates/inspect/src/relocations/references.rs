@@ -1,5 +1,7 @@
 //! Symbols: how many must be looked up at the start, and how many of these lookups would not be needed.
 
+use std::collections::HashSet;
+
 use coldstart_elf::{Relocation, RelocationClass, RelocationClasses, Symbol, SymbolBinding, SymbolKind};
 use serde::Serialize;
 
@@ -92,7 +94,7 @@ const PURE_VIRTUAL: &[u8] = b"__cxa_pure_virtual";
 fn pure_virtual(object: &Object<'_>) -> u64 {
     let symbols = object.dynamic_symbols;
     let named = |symbol: &Symbol| symbols.name(symbol) == PURE_VIRTUAL;
-    let indexes: Vec<u32> =
+    let indexes: HashSet<u32> =
         symbols.iter().zip(0..).filter(|(symbol, _)| named(symbol)).map(|(_, index)| index).collect();
     let address = object.names.function_named(PURE_VIRTUAL).map(|function| function.start);
     if indexes.is_empty() && address.is_none() {
