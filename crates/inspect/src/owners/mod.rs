@@ -4,6 +4,7 @@
 //! by the shape of the words around it. What was inferred from shape says so, and what could not be told is counted.
 
 mod regions;
+mod rust_vtables;
 mod shapes;
 mod type_names;
 
@@ -163,7 +164,7 @@ fn tell_all<'data>(
     for (index, slot) in object.slots.iter().enumerate() {
         if let Some(owner) = owned.owner_at(slot.address) {
             visit(slot, owner, ToldBy::Section, None);
-        } else if let Some(variable) = variables.around(slot.address) {
+        } else if let Some(variable) = variables.around(slot.address).filter(|variable| !is_anonymous(variable.name)) {
             visit(slot, owner_by_name(variable.name), ToldBy::Name, Some(variable));
         } else if let Some(owner) = shapes.owner_of(index, slot) {
             visit(slot, owner, ToldBy::Shape, None);
@@ -171,6 +172,14 @@ fn tell_all<'data>(
             visit(slot, Owner::Untold, ToldBy::Nothing, None);
         }
     }
+}
+
+/// Whether a name was made up by rustc or LLVM for a constant without one, and so tells nothing: `anon.` and `alloc_`, each
+/// with a hash behind it.
+fn is_anonymous(name: &[u8]) -> bool {
+    let behind = |prefix: &[u8]| name.strip_prefix(prefix).or_else(|| name.strip_prefix(b".L")?.strip_prefix(prefix));
+    let hash = behind(b"anon.").or_else(|| behind(b"alloc_"));
+    hash.is_some_and(|hash| hash.len() >= 32 && hash.iter().take(32).all(u8::is_ascii_hexdigit))
 }
 
 /// What a variable is, by the prefixes of the Itanium C++ ABI (section 5.1.4) and of the Rust compiler.

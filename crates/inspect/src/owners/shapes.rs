@@ -15,6 +15,7 @@ use coldstart_elf::{SymbolKind, Vaddr};
 
 use super::Owner;
 use super::regions::Regions;
+use super::rust_vtables::RustVtables;
 use super::type_names::is_type_name;
 use crate::object::Object;
 use crate::slots::{Slot, Target, Words};
@@ -40,6 +41,8 @@ pub(super) struct Shapes<'object, 'data> {
     is_cpp: bool,
     /// The vtable that may go on with the next slot: where its next function pointer would be.
     vtable_goes_on_at: Option<u64>,
+    /// Vtables of another language.
+    rust: RustVtables<'object, 'data>,
     /// The typeinfo that ends here.
     typeinfo_until: u64,
 }
@@ -67,6 +70,7 @@ impl<'object, 'data> Shapes<'object, 'data> {
             typeinfo_vtables: kinds.collect(),
             is_cpp: has_cpp_names(object),
             vtable_goes_on_at: None,
+            rust: RustVtables::new(object, regions),
             typeinfo_until: 0,
         };
         shapes.is_cpp = shapes.is_cpp || shapes.has_secondary_vtables();
@@ -105,6 +109,10 @@ impl<'object, 'data> Shapes<'object, 'data> {
         let is_function = self.is_function(slot.target);
         if is_function && self.vtable_goes_on_at == Some(slot.address.0) {
             self.vtable_goes_on_at = slot.address.0.checked_add(self.word);
+            return Some(Owner::Vtable);
+        }
+        if self.rust.contains(index, slot) {
+            self.vtable_goes_on_at = None;
             return Some(Owner::Vtable);
         }
         if is_function {
