@@ -3,20 +3,25 @@
 //! A word's owner is told by the section it lies in, else by the name of the variable around it, else, in stripped files,
 //! by the shape of the words around it. What was inferred from shape says so, and what could not be told is counted.
 
+mod accuracy;
 mod regions;
 mod rust_vtables;
 mod shapes;
+mod tally;
 mod type_names;
 
 use coldstart_elf::Vaddr;
 use serde::Serialize;
 
-use crate::names::{NameSource, Named, find, readable};
+use crate::names::{NameSource, Named, find};
 use crate::object::Object;
 use crate::slots::{Slot, Target};
 
 use regions::Regions;
 use shapes::Shapes;
+use tally::{TableCounts, Tally};
+
+pub use accuracy::{ShapeAccuracy, shape_accuracy};
 
 /// What a relocated word belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -194,49 +199,6 @@ fn owner_by_name(name: &[u8]) -> Owner {
     }
 }
 
-#[derive(Default)]
-struct Tally {
-    counts: Vec<OwnerCount>,
-    untold: Untold,
-}
-
-impl Tally {
-    fn add(&mut self, owner: Owner, told_by: ToldBy, is_symbolic: bool) {
-        let index = match self.counts.iter().position(|count| count.owner == owner && count.told_by == told_by) {
-            Some(index) => index,
-            None => {
-                self.counts.push(OwnerCount { owner, told_by, count: 0, symbolic: 0 });
-                self.counts.len() - 1
-            }
-        };
-        if let Some(count) = self.counts.get_mut(index) {
-            count.count += 1;
-            count.symbolic += u64::from(is_symbolic);
-        }
-    }
-
-    fn of(&self, owner: Owner) -> u64 {
-        self.counts.iter().filter(|count| count.owner == owner).map(|count| count.count).sum()
-    }
-
-    fn untold_to(&mut self, object: &Object<'_>, regions: &Regions, target: Target) {
-        let Target::Address(target) = target else { return };
-        if regions.is_code(target) {
-            self.untold.to_code += 1;
-        } else if object.file.segment_at(target).is_some_and(|segment| segment.is_writable()) {
-            self.untold.to_writable += 1;
-        } else {
-            self.untold.to_read_only += 1;
-        }
-    }
-
-    fn counts(&self) -> Vec<OwnerCount> {
-        let mut counts = self.counts.clone();
-        counts.sort_by_key(|count| (std::cmp::Reverse(count.count), count.owner, count.told_by));
-        counts
-    }
-}
-
 /// Variables, for a caller who asks in ascending order.
 struct Variables<'all, 'data> {
     all: &'all [Named<'data>],
@@ -261,70 +223,4 @@ impl<'data> Variables<'_, 'data> {
         }
         self.last
     }
-}
-
-/// Named tables with their counts. Slots come in ascending order, so that one variable's come together.
-#[derive(Default)]
-struct TableCounts<'data> {
-    counts: Vec<(Named<'data>, u64)>,
-}
-
-impl<'data> TableCounts<'data> {
-    fn add(&mut self, variable: Option<Named<'data>>) {
-        let Some(variable) = variable else { return };
-        match self.counts.last_mut() {
-            Some((last, count)) if last.start == variable.start => *count += 1,
-            _ => self.counts.push((variable, 1)),
-        }
-    }
-
-    fn finish(mut self) -> (Vec<PointerTable>, u64) {
-        let all = self.counts.len() as u64;
-        self.counts.sort_by_key(|(named, count)| (std::cmp::Reverse(*count), named.start));
-        self.counts.truncate(LARGEST);
-        let table = |(named, count): &(Named<'_>, u64)| PointerTable {
-            name: readable(named.name),
-            symbol: String::from_utf8_lossy(named.name).into_owned(),
-            address: named.start.0,
-            bytes: named.size,
-            count: *count,
-        };
-        (self.counts.iter().map(table).collect(), all)
-    }
-}
-
-/// How well shapes alone tell vtables and typeinfo, held against names: for the document that states it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct ShapeAccuracy {
-    /// Words that names and shapes both give to vtables or typeinfo.
-    pub both: u64,
-    /// Words that only names do.
-    pub names_only: u64,
-    /// Words that shapes do and names give to something else.
-    pub shapes_only: u64,
-}
-
-/// Compares shapes with names for the words of an object that have a name, and lie in no section that tells.
-pub fn shape_accuracy(object: &Object<'_>) -> ShapeAccuracy {
-    let regions = Regions::of(object);
-    let mut by_name = Vec::new();
-    tell_all(object, &regions, object.names.variables(), |slot, owner, told_by, _| {
-        if told_by == ToldBy::Name {
-            by_name.push((slot.address, owner));
-        }
-    });
-    let mut accuracy = ShapeAccuracy::default();
-    let mut by_name = by_name.into_iter().peekable();
-    let is_cpp = |owner| matches!(owner, Owner::Vtable | Owner::Typeinfo);
-    tell_all(object, &regions, &[], |slot, owner, _, _| {
-        if let Some((_, named)) = by_name.next_if(|(address, _)| *address == slot.address) {
-            match (is_cpp(named), is_cpp(owner)) {
-                (true, true) => accuracy.both += 1,
-                (true, false) => accuracy.names_only += 1,
-                (false, true) => accuracy.shapes_only += 1,
-                (false, false) => {}
-            }
-        }
-    });
-    accuracy
 }

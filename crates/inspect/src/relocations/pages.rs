@@ -3,10 +3,8 @@
 use coldstart_elf::{SegmentKind, Vaddr};
 use serde::Serialize;
 
+use crate::file_pages::{PAGE, distinct_units, page_of};
 use crate::object::Object;
-
-/// Size of the pages counted here, in bytes: the smallest in use.
-pub(crate) const PAGE_SIZE: u64 = 4096;
 
 /// Pages of memory, of 4 KiB, that every process gets a copy of its own of, because relocation writes to them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -42,11 +40,11 @@ pub(super) fn dirtied(object: &Object<'_>) -> DirtiedPages {
         let Some((page, is_relative_only)) = page else { return };
         dirtied.pages += 1;
         dirtied.relative_only_pages += u64::from(is_relative_only);
-        let is_relro = relro.is_some_and(|relro| relro.contains(Vaddr(page * PAGE_SIZE).max(relro.address)));
+        let is_relro = relro.is_some_and(|relro| relro.contains(Vaddr(page * PAGE).max(relro.address)));
         dirtied.relro_pages += u64::from(is_relro);
     };
     for slot in object.slots.iter() {
-        let page = slot.address.0 / PAGE_SIZE;
+        let page = page_of(slot.address.0);
         let is_relative = matches!(slot.target, crate::slots::Target::Address(_));
         match &mut current {
             Some((last, only)) if *last == page => *only &= is_relative,
@@ -54,10 +52,10 @@ pub(super) fn dirtied(object: &Object<'_>) -> DirtiedPages {
         }
     }
     finish(current);
-    dirtied.bytes = dirtied.pages * PAGE_SIZE;
+    dirtied.bytes = dirtied.pages * PAGE;
     let writable = object.file.load_segments().filter(|segment| segment.is_writable());
-    dirtied.writable_file_pages =
-        writable.map(|segment| page_span(segment.address.0, segment.file_size)).fold(0, u64::saturating_add);
+    let writable = writable.map(|segment| segment.address.0..segment.file_end().0);
+    dirtied.writable_file_pages = distinct_units(&writable.collect::<Vec<_>>(), PAGE);
     dirtied
 }
 
@@ -89,25 +87,8 @@ pub(super) fn runs(object: &Object<'_>) -> Runs {
 pub(super) fn of_tables(object: &Object<'_>) -> u64 {
     let relocations = &object.relocations;
     let tables = relocations.all_tables().map(|table| (table.file_offset().0, table.size()));
-    let packed = relocations.relr.as_ref().map(|relr| (relr.file_offset().0, relr.size()));
+    let packed = relocations.relr.iter().map(|relr| (relr.file_offset().0, relr.size()));
     let android = relocations.android.iter().map(|table| (table.file_offset().0, table.size()));
-    let mut ranges: Vec<(u64, u64)> = tables.chain(packed).chain(android).filter(|(_, size)| *size > 0).collect();
-    ranges.sort_unstable();
-    let mut next_page = 0;
-    let mut pages = 0;
-    for (offset, size) in ranges {
-        // Each range lies within the file, so this is far from the largest number.
-        let (first, end) = ((offset / PAGE_SIZE).max(next_page), (offset + size).div_ceil(PAGE_SIZE));
-        pages += end.saturating_sub(first);
-        next_page = next_page.max(end);
-    }
-    pages
-}
-
-/// Number of pages that `size` bytes from `start` touch.
-pub(crate) fn page_span(start: u64, size: u64) -> u64 {
-    if size == 0 {
-        return 0;
-    }
-    start.saturating_add(size).div_ceil(PAGE_SIZE).saturating_sub(start / PAGE_SIZE)
+    let ranges = tables.chain(packed).chain(android).map(|(offset, size)| offset..offset.saturating_add(size));
+    distinct_units(&ranges.collect::<Vec<_>>(), PAGE)
 }

@@ -1,0 +1,43 @@
+//! How well shapes alone tell vtables and typeinfo, held against names: for tests, and for the document that states it.
+
+use serde::Serialize;
+
+use super::regions::Regions;
+use super::{Owner, ToldBy, tell_all};
+use crate::object::Object;
+
+/// Words that names and shapes tell alike, and not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ShapeAccuracy {
+    /// Words that names and shapes both give to vtables or typeinfo.
+    pub both: u64,
+    /// Words that only names do.
+    pub names_only: u64,
+    /// Words that shapes do and names give to something else.
+    pub shapes_only: u64,
+}
+
+/// Compares shapes with names for the words of an object that have a name, and lie in no section that tells.
+pub fn shape_accuracy(object: &Object<'_>) -> ShapeAccuracy {
+    let regions = Regions::of(object);
+    let mut by_name = Vec::new();
+    tell_all(object, &regions, object.names.variables(), |slot, owner, told_by, _| {
+        if told_by == ToldBy::Name {
+            by_name.push((slot.address, owner));
+        }
+    });
+    let mut accuracy = ShapeAccuracy::default();
+    let mut by_name = by_name.into_iter().peekable();
+    let is_cpp = |owner| matches!(owner, Owner::Vtable | Owner::Typeinfo);
+    tell_all(object, &regions, &[], |slot, owner, _, _| {
+        if let Some((_, named)) = by_name.next_if(|(address, _)| *address == slot.address) {
+            match (is_cpp(named), is_cpp(owner)) {
+                (true, true) => accuracy.both += 1,
+                (true, false) => accuracy.names_only += 1,
+                (false, true) => accuracy.shapes_only += 1,
+                (false, false) => {}
+            }
+        }
+    });
+    accuracy
+}
