@@ -407,3 +407,29 @@ fn every_finding_is_explained_in_the_guide() {
         assert!(help.contains(kind.name()), "--help does not name {}", kind.name());
     }
 }
+
+#[test]
+fn two_directories_are_compared_object_by_object() {
+    let directory = scratch();
+    let folder = |name: &str| {
+        let folder = directory.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        folder
+    };
+    let (before, after) = (folder("before"), folder("after"));
+    let pointers = "int value; extern int *const table[600] = { &value, &value, &value };";
+    for folder in [&before, &after] {
+        build(folder, "libsame.so", "int same() { return 1; }", &[]);
+    }
+    build(&before, "libchanged.so", pointers, &[]);
+    build(&after, "libchanged.so", "int nothing;", &[]);
+    build(&before, "libold.so", "int old;", &[]);
+    build(&after, "libnew.so", "int young;", &[]);
+    let text = report(directory.path(), &["after", "--compare", "before"]);
+    let differing: Vec<&str> = text.split("Objects that differ").nth(1).unwrap().lines().collect();
+    assert!(differing[0].ends_with("3 objects"), "{text}");
+    assert!(differing.iter().any(|line| line.ends_with("  after/libchanged.so") && line.contains('-')), "{text}");
+    assert!(differing.iter().any(|line| line.ends_with("gone: before/libold.so")), "{text}");
+    assert!(differing.iter().any(|line| line.ends_with("new: after/libnew.so")), "{text}");
+    assert!(!text.contains("libsame.so"), "{text}");
+}

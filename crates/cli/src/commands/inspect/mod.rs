@@ -75,14 +75,15 @@ fn compared(survey: &Survey, args: &InspectArgs, other: &Survey) -> String {
     let names: Vec<String> = args.targets.iter().map(|target| printable(target)).collect();
     let other_name = args.compare.as_deref().map(printable).unwrap_or_default();
     let (now, before) = (survey.count_findings(), other.count_findings());
-    render::compare(
+    let figures = render::compare(
         &names.join(" "),
         &survey.totals,
         &other_name,
         &other.totals,
         &only_in(&before, &now),
         &only_in(&now, &before),
-    )
+    );
+    figures + &render::pairs(survey, other, args.all)
 }
 
 fn only_in(these: &BTreeMap<FindingKind, u64>, others: &BTreeMap<FindingKind, u64>) -> Vec<FindingKind> {
