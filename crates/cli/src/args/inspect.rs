@@ -43,7 +43,7 @@ pub(crate) struct InspectArgs {
 }
 
 const HELP: &str = "\
-A file is read, never run or changed. Debug files are used where they are installed; a stripped file's vtables are
+A file is read, never run or changed. Debug files are used where they are installed; a stripped file's vtables are \
 inferred from their shape, and marked so.
 
 Exit codes: 0 done; 1 a finding of --fail-on is there; 2 something could not be read.

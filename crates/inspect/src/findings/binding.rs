@@ -1,8 +1,10 @@
 //! Findings about symbols.
 
 use super::{Certainty, Finding, FindingKind, Fix, Saving, counted};
+use crate::layout::Binding;
 use crate::object::Object;
 use crate::report::Parts;
+use crate::slots::Target;
 
 /// Fewer references than this are not worth a line.
 const MANY_REFERENCES: u64 = 64;
@@ -10,7 +12,7 @@ const MANY_REFERENCES: u64 = 64;
 pub(super) fn findings(object: &Object<'_>, parts: &Parts) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(own_symbols(object, parts));
-    findings.extend(pure_virtual(parts));
+    findings.extend(pure_virtual(object));
     findings
 }
 
@@ -20,6 +22,9 @@ fn own_symbols(object: &Object<'_>, parts: &Parts) -> Option<Finding> {
     if own < MANY_REFERENCES || object.is_program() {
         return None;
     }
+    // Calls that wait for the first use cost nothing at the start.
+    let binds_now = parts.layout.dynamic.as_ref().is_some_and(|dynamic| dynamic.binding == Binding::Now);
+    let calls_at_start = if binds_now { references.own_calls } else { 0 };
     Some(Finding {
         kind: FindingKind::OwnSymbolReferences,
         what: format!(
@@ -33,27 +38,44 @@ fn own_symbols(object: &Object<'_>, parts: &Parts) -> Option<Finding> {
             Fix::Linker("-Bsymbolic-functions, or -Bsymbolic-non-weak-functions of lld"),
             Fix::Compiler("-fvisibility=hidden, or protected visibility for what is exported"),
         ],
-        saves: Saving { lookups: references.could_be_relative(), ..Saving::default() },
+        saves: Saving { lookups: references.could_be_relative().saturating_add(calls_at_start), ..Saving::default() },
         certainty: Certainty::UpperBound,
         condition: "other libraries and LD_PRELOAD can no longer replace these symbols",
     })
 }
 
-fn pure_virtual(parts: &Parts) -> Option<Finding> {
-    let references = &parts.relocations.references;
-    if references.pure_virtual < MANY_REFERENCES {
+const PURE_VIRTUAL: &[u8] = b"__cxa_pure_virtual";
+
+/// References by name only: those to a hidden function of the object's own are relative already, and there is nothing to
+/// mend.
+fn pure_virtual(object: &Object<'_>) -> Option<Finding> {
+    let symbols = object.dynamic_symbols;
+    let is_it = |symbol: u32| symbols.get(symbol).is_some_and(|symbol| symbols.name(&symbol) == PURE_VIRTUAL);
+    // Slots of one symbol often follow one another, so that the name is compared once for all of them.
+    let mut last = None;
+    let mut count = 0_u64;
+    for slot in object.slots.iter() {
+        let Target::Symbol(symbol) = slot.target else { continue };
+        let is_pure_virtual = match last {
+            Some((same, answer)) if same == symbol => answer,
+            _ => is_it(symbol),
+        };
+        last = Some((symbol, is_pure_virtual));
+        count = count.saturating_add(u64::from(is_pure_virtual));
+    }
+    if count < MANY_REFERENCES {
         return None;
     }
     Some(Finding {
         kind: FindingKind::PureVirtualReferences,
-        what: counted(references.pure_virtual, "reference") + " to __cxa_pure_virtual",
+        what: counted(count, "reference") + " to __cxa_pure_virtual",
         place: "vtables of abstract classes".to_owned(),
         why: "each is a symbolic relocation for a slot that is never called",
         fixes: vec![Fix::Source(
             "define a hidden __cxa_pure_virtual in the library, which makes the references relative",
         )],
-        saves: Saving { lookups: references.pure_virtual, ..Saving::default() },
-        certainty: Certainty::Counted,
+        saves: Saving { lookups: count, ..Saving::default() },
+        certainty: Certainty::UpperBound,
         condition: "the loader remembers the last symbol it looked up, so that many of these are cheap",
     })
 }

@@ -1,7 +1,8 @@
 //! Findings about what runs before the program's own code.
 
-use super::{Certainty, Finding, FindingKind, Fix, Saving, counted};
+use super::{Certainty, Finding, FindingKind, Fix, Saving, counted, seeks_in};
 use crate::initialisers::InitialiserKind;
+use crate::loader_reads::LoaderStep;
 use crate::object::Object;
 use crate::report::Parts;
 
@@ -51,13 +52,15 @@ fn backward(parts: &Parts) -> Option<Finding> {
     if ctors < 2 {
         return None;
     }
+    // Code that one read brings in may run in any order.
+    let seeks = parts.initialisers.totals.backward_jumps.min(ctors).min(seeks_in(parts, LoaderStep::Initialisers));
     Some(Finding {
         kind: FindingKind::BackwardInitialisers,
         what: format!("{} in .ctors, which runs from its end to its beginning", counted(ctors, "initialiser")),
         place: ".ctors".to_owned(),
         why: "their code lies in the opposite order, and readahead only works forwards",
         fixes: vec![Fix::Compiler("a compiler configured with --enable-initfini-array, as all are since GCC 4.7")],
-        saves: Saving { seeks: parts.initialisers.totals.backward_jumps.min(ctors), ..Saving::default() },
+        saves: Saving { seeks, ..Saving::default() },
         certainty: Certainty::UpperBound,
         condition: "initialisers that depend on the order of translation units would run in another one",
     })

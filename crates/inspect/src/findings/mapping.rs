@@ -1,6 +1,8 @@
 //! Findings about how the file is mapped and read.
 
-use super::{Certainty, Finding, FindingKind, Fix, Saving, counted};
+use super::{Certainty, Finding, FindingKind, Fix, Saving, counted, seeks_in};
+use crate::file_pages::PAGE;
+use crate::loader_reads::LoaderStep;
 use crate::object::Object;
 use crate::report::Parts;
 
@@ -68,8 +70,8 @@ fn text_relocations(parts: &Parts) -> Option<Finding> {
             Fix::Linker("-z text, which names them"),
         ],
         saves: Saving { private_pages: text.pages, ..Saving::default() },
-        certainty: Certainty::Counted,
-        condition: "",
+        certainty: Certainty::UpperBound,
+        condition: "pointers in constant data move to other pages, which become private instead",
     })
 }
 
@@ -86,7 +88,8 @@ fn copy_relocations(parts: &Parts) -> Option<Finding> {
             .map_or_else(String::new, |copy| format!("the largest is `{}` ({} bytes)", copy.name, copy.bytes)),
         why: "the library's own page is read for the copy, and the library then reaches its variable through the GOT",
         fixes: vec![Fix::Compiler("-fPIC, or -mno-direct-extern-access, for the program")],
-        saves: Saving { read_pages: copies.count, ..Saving::default() },
+        // One page each, and those that a large one fills.
+        saves: Saving { read_pages: copies.count.saturating_add(copies.bytes / PAGE), ..Saving::default() },
         certainty: Certainty::UpperBound,
         condition: "variables that lie together share a page",
     })
@@ -96,13 +99,17 @@ fn zero_fill(parts: &Parts) -> Option<Finding> {
     let shared = |zeros: &&crate::layout::ZeroFill| zeros.shared_file_page.is_some() && !zeros.shared_page_is_relocated;
     let pages = parts.layout.zero_fill.iter().filter(shared).count() as u64;
     let first = parts.layout.zero_fill.iter().find(shared)?;
+    // None where the read of the headers, or of another part, brings the page in.
+    let seeks = pages.min(seeks_in(parts, LoaderStep::ZeroFill));
     Some(Finding {
         kind: FindingKind::BssInFilePage,
         what: format!("the zero-filled memory begins {} bytes before the end of a page", first.cleared_bytes),
         place: format!("address {:#x}, page {} of the file", first.address, first.shared_file_page.unwrap_or(0)),
-        why: "that page is the first to be read, far from the rest, and copied only to clear its end",
-        fixes: vec![Fix::Linker("a linker script that aligns .bss to a page")],
-        saves: Saving { read_pages: pages, private_pages: pages, seeks: pages, ..Saving::default() },
+        why: "that page is among the first to be read, before its neighbours, and copied only to clear its end",
+        fixes: vec![Fix::Linker(
+            "a linker script that fills the file up to the end of that page; aligning .bss alone does not",
+        )],
+        saves: Saving { read_pages: pages, private_pages: pages, seeks, ..Saving::default() },
         certainty: Certainty::UpperBound,
         condition: "a program that writes to the variables in front of it needs the page anyway",
     })
@@ -156,7 +163,7 @@ fn prelink(parts: &Parts) -> Option<Finding> {
         what: format!("prelinked against {}: {}", counted(prelink.library_count, "library"), prelink.reason),
         place: "DT_GNU_PRELINKED, DT_GNU_LIBLIST".to_owned(),
         why: "the loader does the work again that prelink was meant to save",
-        fixes: vec![Fix::Source("build or install the file anew, or undo it by prelink -u"), Fix::Verb("pack")],
+        fixes: vec![Fix::Source("build or install the file anew, or undo it by prelink -u")],
         saves: Saving::default(),
         certainty: Certainty::Counted,
         condition: "glibc before 2.36 may still honour it for a file at its preferred address",

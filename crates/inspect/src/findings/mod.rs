@@ -11,6 +11,7 @@ mod searching;
 
 use serde::Serialize;
 
+use crate::loader_reads::LoaderStep;
 use crate::object::Object;
 use crate::report::Parts;
 
@@ -202,6 +203,11 @@ pub(crate) fn findings(object: &Object<'_>, parts: &Parts) -> Vec<Finding> {
 /// Sorts findings, the most worthwhile first.
 pub fn rank(findings: &mut [Finding]) {
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.saves.weight()), finding.kind));
+}
+
+/// Seeks of one step of the loader, by the model.
+fn seeks_in(parts: &Parts, step: LoaderStep) -> u64 {
+    parts.loader_reads.steps.iter().filter(|found| found.step == step).map(|found| found.seeks).sum()
 }
 
 /// `1 word`, `2 words`, `3 libraries`.

@@ -25,7 +25,8 @@ fn unpacked(object: &Object<'_>, parts: &Parts) -> Option<Finding> {
         what: format!(
             "{} take {} bytes, and {} bytes as RELR",
             counted(packing.packable_count, "relative relocation"),
-            packing.relative_bytes,
+            // Of those that can be packed; what RELR cannot hold stays as it is.
+            packing.saved_bytes.saturating_add(packing.packed_bytes),
             packing.packed_bytes
         ),
         place: format!("{} at file offset {:#x}", table.name, table.file_offset),

@@ -1,5 +1,7 @@
 //! Findings about hash tables and search paths.
 
+use std::collections::HashSet;
+
 use super::{Certainty, Finding, FindingKind, Fix, Saving, counted};
 use crate::layout::LoaderNames;
 use crate::object::Object;
@@ -74,12 +76,22 @@ fn weak_filter(parts: &Parts) -> Option<Finding> {
     })
 }
 
-/// A search path of fewer directories is usual.
-const LONG_PATH: u64 = 2;
+/// A search path of up to so many directories is usual.
+const USUAL_PATH: u64 = 2;
+
+/// The directories of the search path. One that is named twice is asked once (glibc `elf/dl-load.c`, `fillin_rpath`).
+fn directories(names: &LoaderNames) -> u64 {
+    let Some(path) = names.runpath.as_deref().or(names.rpath.as_deref()).filter(|path| !path.is_empty()) else {
+        return 0;
+    };
+    let known: HashSet<&str> = path.split(':').map(|directory| directory.trim_end_matches('/')).collect();
+    known.len() as u64
+}
 
 fn search_path(object: &Object<'_>, names: &LoaderNames) -> Option<Finding> {
     let plain = names.needed.iter().filter(|name| !name.contains('/')).count() as u64;
-    if names.search_directories <= LONG_PATH || plain == 0 {
+    let directories = directories(names);
+    if directories <= USUAL_PATH || plain == 0 {
         return None;
     }
     let is_program = object.is_program();
@@ -88,7 +100,7 @@ fn search_path(object: &Object<'_>, names: &LoaderNames) -> Option<Finding> {
         what: format!(
             "{} are looked for in up to {} each",
             counted(plain, "library"),
-            counted(names.search_directories, "directory")
+            counted(directories, "directory")
         ),
         place: if names.runpath.is_some() { "DT_RUNPATH" } else { "DT_RPATH" }.to_owned(),
         why: "the loader opens each candidate in turn, and again in the subfolders for this processor",
@@ -97,8 +109,9 @@ fn search_path(object: &Object<'_>, names: &LoaderNames) -> Option<Finding> {
         } else {
             vec![Fix::Source("fewer directories, the fullest first")]
         },
-        saves: Saving { probes: plain.saturating_mul(names.search_directories.saturating_sub(1)), ..Saving::default() },
+        // All of them fail for libraries of the system, which are found behind this path.
+        saves: Saving { probes: plain.saturating_mul(directories), ..Saving::default() },
         certainty: Certainty::UpperBound,
-        condition: "--closure counts the probes that really fail",
+        condition: "without the subfolders for the processor; --closure counts the probes that really fail",
     })
 }
