@@ -128,9 +128,10 @@ fn padding(parts: &Parts) -> Option<Finding> {
         ),
         place: "between the mapped segments".to_owned(),
         why: "readahead reads padding with what lies around it, and packages carry it",
-        fixes: vec![Fix::Linker("-z noseparate-code, or a smaller -z max-page-size")],
+        fixes: vec![Fix::Linker("a smaller -z max-page-size; -z noseparate-code leaves the gap before the data")],
         saves: Saving { file_bytes: alignment.padding_bytes, ..Saving::default() },
-        certainty: Certainty::Counted,
+        // A smaller alignment leaves smaller gaps.
+        certainty: Certainty::UpperBound,
         condition: "large alignment is right where huge pages of code are wanted, or pages of 64 KiB are in use",
     })
 }

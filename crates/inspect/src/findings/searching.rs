@@ -84,7 +84,11 @@ fn directories(names: &LoaderNames) -> u64 {
     let Some(path) = names.runpath.as_deref().or(names.rpath.as_deref()).filter(|path| !path.is_empty()) else {
         return 0;
     };
-    let known: HashSet<&str> = path.split(':').map(|directory| directory.trim_end_matches('/')).collect();
+    let without_slashes = |directory: &'_ str| match directory.trim_end_matches('/') {
+        "" if !directory.is_empty() => "/".to_owned(),
+        directory => directory.to_owned(),
+    };
+    let known: HashSet<String> = path.split(':').map(without_slashes).collect();
     known.len() as u64
 }
 
@@ -98,8 +102,9 @@ fn search_path(object: &Object<'_>, names: &LoaderNames) -> Option<Finding> {
     Some(Finding {
         kind: FindingKind::LongSearchPath,
         what: format!(
-            "{} are looked for in up to {} each",
+            "{} {} looked for in up to {} each",
             counted(plain, "library"),
+            if plain == 1 { "is" } else { "are" },
             counted(directories, "directory")
         ),
         place: if names.runpath.is_some() { "DT_RUNPATH" } else { "DT_RPATH" }.to_owned(),
