@@ -50,10 +50,21 @@ pub struct SearchCost {
     pub failed_probes: u64,
     /// Of these, how many each rule costs, as `RUNPATH`.
     pub failed_probes_by_rule: BTreeMap<String, u64>,
-    /// Libraries that cannot be found: the name, and who needs it.
-    pub missing: Vec<(String, String)>,
+    /// Libraries that cannot be found.
+    pub missing: Vec<Missing>,
     /// Libraries that nothing uses.
     pub unused: Vec<Unused>,
+}
+
+/// A library that cannot be found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Missing {
+    /// Its name, as asked for.
+    pub library: String,
+    /// Who needs it.
+    pub needed_by: String,
+    /// Whether it is to be preloaded, so that the loader goes on without it.
+    pub is_preloaded: bool,
 }
 
 /// A library that is needed by name only: no object of the program refers to a symbol that it defines.
@@ -105,19 +116,36 @@ impl SearchCost {
                 condition: "a library may be there for its initialisers, or to be found by dlsym",
             });
         }
-        for (library, needed_by) in &self.missing {
-            findings.push(Finding {
-                kind: FindingKind::MissingLibrary,
-                what: format!("{library} cannot be found; {needed_by} needs it"),
-                place: format!("DT_NEEDED of {needed_by}"),
-                why: "the program does not start",
-                fixes: vec![Fix::Source("install the library, or name its directory in RUNPATH or LD_LIBRARY_PATH")],
-                saves: Saving::default(),
-                certainty: Certainty::Followed,
-                condition: "with this environment",
-            });
-        }
+        findings.extend(self.missing.iter().map(Missing::finding));
         rank(&mut findings);
         findings
+    }
+}
+
+impl Missing {
+    fn finding(&self) -> Finding {
+        let (place, why, fix) = if self.is_preloaded {
+            (
+                "LD_PRELOAD or /etc/ld.so.preload".to_owned(),
+                "the loader complains and goes on without it",
+                "name it rightly",
+            )
+        } else {
+            (
+                format!("DT_NEEDED of {}", self.needed_by),
+                "the program does not start",
+                "install the library, or name its directory in RUNPATH or LD_LIBRARY_PATH",
+            )
+        };
+        Finding {
+            kind: FindingKind::MissingLibrary,
+            what: format!("{} cannot be found; {} needs it", self.library, self.needed_by),
+            place,
+            why,
+            fixes: vec![Fix::Source(fix)],
+            saves: Saving::default(),
+            certainty: Certainty::Followed,
+            condition: "with this environment",
+        }
     }
 }

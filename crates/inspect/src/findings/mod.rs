@@ -191,6 +191,13 @@ pub struct Finding {
     pub condition: &'static str,
 }
 
+impl Finding {
+    /// One number to sort by: what keeps a program from starting comes before all that makes it slow.
+    pub fn weight(&self) -> u64 {
+        if self.kind == FindingKind::MissingLibrary { u64::MAX } else { self.saves.weight() }
+    }
+}
+
 /// The findings about one object, the most worthwhile first.
 pub(crate) fn findings(object: &Object<'_>, parts: &Parts) -> Vec<Finding> {
     let makers: [fn(&Object<'_>, &Parts) -> Vec<Finding>; 5] =
@@ -202,7 +209,7 @@ pub(crate) fn findings(object: &Object<'_>, parts: &Parts) -> Vec<Finding> {
 
 /// Sorts findings, the most worthwhile first.
 pub fn rank(findings: &mut [Finding]) {
-    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.saves.weight()), finding.kind));
+    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.weight()), finding.kind));
 }
 
 /// Seeks of one step of the loader, by the model.

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use coldstart_elf::{ByteOrder, ElfFile, FileType, Tag};
-use coldstart_inspect::{Inspection, SearchCost, Unused, Wants};
+use coldstart_inspect::{Inspection, Missing, SearchCost, Unused, Wants};
 use coldstart_loader::cache::LdSoCache;
 use coldstart_loader::{
     Class, Closure, Disk, Environment, Hwcaps, Identity, LoaderBuild, ObjectFacts, hwcaps, resolve,
@@ -15,7 +15,7 @@ use coldstart_loader::{
 use coldstart_sys::file_view::FileView;
 
 use super::read::{Opened, ReadError, open_regular};
-use crate::error::CliError;
+use crate::error::{CliError, HintExt};
 use crate::output::path::printable;
 
 /// `DF_1_NODEFLIB` (`elf.h`).
@@ -38,7 +38,13 @@ pub(super) fn follow(
 ) -> Result<ProgramLoads, CliError> {
     let opened = Opened::open(program)?;
     let is_static = opened.look(|object| object.dynamic.is_none())?;
-    let closure = if is_static { alone(program) } else { resolve(program, &Disk::new(facts), &environment(program)?)? };
+    let environment = environment(program)?;
+    let closure = if is_static || is_its_own_loader(program, &environment) {
+        alone(program)
+    } else {
+        resolve(program, &Disk::new(facts), &environment)
+            .hint(|| "its loader is not on this machine; without --closure the file itself can be inspected")?
+    };
     let paths: Vec<PathBuf> = closure.objects.iter().map(|object| object.path.clone()).collect();
     let objects: Vec<(PathBuf, Result<Inspection, ReadError>)> = {
         use rayon::prelude::*;
@@ -46,6 +52,13 @@ pub(super) fn follow(
     };
     let cost = cost(&closure, &objects);
     Ok(ProgramLoads { closure, objects, cost })
+}
+
+/// Whether the program is the very loader that would load it.
+fn is_its_own_loader(program: &Path, environment: &Environment) -> bool {
+    let loader = environment.interpreter.clone().map(|path| PathBuf::from(std::ffi::OsString::from_vec(path)));
+    let identity = |path: &Path| facts(path).ok().map(|(identity, _)| identity);
+    loader.is_some_and(|loader| identity(&loader).is_some_and(|loader| identity(program) == Some(loader)))
 }
 
 /// The closure of a program that loads nothing.
@@ -147,7 +160,11 @@ fn cost(closure: &Closure, objects: &[(PathBuf, Result<Inspection, ReadError>)])
         *by_rule.entry(probe.rule.to_string()).or_insert(0) += 1;
     }
     let text = |bytes: &[u8]| printable(Path::new(&std::ffi::OsString::from_vec(bytes.to_vec())));
-    let missing = closure.missing.iter().map(|missing| (text(&missing.needed), name(missing.requester)));
+    let missing = closure.missing.iter().map(|missing| Missing {
+        library: text(&missing.needed),
+        needed_by: name(missing.requester),
+        is_preloaded: missing.preload,
+    });
     SearchCost {
         failed_probes: closure.failed_probes.len() as u64,
         failed_probes_by_rule: by_rule,

@@ -18,7 +18,7 @@ use crate::output::table::{Align, MAX_WIDTH, Table};
 /// The most worthwhile findings listed, unless all are asked for.
 const SOME_FINDINGS: usize = 12;
 /// Columns for how an object was found, and for who needs it.
-const FOUND: usize = 17;
+const FOUND: usize = 18;
 /// Columns for the name of a file with a finding.
 const FILE: usize = 26;
 
@@ -105,7 +105,7 @@ fn worthwhile(closure: &ProgramClosure, objects: &[&Inspected], all: bool) -> St
         .flat_map(|object| object.inspection.findings.iter().map(|finding| (object.path.as_path(), finding)));
     let of_whole = closure.findings.iter().map(|finding| (Path::new("all of it"), finding));
     let mut ranked: Vec<(&Path, &Finding)> = of_objects.chain(of_whole).collect();
-    ranked.sort_by_key(|(path, finding)| (Reverse(finding.saves.weight()), finding.kind, *path));
+    ranked.sort_by_key(|(path, finding)| (Reverse(finding.weight()), finding.kind, *path));
     if ranked.is_empty() {
         return String::new();
     }
@@ -125,8 +125,11 @@ fn worthwhile(closure: &ProgramClosure, objects: &[&Inspected], all: bool) -> St
         ]);
     }
     fit(&mut rows, |row, room| {
-        let saving = ranked.get(row).map(|(_, finding)| words::saving(&finding.saves)).unwrap_or_default();
-        if saving.is_empty() { "-".to_owned() } else { name(&plain(&saving), room) }
+        let Some((_, finding)) = ranked.get(row) else { return String::new() };
+        match words::saving(&finding.saves) {
+            saving if saving.is_empty() => name(&finding.what, room),
+            saving => name(&plain(&saving), room),
+        }
     });
     let mut text = heading("Where to begin", &counted(ranked.len() as u64, "finding"));
     text.push_str(&table(&rows));

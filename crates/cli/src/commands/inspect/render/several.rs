@@ -49,7 +49,7 @@ fn ranked(objects: &[Inspected]) -> Vec<&Inspected> {
 }
 
 fn worth(findings: &[Finding]) -> u64 {
-    findings.iter().map(|finding| finding.saves.weight()).fold(0, u64::saturating_add)
+    findings.iter().map(|finding| finding.weight()).fold(0, u64::saturating_add)
 }
 
 fn objects(survey: &Survey, all: bool) -> String {
@@ -104,7 +104,9 @@ pub(super) fn by_kind<'a>(findings: impl Iterator<Item = &'a Finding>, of: &'sta
         return heading("No findings", "nothing here costs a start more than it must, as far as is known");
     }
     let mut kinds: Vec<(u64, Saving, &Finding)> = kinds.into_values().collect();
-    kinds.sort_by_key(|(_, saves, finding)| (Reverse(saves.weight()), finding.kind));
+    kinds.sort_by_key(|(_, saves, finding)| {
+        (finding.kind != FindingKind::MissingLibrary, Reverse(saves.weight()), finding.kind)
+    });
     let mut rows = Table::new(&[
         ("finding", Align::Left),
         (of, Align::Right),
