@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use coldstart_inspect::{Certainty, FindingKind, Fix, Saving, SearchCost, Unused};
+use coldstart_inspect::{Certainty, FindingKind, Fix, Missing, Saving, SearchCost, Unused};
 
 use super::{inspected, inspected_bytes, none, the};
 use crate::built::{build, folder, readelf, section, shared_object};
@@ -133,4 +133,28 @@ fn a_program_with_all_that_it_loads() {
     assert_eq!(path.what, "the loader asks for 16 files in vain before it has found all libraries");
     assert_eq!((path.place.as_str(), path.certainty), ("6 by DT_RPATH, 10 by DT_RUNPATH", Certainty::Followed));
     assert_eq!(path.saves, Saving { probes: 16, ..Saving::default() });
+}
+
+#[test]
+fn what_is_missing_comes_before_what_is_slow() {
+    let missing = |library: &str, needed_by: &str, is_preloaded| Missing {
+        library: library.to_owned(),
+        needed_by: needed_by.to_owned(),
+        is_preloaded,
+    };
+    let cost = SearchCost {
+        failed_probes: 1000,
+        missing: vec![missing("libgone.so", "libother.so", false), missing("libhook.so", "program", true)],
+        ..SearchCost::default()
+    };
+    let findings = cost.findings();
+    let [gone, hook, path] = &findings[..] else { panic!("{findings:?}") };
+    assert_eq!(
+        [gone.kind, hook.kind, path.kind].map(FindingKind::name),
+        ["missing-library", "missing-library", "long-search-path"]
+    );
+    assert_eq!(gone.what, "libgone.so cannot be found; libother.so needs it");
+    assert_eq!((gone.place.as_str(), gone.why), ("DT_NEEDED of libother.so", "the program does not start"));
+    assert!(hook.place.contains("LD_PRELOAD") && hook.why.contains("goes on without it"), "{hook:?}");
+    assert_eq!((gone.saves, gone.certainty), (Saving::default(), Certainty::Followed));
 }
