@@ -2,7 +2,7 @@
 //! on the way. Nothing is run and nothing is mapped.
 //!
 //! [`resolve()`] is a plain function over a [`FileSystem`], which answers "what stands at this path?", and an
-//! [`Environment`]. It reads no ELF itself: the caller hands over an object's facts.
+//! [`Environment`]. The caller opens files; [`ObjectFacts::of`] reads what the loader looks at.
 //!
 //! A newcomer would not guess that glibc remembers directories but not files: a directory that is not there is asked
 //! about once in a process, one that is there is asked again for each library.

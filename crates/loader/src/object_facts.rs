@@ -2,6 +2,8 @@
 //!
 //! Names are bytes: file names on Linux need not be UTF-8, and the loader compares them with `strcmp`.
 
+use coldstart_elf::{ByteOrder, ElfError, ElfFile, Tag};
+
 /// Width of an object's addresses (`EI_CLASS`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Class {
@@ -48,7 +50,36 @@ pub struct ObjectFacts {
     pub set_user_id: bool,
 }
 
+/// `DF_1_NODEFLIB` of `DT_FLAGS_1` (`elf.h`).
+const NO_DEFAULT_LIBRARIES: u64 = 0x800;
+
 impl ObjectFacts {
+    /// What the loader looks at in a file. `set_user_id` is no part of its content and stays false.
+    ///
+    /// # Errors
+    /// If the dynamic table or its strings cannot be read.
+    pub fn of(file: &ElfFile<'_>) -> Result<Self, ElfError> {
+        let encoding = file.encoding();
+        let mut facts = Self {
+            class: if encoding.class == coldstart_elf::Class::Elf64 { Class::Bits64 } else { Class::Bits32 },
+            little_endian: encoding.byte_order == ByteOrder::Little,
+            machine: encoding.machine,
+            flags: file.header().flags,
+            interpreter: file.interpreter().map(<[u8]>::to_vec),
+            ..Self::default()
+        };
+        if let Some(dynamic) = file.dynamic()? {
+            let strings = file.dynamic_strings(&dynamic)?;
+            let text = |offset: u64| strings.get(offset).map(<[u8]>::to_vec);
+            facts.soname = dynamic.get(Tag::SONAME).and_then(text);
+            facts.needed = dynamic.all(Tag::NEEDED).filter_map(text).collect();
+            facts.rpath = dynamic.get(Tag::RPATH).and_then(text);
+            facts.runpath = dynamic.get(Tag::RUNPATH).and_then(text);
+            facts.no_default_libraries = dynamic.flags_1() & NO_DEFAULT_LIBRARIES != 0;
+        }
+        Ok(facts)
+    }
+
     /// `DT_RPATH`, unless `DT_RUNPATH` stands beside it, which makes glibc forget it (elf/get-dynamic-info.h).
     pub fn effective_rpath(&self) -> Option<&[u8]> {
         if self.runpath.is_some() { None } else { self.rpath.as_deref() }

@@ -6,20 +6,15 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use coldstart_elf::{ByteOrder, ElfFile, FileType, Tag};
+use coldstart_elf::{ElfFile, FileType};
 use coldstart_inspect::{Inspection, Missing, SearchCost, Unused, Wants};
 use coldstart_loader::cache::LdSoCache;
-use coldstart_loader::{
-    Class, Closure, Disk, Environment, Hwcaps, Identity, LoaderBuild, ObjectFacts, hwcaps, resolve,
-};
+use coldstart_loader::{Closure, Disk, Environment, Hwcaps, Identity, LoaderBuild, ObjectFacts, hwcaps, resolve};
 use coldstart_sys::file_view::FileView;
 
 use super::read::{Opened, ReadError, open_regular};
 use crate::error::{CliError, HintExt};
 use crate::output::path::printable;
-
-/// `DF_1_NODEFLIB` (`elf.h`).
-const NO_DEFAULT_LIBRARIES: u64 = 0x800;
 
 /// What a program loads.
 pub(super) struct ProgramLoads {
@@ -128,25 +123,8 @@ fn facts(path: &Path) -> io::Result<(Identity, ObjectFacts)> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no shared object"));
     }
     let identity = Identity { device: metadata.dev(), inode: metadata.ino() };
-    let mut facts = ObjectFacts {
-        class: if elf.encoding().word_size() == 8 { Class::Bits64 } else { Class::Bits32 },
-        little_endian: elf.encoding().byte_order == ByteOrder::Little,
-        machine: elf.encoding().machine,
-        flags: elf.header().flags,
-        interpreter: elf.interpreter().map(<[u8]>::to_vec),
-        set_user_id: metadata.permissions().mode() & 0o4000 != 0,
-        ..ObjectFacts::default()
-    };
-    if let Some(dynamic) = elf.dynamic().map_err(invalid)? {
-        let strings = elf.dynamic_strings(&dynamic).map_err(invalid)?;
-        let text = |offset: u64| strings.get(offset).map(<[u8]>::to_vec);
-        facts.soname = dynamic.get(Tag::SONAME).and_then(text);
-        facts.needed = dynamic.all(Tag::NEEDED).filter_map(text).collect();
-        facts.rpath = dynamic.get(Tag::RPATH).and_then(text);
-        facts.runpath = dynamic.get(Tag::RUNPATH).and_then(text);
-        facts.no_default_libraries = dynamic.flags_1() & NO_DEFAULT_LIBRARIES != 0;
-    }
-    Ok((identity, facts))
+    let facts = ObjectFacts::of(&elf).map_err(invalid)?;
+    Ok((identity, ObjectFacts { set_user_id: metadata.permissions().mode() & 0o4000 != 0, ..facts }))
 }
 
 /// What the search cost, and which libraries nobody who needs them uses.
