@@ -77,7 +77,7 @@ fn survey_files(
         match outcome {
             Outcome::Inspected(inspection) => survey.objects.push(Inspected { path, inspection: *inspection }),
             Outcome::PassedOver(reason) => survey.passed_over.push(PassedOver { path, reason }),
-            Outcome::NoElf(_) => {}
+            Outcome::NoElf(_) | Outcome::Gone => {}
             Outcome::Failed(error) => {
                 survey.errors += 1;
                 complaints.add(error);
@@ -99,6 +99,8 @@ enum Outcome {
     PassedOver(String),
     /// No ELF file, in a directory.
     NoElf(FileKind),
+    /// It was there when the directory was read, and is not any more.
+    Gone,
     Failed(ReadError),
     /// Something of a directory that could not be read.
     Unwalked(coldstart_pagecache::Error),
@@ -118,7 +120,7 @@ fn look_at(path: &Path, is_named: bool) -> Outcome {
         Ok(inspection) => Outcome::Inspected(Box::new(inspection)),
         Err(error) if !is_named && error.is_ordinary() => Outcome::PassedOver(error.reason()),
         // It went away between the walk and now.
-        Err(error) if !is_named && error.is_gone() => Outcome::NoElf(FileKind::Empty),
+        Err(error) if !is_named && error.is_gone() => Outcome::Gone,
         Err(error) => Outcome::Failed(error),
     }
 }
