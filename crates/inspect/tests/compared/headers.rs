@@ -37,6 +37,8 @@ fn ours(segment: &Segment, machine: u16) -> SegmentRow {
         SegmentKind::Other(0) => "NULL",
         SegmentKind::Other(0x7000_0000) if machine == MIPS => "REGINFO",
         SegmentKind::Other(0x7000_0003) if machine == MIPS => "ABIFLAGS",
+        SegmentKind::Other(0x7000_0001) if machine == ARM => "EXIDX",
+        SegmentKind::Other(0x7000_0003) if machine == RISCV => "RISCV_ATTRIBUT",
         SegmentKind::Other(0x65a3_dbe5) => "OPENBSD_MUTABLE",
         SegmentKind::Other(other) => {
             return (unknown_segment(other), numbers(segment), flags(segment));
@@ -98,6 +100,11 @@ fn compare_section(index: usize, section: &Section<'_>, row: &str, file: &ElfFil
     }
 }
 
+/// `EM_ARM`.
+const ARM: u16 = 40;
+/// `EM_RISCV`.
+const RISCV: u16 = 243;
+
 fn section_type(kind: SectionKind, machine: u16) -> String {
     let name = match kind {
         SectionKind::Null => "NULL",
@@ -134,6 +141,9 @@ fn other_section_type(kind: u32, machine: u16) -> String {
         (0x6fff_fffe, _) => "VERNEED",
         (0x6fff_ffff, _) => "VERSYM",
         (0x7000_0001, X86_64) => "X86_64_UNWIND",
+        (0x7000_0001, ARM) => "ARM_EXIDX",
+        (0x7000_0003, ARM) => "ARM_ATTRIBUTES",
+        (0x7000_0003, RISCV) => "RISCV_ATTRIBUTES",
         (0x7000_0006, MIPS) => "MIPS_REGINFO",
         (0x7000_001e, MIPS) => "MIPS_DWARF",
         (0x7000_002a, MIPS) => "MIPS_ABIFLAGS",

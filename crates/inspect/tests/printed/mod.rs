@@ -40,6 +40,13 @@ pub(crate) struct Printed {
     pub(crate) build_ids: Vec<String>,
 }
 
+impl Printed {
+    /// See [`relocations::without_overlap`].
+    pub(crate) fn drop_overlap(&mut self) {
+        relocations::without_overlap(&mut self.tables);
+    }
+}
+
 /// Which part of the output the next line belongs to.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {

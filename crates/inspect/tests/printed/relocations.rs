@@ -98,3 +98,17 @@ fn signed_hex(digits: &[u8]) -> Option<i64> {
         None => hex(digits).map(|number| number as i64),
     }
 }
+
+/// Takes the PLT's records off a table that ends with them. `readelf -D` prints both ranges of the dynamic table as they
+/// are; where linkers let them overlap (PowerPC, RISC-V, SPARC), the loader works through the overlap once
+/// (glibc `elf/do-rel.h`).
+pub(super) fn without_overlap(tables: &mut [PrintedTable]) {
+    let end = |table: &PrintedTable| Some(table.place + table.bytes?);
+    let plt =
+        tables.iter().find(|table| table.name == "PLT").map(|table| (end(table), table.bytes, table.records.len()));
+    let Some((Some(plt_end), Some(plt_bytes), plt_records)) = plt else { return };
+    for table in tables.iter_mut().filter(|table| table.name != "PLT" && end(table) == Some(plt_end)) {
+        table.records.truncate(table.records.len().saturating_sub(plt_records));
+        table.bytes = table.bytes.map(|bytes| bytes.saturating_sub(plt_bytes));
+    }
+}

@@ -28,7 +28,11 @@ pub(super) enum ReadError {
 impl ReadError {
     /// Advice for the user.
     fn hint(&self) -> Option<String> {
-        let Self::Refused { source, .. } = self else { return None };
+        let source = match self {
+            Self::Refused { source, .. } => source,
+            Self::Shrank { .. } => return Some("inspect it again when nobody writes to it".to_owned()),
+            Self::Io { .. } => return None,
+        };
         let hint = match source {
             Refusal::Elf(coldstart_elf::ElfError::NotElf(FileKind::Script)) => {
                 "name the program that the script starts; of a running one, `readlink /proc/PID/exe` tells"
