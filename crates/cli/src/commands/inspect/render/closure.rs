@@ -87,6 +87,9 @@ fn cost(closure: &ProgramClosure) -> String {
 }
 
 fn probes(closure: &ProgramClosure) -> String {
+    if closure.objects.len() <= 1 {
+        return "needs no library".to_owned();
+    }
     if closure.failed_probes == 0 {
         return "finds every library at the first try".to_owned();
     }
