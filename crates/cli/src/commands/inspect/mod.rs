@@ -9,13 +9,14 @@ mod survey;
 mod targets;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use anyhow::Context;
 use coldstart_inspect::FindingKind;
 
 use crate::args::inspect::{FailOn, InspectArgs};
 use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
+use crate::output::file::write_beside;
 use crate::output::path::printable;
 use crate::output::{self, json};
 use result::Survey;
@@ -40,7 +41,8 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
         return Err(anyhow::anyhow!("there is nothing to compare with in `{name}`").into());
     }
     if let Some(path) = &args.svg {
-        write_svg(path, &render::svg(&inspected))?;
+        let picture = render::svg(&inspected);
+        write_beside(path, picture.as_bytes()).with_context(|| format!("cannot write `{}`", printable(path)))?;
     }
     match (&other, args.json) {
         (_, true) => json::print(SCHEMA, &WithOther { survey: &inspected, compared_with: other.as_ref() })?,
@@ -93,19 +95,4 @@ fn only_in(these: &BTreeMap<FindingKind, u64>, others: &BTreeMap<FindingKind, u6
 fn failed_on(survey: &Survey, fail_on: &[FailOn]) -> Exit {
     let is_there = survey.findings().any(|finding| fail_on.iter().any(|fail_on| fail_on.means(finding.kind)));
     if is_there { Exit::No } else { Exit::Done }
-}
-
-/// Writes the picture beside its place and moves it there, so that an old one is not lost half-way.
-fn write_svg(path: &Path, svg: &str) -> Result<(), CliError> {
-    use anyhow::Context;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".coldstart-").tempfile_in(folder)?;
-        std::io::Write::write_all(&mut file, svg.as_bytes())?;
-        let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-        file.as_file().set_permissions(readable)?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    Ok(write().with_context(|| format!("cannot write `{}`", printable(path)))?)
 }

@@ -1,8 +1,6 @@
 //! `coldstart prefetch record`: from one cold start to a plan.
 
 use std::ffi::OsStr;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -20,6 +18,7 @@ use crate::args::prefetch::{PlanningArgs, RecordArgs, StrategyChoice};
 use crate::commands::launching::{command_line, launch_options};
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
+use crate::output::file::write_beside;
 use crate::output::path::{JsonPath, printable};
 use crate::output::{self, json, size};
 
@@ -55,17 +54,7 @@ pub(crate) fn default_plan_path(command: &CommandLine) -> PathBuf {
 pub(crate) fn write_plan(path: &Path, plan: &PrefetchPlan) -> Result<(), CliError> {
     let cannot = || format!("cannot write the plan `{}`", printable(path));
     let bytes = plan.to_bytes().with_context(cannot)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
-        // Others start the program, too; a plan holds names and numbers, no content.
-        let permissions = std::fs::Permissions::from_mode(0o644);
-        let mut file = tempfile::Builder::new().prefix(".coldstart-").permissions(permissions).tempfile_in(folder)?;
-        file.write_all(&bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
-    };
-    Ok(write().with_context(cannot)?)
+    Ok(write_beside(path, &bytes).with_context(cannot)?)
 }
 
 /// How to record a plan.
