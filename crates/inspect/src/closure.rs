@@ -4,42 +4,67 @@
 
 use std::collections::BTreeMap;
 
-use coldstart_elf::{GnuHashTable, SysvHashTable};
+use coldstart_elf::{ElfFile, GnuHashTable, SymbolTable, SysvHashTable};
 use serde::Serialize;
 
 use crate::findings::{Certainty, Finding, FindingKind, Fix, Saving, rank};
-use crate::object::Object;
 
-/// Names that objects ask of one another: what it takes to tell whether a library is of use.
+/// Names of the symbols that an object refers to and does not define.
 #[derive(Clone, Debug, Default)]
 pub struct Wants {
-    /// Names of the symbols that the object refers to and does not define.
-    pub names: Vec<Vec<u8>>,
+    names: Vec<Vec<u8>>,
 }
 
 impl Wants {
     /// The undefined symbols of an object.
-    pub fn of(object: &Object<'_>) -> Self {
-        let symbols = object.dynamic_symbols;
+    ///
+    /// # Errors
+    /// If its dynamic table or symbols cannot be read.
+    pub fn of(file: &ElfFile<'_>) -> coldstart_elf::Result<Self> {
+        let Some(dynamic) = file.dynamic()? else { return Ok(Self::default()) };
+        let symbols = file.dynamic_symbols(&dynamic)?;
         let undefined = symbols.iter().filter(|symbol| !symbol.is_defined());
         let names = undefined.map(|symbol| symbols.name(&symbol).to_vec()).filter(|name| !name.is_empty());
-        Self { names: names.collect() }
+        Ok(Self { names: names.collect() })
+    }
+}
+
+/// The symbols that a library defines, by its hash table: what it takes to tell whether it is of use.
+#[derive(Debug)]
+pub struct Offers<'data> {
+    symbols: SymbolTable<'data>,
+    hash: Hash<'data>,
+}
+
+#[derive(Debug)]
+enum Hash<'data> {
+    Gnu(GnuHashTable<'data>),
+    Sysv(SysvHashTable<'data>),
+}
+
+impl<'data> Offers<'data> {
+    /// The symbols of a library; `None` when it has no hash table, or one that cannot be read.
+    pub fn of(file: &ElfFile<'data>) -> Option<Self> {
+        let dynamic = file.dynamic().ok()??;
+        let symbols = file.dynamic_symbols(&dynamic).ok()?;
+        let gnu = GnuHashTable::parse(file, &dynamic).ok().flatten().map(Hash::Gnu);
+        let hash = gnu.or_else(|| SysvHashTable::parse(file, &dynamic).ok().flatten().map(Hash::Sysv))?;
+        Some(Self { symbols, hash })
     }
 
-    /// Whether `library` defines any of them, by its hash table; true when it has none that can be read.
-    pub fn any_in(&self, library: &Object<'_>) -> bool {
-        let Some(dynamic) = &library.dynamic else { return true };
-        let symbols = library.dynamic_symbols;
-        let is_it = |name: &[u8], index: u32| {
-            symbols.get(index).is_some_and(|symbol| symbol.is_defined() && symbols.name(&symbol) == name)
+    /// Whether the library defines any symbol that is wanted.
+    pub fn any(&self, wants: &Wants) -> bool {
+        wants.names.iter().any(|name| self.defines(name))
+    }
+
+    fn defines(&self, name: &[u8]) -> bool {
+        let is_it = |index: u32| {
+            self.symbols.get(index).is_some_and(|symbol| symbol.is_defined() && self.symbols.name(&symbol) == name)
         };
-        if let Ok(Some(table)) = GnuHashTable::parse(&library.file, dynamic) {
-            return self.names.iter().any(|name| table.lookup(name, |index| is_it(name, index)).is_some());
+        match &self.hash {
+            Hash::Gnu(table) => table.lookup(name, is_it).is_some(),
+            Hash::Sysv(table) => table.lookup(name, is_it).is_some(),
         }
-        if let Ok(Some(table)) = SysvHashTable::parse(&library.file, dynamic) {
-            return self.names.iter().any(|name| table.lookup(name, |index| is_it(name, index)).is_some());
-        }
-        true
     }
 }
 

@@ -17,7 +17,7 @@ mod report;
 mod slots;
 mod space;
 
-pub use closure::{Missing, SearchCost, Unused, Wants};
+pub use closure::{Missing, Offers, SearchCost, Unused, Wants};
 pub use figures::{Figure, Figures};
 pub use findings::{Certainty, Finding, FindingKind, Fix, Saving, rank};
 pub use initialisers::{Initialiser, InitialiserKind, InitialiserTotals, Initialisers, SizeSource, initialisers};

@@ -7,12 +7,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use coldstart_elf::{ElfFile, FileType};
-use coldstart_inspect::{Inspection, Missing, SearchCost, Unused, Wants};
+use coldstart_inspect::{Inspection, Missing, Offers, SearchCost, Unused, Wants};
 use coldstart_loader::cache::LdSoCache;
 use coldstart_loader::{Closure, Disk, Environment, Hwcaps, Identity, LoaderBuild, ObjectFacts, hwcaps, resolve};
 use coldstart_sys::file_view::FileView;
+use rayon::prelude::*;
 
-use super::read::{Opened, ReadError, open_regular};
+use super::read::{ReadError, look_into, open_regular};
 use crate::error::{CliError, HintExt};
 use crate::output::path::printable;
 
@@ -31,20 +32,17 @@ pub(super) fn follow(
     program: &Path,
     inspect: impl Fn(&Path) -> Result<Inspection, ReadError> + Sync,
 ) -> Result<ProgramLoads, CliError> {
-    let opened = Opened::open(program)?;
-    let is_static = opened.look(|object| object.dynamic.is_none())?;
+    let own = inspect(program)?;
     let environment = environment(program)?;
-    let closure = if is_static || is_its_own_loader(program, &environment) {
+    let closure = if own.parts.layout.dynamic.is_none() || is_its_own_loader(program, &environment) {
         alone(program)
     } else {
         resolve(program, &Disk::new(facts), &environment)
             .hint(|| "its loader is not on this machine; without --closure the file itself can be inspected")?
     };
-    let paths: Vec<PathBuf> = closure.objects.iter().map(|object| object.path.clone()).collect();
-    let objects: Vec<(PathBuf, Result<Inspection, ReadError>)> = {
-        use rayon::prelude::*;
-        paths.par_iter().map(|path| (path.clone(), inspect(path))).collect()
-    };
+    let libraries: Vec<&Path> = closure.objects.iter().skip(1).map(|object| object.path.as_path()).collect();
+    let mut objects = vec![(program.to_owned(), Ok(own))];
+    objects.par_extend(libraries.into_par_iter().map(|path| (path.to_owned(), inspect(path))));
     let cost = cost(&closure, &objects);
     Ok(ProgramLoads { closure, objects, cost })
 }
@@ -157,10 +155,8 @@ fn unused(
     objects: &[(PathBuf, Result<Inspection, ReadError>)],
     name: impl Fn(usize) -> String,
 ) -> Vec<Unused> {
-    let opened: Vec<Option<Opened>> =
-        closure.objects.iter().map(|object| Opened::open_plain(&object.path).ok()).collect();
-    let wants: Vec<Option<Wants>> =
-        opened.iter().map(|opened| opened.as_ref().and_then(|opened| opened.look(Wants::of).ok())).collect();
+    let wants = |path: &Path| look_into(path, |file| Wants::of(file).ok()).ok().flatten();
+    let wants: Vec<Option<Wants>> = closure.objects.iter().map(|object| wants(&object.path)).collect();
     let mut unused = Vec::new();
     for (library, object) in closure.objects.iter().enumerate() {
         let requests = closure.requests.iter().filter(|request| request.object == Some(library));
@@ -171,13 +167,13 @@ fn unused(
         if requesters.is_empty() || object.preloaded || is_loader(closure, object) {
             continue;
         }
-        let Some(Some(opened)) = opened.get(library) else { continue };
         // Objects that need it first: one of them nearly always uses it. The rest may use it without saying so. What
         // cannot be told counts as used.
         let others = (0..closure.objects.len()).filter(|other| *other != library && !requesters.contains(other));
-        let is_used = opened.look(|library| {
+        let is_used = look_into(&object.path, |file| {
+            let Some(offers) = Offers::of(file) else { return true };
             let uses = |other: usize| match wants.get(other) {
-                Some(Some(wants)) => wants.any_in(library),
+                Some(Some(wants)) => offers.any(wants),
                 _ => true,
             };
             requesters.iter().copied().chain(others).any(uses)

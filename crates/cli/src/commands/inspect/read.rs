@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_elf::{
-    DEFAULT_DEBUG_ROOT, ElfFile, FileKind, MiniDebugLimits, build_id, crc_matches, debug_file_candidates,
+    DEFAULT_DEBUG_ROOT, ElfFile, FileKind, MiniDebugLimits, SymbolTable, build_id, crc_matches, debug_file_candidates,
 };
 use coldstart_inspect::{Inspection, NameSource, Object, Refusal, inspect};
 use coldstart_sys::file_view::FileView;
@@ -79,14 +79,6 @@ pub(crate) fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> 
     cause.downcast_ref::<ReadError>()?.hint()
 }
 
-/// A file that is mapped, and perhaps its debug file.
-#[derive(Debug)]
-pub(super) struct Opened {
-    path: PathBuf,
-    view: FileView,
-    debug: Debug,
-}
-
 /// Where a stripped file's names are.
 #[derive(Debug)]
 enum Debug {
@@ -95,46 +87,42 @@ enum Debug {
     Mini(Vec<u8>),
 }
 
-impl Opened {
-    /// Maps a file, and its debug file if it has no symbols of its own.
-    pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
-        let view = map(path)?;
-        let refused = |source| ReadError::Refused { path: path.to_owned(), source };
-        let file = ElfFile::parse(view.bytes()).map_err(|error| refused(error.into()))?;
-        let debug = if file.symbols().ok().flatten().is_some() { Debug::None } else { debug_of(path, &file) };
-        Ok(Self { path: path.to_owned(), view, debug })
-    }
-
-    /// Maps a file without looking for names elsewhere.
-    pub(super) fn open_plain(path: &Path) -> Result<Self, ReadError> {
-        Ok(Self { path: path.to_owned(), view: map(path)?, debug: Debug::None })
-    }
-
-    /// Lets `look` look at the object.
-    pub(super) fn look<T>(&self, look: impl FnOnce(&Object<'_>) -> T) -> Result<T, ReadError> {
-        let refused = |source| ReadError::Refused { path: self.path.clone(), source };
-        let file = ElfFile::parse(self.view.bytes()).map_err(|error| refused(error.into()))?;
-        let debug = match &self.debug {
-            Debug::None => None,
-            Debug::File(view) => Some((NameSource::DebugFile, view.bytes())),
-            Debug::Mini(bytes) => Some((NameSource::MiniDebugInfo, bytes.as_slice())),
+impl Debug {
+    /// The names in it.
+    fn names(&self) -> Option<(NameSource, SymbolTable<'_>)> {
+        let (source, bytes) = match self {
+            Self::None => return None,
+            Self::File(view) => (NameSource::DebugFile, view.bytes()),
+            Self::Mini(bytes) => (NameSource::MiniDebugInfo, bytes.as_slice()),
         };
-        let names = debug.and_then(|(source, bytes)| {
-            let symbols = ElfFile::parse(bytes).ok()?.symbols().ok()??;
-            Some((source, symbols))
-        });
-        let result = Object::read(file, names).map(|object| look(&object));
-        // What a file that shrinks has lost reads as zeros, and would be reported as damage of the file itself.
-        if self.view.shrank() {
-            return Err(ReadError::Shrank { path: self.path.clone() });
-        }
-        result.map_err(refused)
+        Some((source, ElfFile::parse(bytes).ok()?.symbols().ok()??))
     }
+}
 
-    /// The whole inspection.
-    pub(super) fn inspect(&self) -> Result<Inspection, ReadError> {
-        self.look(inspect)
+/// Inspects a file, with the names of its debug file if it has none of its own.
+pub(super) fn inspect_file(path: &Path) -> Result<Inspection, ReadError> {
+    let view = map(path)?;
+    let inspection = ElfFile::parse(view.bytes()).map_err(Refusal::from).and_then(|file| {
+        let debug = if file.symbols().ok().flatten().is_some() { Debug::None } else { debug_of(path, &file) };
+        Object::read(file, debug.names()).map(|object| inspect(&object))
+    });
+    unless_shrunk(path, &view, inspection)
+}
+
+/// Lets `look` look at a file's headers and tables, without reading it as a whole.
+pub(super) fn look_into<T>(path: &Path, look: impl FnOnce(&ElfFile<'_>) -> T) -> Result<T, ReadError> {
+    let view = map(path)?;
+    let looked = ElfFile::parse(view.bytes()).map_err(Refusal::from).map(|file| look(&file));
+    unless_shrunk(path, &view, looked)
+}
+
+/// What came of reading a view. What a file that shrinks has lost reads as zeros, and would be reported as damage of the file
+/// itself.
+fn unless_shrunk<T>(path: &Path, view: &FileView, result: Result<T, Refusal>) -> Result<T, ReadError> {
+    if view.shrank() {
+        return Err(ReadError::Shrank { path: path.to_owned() });
     }
+    result.map_err(|source| ReadError::Refused { path: path.to_owned(), source })
 }
 
 /// What a file is, by its first bytes, without mapping it.

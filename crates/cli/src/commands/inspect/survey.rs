@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::closure;
 use super::progress::Progress;
-use super::read::{Opened, ReadError, kind_of};
+use super::read::{ReadError, inspect_file, kind_of};
 use super::result::{Inspected, Loaded, PassedOver, ProgramClosure, Survey};
 use super::targets::{Target, target};
 use crate::args::inspect::InspectArgs;
@@ -108,10 +108,10 @@ enum Outcome {
 
 fn look_at(path: &Path, is_named: bool) -> Outcome {
     let inspected = if is_named {
-        inspect(path)
+        inspect_file(path)
     } else {
         match kind_of(path) {
-            Ok(FileKind::Elf) => inspect(path),
+            Ok(FileKind::Elf) => inspect_file(path),
             Ok(kind) => return Outcome::NoElf(kind),
             Err(error) => Err(error),
         }
@@ -125,10 +125,6 @@ fn look_at(path: &Path, is_named: bool) -> Outcome {
     }
 }
 
-fn inspect(path: &Path) -> Result<Inspection, ReadError> {
-    Opened::open(path)?.inspect()
-}
-
 /// Programs with all they load. A library that several programs load is inspected once.
 fn survey_closures(programs: &[PathBuf], complaints: &mut Complaints) -> Survey {
     let mut survey = Survey::default();
@@ -138,7 +134,7 @@ fn survey_closures(programs: &[PathBuf], complaints: &mut Complaints) -> Survey 
         let loads = closure::follow(program, |path| {
             let inspection = match known.get(path) {
                 Some(inspection) => Ok(inspection.clone()),
-                None => inspect(path),
+                None => inspect_file(path),
             };
             progress.step();
             inspection
