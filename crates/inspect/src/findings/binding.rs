@@ -4,7 +4,6 @@ use super::{Certainty, Finding, FindingKind, Fix, Saving, counted};
 use crate::layout::Binding;
 use crate::object::Object;
 use crate::report::Parts;
-use crate::slots::Target;
 
 /// Fewer references than this are not worth a line.
 const MANY_REFERENCES: u64 = 64;
@@ -12,7 +11,7 @@ const MANY_REFERENCES: u64 = 64;
 pub(super) fn findings(object: &Object<'_>, parts: &Parts) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(own_symbols(object, parts));
-    findings.extend(pure_virtual(object));
+    findings.extend(pure_virtual(parts));
     findings
 }
 
@@ -44,25 +43,10 @@ fn own_symbols(object: &Object<'_>, parts: &Parts) -> Option<Finding> {
     })
 }
 
-const PURE_VIRTUAL: &[u8] = b"__cxa_pure_virtual";
-
 /// References by name only: those to a hidden function of the object's own are relative already, and there is nothing to
 /// mend.
-fn pure_virtual(object: &Object<'_>) -> Option<Finding> {
-    let symbols = object.dynamic_symbols;
-    let is_it = |symbol: u32| symbols.get(symbol).is_some_and(|symbol| symbols.name(&symbol) == PURE_VIRTUAL);
-    // Slots of one symbol often follow one another, so that the name is compared once for all of them.
-    let mut last = None;
-    let mut count = 0_u64;
-    for slot in object.slots.iter() {
-        let Target::Symbol(symbol) = slot.target else { continue };
-        let is_pure_virtual = match last {
-            Some((same, answer)) if same == symbol => answer,
-            _ => is_it(symbol),
-        };
-        last = Some((symbol, is_pure_virtual));
-        count = count.saturating_add(u64::from(is_pure_virtual));
-    }
+fn pure_virtual(parts: &Parts) -> Option<Finding> {
+    let count = parts.relocations.references.pure_virtual_by_name;
     if count < MANY_REFERENCES {
         return None;
     }

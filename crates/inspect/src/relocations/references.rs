@@ -26,6 +26,8 @@ pub struct References {
     pub own_calls: u64,
     /// References to `__cxa_pure_virtual`, which stands in every slot of a pure virtual function.
     pub pure_virtual: u64,
+    /// Of these, references by name. Those to a hidden function of the object's own are relative.
+    pub pure_virtual_by_name: u64,
 }
 
 impl References {
@@ -77,7 +79,7 @@ pub(super) fn count(object: &Object<'_>) -> References {
             references.own_calls += u64::from(symbol.is_some_and(|symbol| could_be_bound(&symbol)));
         });
     }
-    references.pure_virtual = pure_virtual(object);
+    (references.pure_virtual, references.pure_virtual_by_name) = pure_virtual(object);
     references
 }
 
@@ -91,19 +93,23 @@ fn could_be_bound(symbol: &Symbol) -> bool {
 
 const PURE_VIRTUAL: &[u8] = b"__cxa_pure_virtual";
 
-fn pure_virtual(object: &Object<'_>) -> u64 {
+/// All references, and those by name.
+fn pure_virtual(object: &Object<'_>) -> (u64, u64) {
     let symbols = object.dynamic_symbols;
     let named = |symbol: &Symbol| symbols.name(symbol) == PURE_VIRTUAL;
     let indexes: HashSet<u32> =
         symbols.iter().zip(0..).filter(|(symbol, _)| named(symbol)).map(|(_, index)| index).collect();
     let address = object.names.function_named(PURE_VIRTUAL).map(|function| function.start);
     if indexes.is_empty() && address.is_none() {
-        return 0;
+        return (0, 0);
     }
-    let is_reference = |target: Target| match target {
-        Target::Symbol(symbol) => indexes.contains(&symbol),
-        Target::Address(target) => Some(target) == address,
-        _ => false,
-    };
-    object.slots.iter().filter(|slot| is_reference(slot.target)).count() as u64
+    let (mut relative, mut by_name) = (0_u64, 0_u64);
+    for slot in object.slots.iter() {
+        match slot.target {
+            Target::Symbol(symbol) => by_name += u64::from(indexes.contains(&symbol)),
+            Target::Address(target) => relative += u64::from(Some(target) == address),
+            _ => {}
+        }
+    }
+    (relative + by_name, by_name)
 }
