@@ -16,6 +16,7 @@ mod relocations;
 mod report;
 mod slots;
 mod space;
+mod writable;
 
 pub use closure::{Missing, Offers, SearchCost, Unused, Wants};
 pub use figures::{Figure, Figures};

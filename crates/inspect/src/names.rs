@@ -60,12 +60,9 @@ impl<'data> Names<'data> {
         for table in best.iter().map(|(_, table)| table).chain([dynamic_symbols]) {
             names.add(table);
         }
-        let is_arm = matches!(file.encoding().machine, ARM);
+        let machine = file.encoding().machine;
+        names.functions.iter_mut().for_each(|function| function.start = code_address(machine, function.start));
         for list in [&mut names.functions, &mut names.variables] {
-            if is_arm {
-                // The lowest bit of a function's address says that it is Thumb code (ARM ELF ABI, section 5.5.3).
-                list.iter_mut().for_each(|named| named.start.0 &= !1);
-            }
             // Of several names for one place the largest comes first, and the first one stays.
             list.sort_by_key(|named| (named.start, std::cmp::Reverse(named.size)));
             list.dedup_by_key(|named| named.start);
@@ -113,8 +110,13 @@ impl<'data> Names<'data> {
     }
 }
 
-/// `EM_ARM`.
-const ARM: u16 = 40;
+/// Where the code is that a function's address means. On ARM the lowest bit says that it is Thumb code (ARM ELF ABI, section
+/// 5.5.3).
+pub(crate) fn code_address(machine: u16, address: Vaddr) -> Vaddr {
+    /// `EM_ARM`.
+    const ARM: u16 = 40;
+    if machine == ARM { Vaddr(address.0 & !1) } else { address }
+}
 
 /// How many smaller names inside a larger one are looked over.
 const NESTING: usize = 16;

@@ -1,6 +1,7 @@
 //! Findings about what runs before the program's own code.
 
 use super::{Certainty, Finding, FindingKind, Fix, Saving, counted, seeks_in};
+use crate::file_pages::PAGE;
 use crate::initialisers::InitialiserKind;
 use crate::loader_reads::LoaderStep;
 use crate::object::Object;
@@ -38,7 +39,7 @@ fn many(parts: &Parts) -> Option<Finding> {
         ],
         // Ordered together they would need as many pages as their bytes fill; what they call is not counted.
         saves: Saving {
-            read_pages: totals.code_pages.saturating_sub(totals.code_bytes.div_ceil(4096)),
+            read_pages: totals.code_pages.saturating_sub(totals.code_bytes.div_ceil(PAGE)),
             ..Saving::default()
         },
         certainty: Certainty::UpperBound,

@@ -1,5 +1,6 @@
 //! Findings about how the file is mapped and read.
 
+use super::packing::WORTH_PACKING;
 use super::{Certainty, Finding, FindingKind, Fix, Saving, counted, seeks_in};
 use crate::file_pages::PAGE;
 use crate::loader_reads::LoaderStep;
@@ -29,7 +30,7 @@ fn scattered(parts: &Parts) -> Option<Finding> {
         return None;
     }
     let mut fixes = vec![Fix::Verb("prefetch")];
-    if parts.relocations.packing.saved_bytes >= 4096 {
+    if parts.relocations.packing.saved_bytes >= WORTH_PACKING {
         fixes.push(Fix::Verb("pack"));
     }
     let far_apart: Vec<String> = {

@@ -11,6 +11,7 @@ mod searching;
 
 use serde::Serialize;
 
+use crate::file_pages::{PAGE, READAHEAD_WINDOW};
 use crate::loader_reads::LoaderStep;
 use crate::object::Object;
 use crate::report::Parts;
@@ -109,6 +110,14 @@ impl FindingKind {
     }
 }
 
+impl FindingKind {
+    /// One number to sort findings of this kind by, of which the fixes save so much together. What keeps a program from
+    /// starting comes before all that makes it slow.
+    pub fn weight(self, saves: &Saving) -> u64 {
+        if self == Self::MissingLibrary { u64::MAX } else { saves.weight() }
+    }
+}
+
 /// How a finding's figures came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -155,14 +164,27 @@ pub struct Saving {
 }
 
 impl Saving {
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            file_bytes: self.file_bytes.saturating_add(other.file_bytes),
+            read_pages: self.read_pages.saturating_add(other.read_pages),
+            private_pages: self.private_pages.saturating_add(other.private_pages),
+            seeks: self.seeks.saturating_add(other.seeks),
+            lookups: self.lookups.saturating_add(other.lookups),
+            probes: self.probes.saturating_add(other.probes),
+        }
+    }
+
     /// One number to sort by. A seek counts as the 128 KiB that the kernel reads with it; a probe as a tenth, since its
     /// answer is often in memory; a page as its bytes; a lookup as the cache lines that it touches.
     pub fn weight(&self) -> u64 {
         let weights = [
             (self.file_bytes, 1),
-            (self.read_pages, 4096),
-            (self.private_pages, 4096),
-            (self.seeks, 128 * 1024),
+            (self.read_pages, PAGE),
+            (self.private_pages, PAGE),
+            (self.seeks, READAHEAD_WINDOW),
             (self.probes, 13 * 1024),
             (self.lookups, 256),
         ];
@@ -192,9 +214,9 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// One number to sort by: what keeps a program from starting comes before all that makes it slow.
+    /// One number to sort by; see [`FindingKind::weight`].
     pub fn weight(&self) -> u64 {
-        if self.kind == FindingKind::MissingLibrary { u64::MAX } else { self.saves.weight() }
+        self.kind.weight(&self.saves)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Findings about the tables of relocations.
 
 use super::{Certainty, Finding, FindingKind, Fix, Saving, counted};
+use crate::file_pages::PAGE;
 use crate::object::Object;
 use crate::report::Parts;
 
 /// Less than this saves no page.
-const WORTH_PACKING: u64 = 4096;
+pub(super) const WORTH_PACKING: u64 = PAGE;
 
 pub(super) fn findings(object: &Object<'_>, parts: &Parts) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -32,7 +33,7 @@ fn unpacked(object: &Object<'_>, parts: &Parts) -> Option<Finding> {
         place: format!("{} at file offset {:#x}", table.name, table.file_offset),
         why: "the loader reads the whole table before the program starts, while it writes to as many places",
         fixes: vec![Fix::Verb("pack"), Fix::Linker("-z pack-relative-relocs")],
-        saves: Saving { file_bytes: packing.saved_bytes, read_pages: packing.saved_bytes / 4096, ..Saving::default() },
+        saves: Saving { file_bytes: packing.saved_bytes, read_pages: packing.saved_bytes / PAGE, ..Saving::default() },
         certainty: Certainty::Counted,
         condition: "needs glibc 2.36, musl 1.2.4 or Android 9 where the file runs",
     })
@@ -46,7 +47,7 @@ fn private_pages(parts: &Parts) -> Option<Finding> {
     if dirtied.pages < MANY_PRIVATE_PAGES {
         return None;
     }
-    let tables = parts.owners.largest_tables.first().filter(|table| table.bytes >= 16 * 4096);
+    let tables = parts.owners.largest_tables.first().filter(|table| table.bytes >= 16 * PAGE);
     let place = match tables {
         Some(table) => format!("the largest named table is `{}` ({} bytes)", table.name, table.bytes),
         None => "the segments that relocation writes to".to_owned(),

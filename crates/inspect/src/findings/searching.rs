@@ -1,8 +1,7 @@
 //! Findings about hash tables and search paths.
 
-use std::collections::HashSet;
-
 use super::{Certainty, Finding, FindingKind, Fix, Saving, counted};
+use crate::file_pages::PAGE;
 use crate::layout::LoaderNames;
 use crate::object::Object;
 use crate::report::Parts;
@@ -26,7 +25,7 @@ fn hash_tables(parts: &Parts) -> Option<Finding> {
     let place = format!("DT_HASH at file offset {:#x}", sysv.file_offset);
     let fixes = vec![Fix::Linker("--hash-style=gnu")];
     if hash.gnu.is_some() {
-        return (sysv.bytes >= 4096).then(|| Finding {
+        return (sysv.bytes >= PAGE).then(|| Finding {
             kind: FindingKind::TwoHashTables,
             what: format!(
                 "two hash tables; the loader of glibc and musl never reads the old one of {} bytes",
@@ -79,22 +78,9 @@ fn weak_filter(parts: &Parts) -> Option<Finding> {
 /// A search path of up to so many directories is usual.
 const USUAL_PATH: u64 = 2;
 
-/// The directories of the search path. One that is named twice is asked once (glibc `elf/dl-load.c`, `fillin_rpath`).
-fn directories(names: &LoaderNames) -> u64 {
-    let Some(path) = names.runpath.as_deref().or(names.rpath.as_deref()).filter(|path| !path.is_empty()) else {
-        return 0;
-    };
-    let without_slashes = |directory: &'_ str| match directory.trim_end_matches('/') {
-        "" if !directory.is_empty() => "/".to_owned(),
-        directory => directory.to_owned(),
-    };
-    let known: HashSet<String> = path.split(':').map(without_slashes).collect();
-    known.len() as u64
-}
-
 fn search_path(object: &Object<'_>, names: &LoaderNames) -> Option<Finding> {
     let plain = names.needed.iter().filter(|name| !name.contains('/')).count() as u64;
-    let directories = directories(names);
+    let directories = names.search_directories;
     if directories <= USUAL_PATH || plain == 0 {
         return None;
     }

@@ -5,12 +5,10 @@ use coldstart_elf::{ByteOrder, Class, UnwindTable, Vaddr};
 use super::tables::Entry;
 use super::{Initialiser, SizeSource};
 use crate::file_pages::page_of;
-use crate::names::{NameSource, Named, readable};
+use crate::names::{NameSource, Named, code_address, readable};
 use crate::object::Object;
 use crate::slots::{Target, Words};
 
-/// `EM_ARM`.
-const ARM: u16 = 40;
 /// `EM_PPC64`.
 const POWERPC_64: u16 = 21;
 
@@ -81,10 +79,6 @@ impl<'object, 'data> Describe<'object, 'data> {
     /// Where the code is that a pointer with this value leads to.
     fn code_address(&mut self, pointer: Vaddr) -> Vaddr {
         let encoding = self.object.file.encoding();
-        if encoding.machine == ARM {
-            // The lowest bit says that it is Thumb code (ARM ELF ABI, section 5.5.3).
-            return Vaddr(pointer.0 & !1);
-        }
         // The first ABI of 64-bit PowerPC: the pointer leads to three words in `.opd`, of which the first is the code.
         // (`e_flags` says 2 for the second ABI; 0 leaves it open, and only big-endian files had the first.)
         let version = self.object.file.header().flags & 3;
@@ -93,7 +87,7 @@ impl<'object, 'data> Describe<'object, 'data> {
             && encoding.byte_order == ByteOrder::Big
             && version != 2;
         if !is_descriptor {
-            return pointer;
+            return code_address(encoding.machine, pointer);
         }
         match self.object.slots.target_at(pointer) {
             Some(Target::Address(code)) => code,

@@ -1,5 +1,7 @@
 //! Names that the loader works with: what the object needs, what it is called, and where its libraries are looked for.
 
+use std::collections::HashSet;
+
 use coldstart_elf::Tag;
 use serde::Serialize;
 
@@ -47,7 +49,16 @@ pub(super) fn names(object: &Object<'_>, problems: &mut Vec<String>) -> LoaderNa
     }
 }
 
-/// Empty parts stand for the current directory; an empty path is none.
+/// Empty parts stand for the current directory; an empty path is none. A directory that is named twice is asked once (glibc
+/// `elf/dl-load.c`, `fillin_rpath`).
 fn directories(path: &str) -> u64 {
-    if path.is_empty() { 0 } else { path.split(':').count() as u64 }
+    if path.is_empty() {
+        return 0;
+    }
+    let without_slashes = |directory: &'_ str| match directory.trim_end_matches('/') {
+        "" if !directory.is_empty() => "/".to_owned(),
+        directory => directory.to_owned(),
+    };
+    let known: HashSet<String> = path.split(':').map(without_slashes).collect();
+    known.len() as u64
 }

@@ -1,13 +1,14 @@
 //! What few files have and costs those that do: changes to code, copied variables, executable stacks, static
 //! thread-local storage, functions that are chosen at run time.
 
-use coldstart_elf::{Relocation, RelocationClass, RelocationClasses, SegmentKind, SymbolKind, Vaddr};
+use coldstart_elf::{Relocation, RelocationClass, RelocationClasses, SegmentKind, SymbolKind};
 use serde::Serialize;
 
 use super::text;
 use crate::file_pages::page_of;
 use crate::object::Object;
 use crate::slots::Target;
+use crate::writable::Writable;
 
 /// `DF_STATIC_TLS`.
 const STATIC_TLS: u64 = 0x10;
@@ -98,16 +99,9 @@ fn text_relocations(object: &Object<'_>) -> TextRelocations {
     let is_marked = object.dynamic.as_ref().is_some_and(|dynamic| dynamic.has_text_relocations());
     let mut found = TextRelocations { is_marked, words: 0, pages: 0 };
     let mut last_page = None;
-    // Neighbours are in the same segment nearly always.
-    let mut known = Vaddr(0)..Vaddr(0);
-    let mut is_writable = true;
+    let mut writable = Writable::new(&object.file);
     for slot in object.slots.iter() {
-        if !known.contains(&slot.address) {
-            let Some(segment) = object.file.segment_at(slot.address) else { continue };
-            known = segment.address..segment.end();
-            is_writable = segment.is_writable();
-        }
-        if is_writable {
+        if writable.at(slot.address) != Some(false) {
             continue;
         }
         found.words = found.words.saturating_add(1);

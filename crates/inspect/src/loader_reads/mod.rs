@@ -23,7 +23,7 @@ mod tables;
 use coldstart_elf::Vaddr;
 use serde::Serialize;
 
-use crate::file_pages::{PAGE, page_of};
+use crate::file_pages::{PAGE, READAHEAD_WINDOW, page_of};
 use crate::initialisers::initialisers;
 use crate::layout::zeros::shared_page;
 use crate::object::Object;
@@ -32,7 +32,7 @@ use readahead::{Counts, Disk};
 
 /// The kernel's usual readahead in pages: 128 KiB. A machine can be set to another, 8 MiB for example
 /// (`/sys/block/*/queue/read_ahead_kb`).
-pub const USUAL_READAHEAD_PAGES: u64 = 32;
+pub const USUAL_READAHEAD_PAGES: u64 = READAHEAD_WINDOW / PAGE;
 
 /// Pages of one initialiser's code that count at most; longer ones hardly run from end to end.
 const CODE_PAGES: u64 = 16;

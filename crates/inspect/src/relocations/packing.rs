@@ -1,10 +1,11 @@
 //! What relative relocations would take as RELR: by writing the table, not by an estimate.
 
-use coldstart_elf::{NotRelr, Relocation, RelocationClass, RelocationClasses, RelocationTable, RelrEncoder, Vaddr};
+use coldstart_elf::{NotRelr, Relocation, RelocationClass, RelocationClasses, RelocationTable, RelrEncoder};
 use serde::Serialize;
 
 use crate::object::Object;
 use crate::slots::Words;
+use crate::writable::Writable;
 
 /// Relative relocations that are still written as records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -113,29 +114,10 @@ fn encode_sorted(object: &Object<'_>) -> Encoded {
 /// Calls `visit` with each relative relocation of a table, and whether its word is writable.
 fn for_each_relative(object: &Object<'_>, table: &RelocationTable<'_>, mut visit: impl FnMut(Relocation, bool)) {
     let mut classes = RelocationClasses::new(object.file.encoding().machine);
-    let mut writable = Writable { object, last: None };
+    let mut writable = Writable::new(&object.file);
     table.for_each(|relocation| {
         if classes.of(relocation.kind) == RelocationClass::Relative {
-            visit(relocation, writable.contains(relocation.offset));
+            visit(relocation, writable.at(relocation.offset) == Some(true));
         }
     });
-}
-
-/// Whether addresses are writable, for callers who ask in roughly ascending order.
-struct Writable<'object, 'data> {
-    object: &'object Object<'data>,
-    last: Option<(Vaddr, Vaddr, bool)>,
-}
-
-impl Writable<'_, '_> {
-    fn contains(&mut self, address: Vaddr) -> bool {
-        if let Some((start, end, is_writable)) = self.last
-            && (start..end).contains(&address)
-        {
-            return is_writable;
-        }
-        let Some(segment) = self.object.file.segment_at(address) else { return false };
-        self.last = Some((segment.address, segment.end(), segment.is_writable()));
-        segment.is_writable()
-    }
 }

@@ -98,15 +98,13 @@ pub(super) fn by_kind<'a>(findings: impl Iterator<Item = &'a Finding>, of: &'sta
     for finding in findings {
         let (count, saves, _) = kinds.entry(finding.kind).or_insert((0, Saving::default(), finding));
         *count += 1;
-        *saves = plus(saves, &finding.saves);
+        *saves = saves.plus(&finding.saves);
     }
     if kinds.is_empty() {
         return heading("No findings", "nothing here costs a start more than it must, as far as is known");
     }
     let mut kinds: Vec<(u64, Saving, &Finding)> = kinds.into_values().collect();
-    kinds.sort_by_key(|(_, saves, finding)| {
-        (finding.kind != FindingKind::MissingLibrary, Reverse(saves.weight()), finding.kind)
-    });
+    kinds.sort_by_key(|(_, saves, finding)| (Reverse(finding.kind.weight(saves)), finding.kind));
     let mut rows = Table::new(&[
         ("finding", Align::Left),
         (of, Align::Right),
@@ -129,17 +127,6 @@ pub(super) fn by_kind<'a>(findings: impl Iterator<Item = &'a Finding>, of: &'sta
     }
     fit(&mut fixes, |row, room| kinds.get(row).map_or_else(String::new, |(.., finding)| first_fix(finding, room)));
     heading("What could be better", "each kind of finding, the most worthwhile first") + &table(&rows) + &table(&fixes)
-}
-
-fn plus(left: &Saving, right: &Saving) -> Saving {
-    Saving {
-        file_bytes: left.file_bytes.saturating_add(right.file_bytes),
-        read_pages: left.read_pages.saturating_add(right.read_pages),
-        private_pages: left.private_pages.saturating_add(right.private_pages),
-        seeks: left.seeks.saturating_add(right.seeks),
-        lookups: left.lookups.saturating_add(right.lookups),
-        probes: left.probes.saturating_add(right.probes),
-    }
 }
 
 fn passed_over(survey: &Survey, all: bool) -> String {

@@ -1,0 +1,29 @@
+//! Which addresses may be written, for callers who ask about a million of them.
+
+use std::ops::Range;
+
+use coldstart_elf::{ElfFile, Vaddr};
+
+/// Whether addresses are writable. Neighbours are in the same segment nearly always, so the last one is looked at first.
+#[derive(Debug)]
+pub(crate) struct Writable<'file, 'data> {
+    file: &'file ElfFile<'data>,
+    known: Range<Vaddr>,
+    is_writable: bool,
+}
+
+impl<'file, 'data> Writable<'file, 'data> {
+    pub(crate) fn new(file: &'file ElfFile<'data>) -> Self {
+        Self { file, known: Vaddr(0)..Vaddr(0), is_writable: false }
+    }
+
+    /// Whether the segment at `address` is writable; `None` where nothing is mapped.
+    pub(crate) fn at(&mut self, address: Vaddr) -> Option<bool> {
+        if !self.known.contains(&address) {
+            let segment = self.file.segment_at(address)?;
+            self.known = segment.address..segment.end();
+            self.is_writable = segment.is_writable();
+        }
+        Some(self.is_writable)
+    }
+}
