@@ -1,7 +1,7 @@
 //! Running a shell script inside the tree, with the file systems a program expects.
 //!
 //! Mounts and processes live in namespaces of their own: when the script ends, or we are killed, the kernel removes the
-//! mounts and ends what the script left running (package scripts like to leave agents behind).
+//! mounts and ends what the script left running (package scripts like to leave daemons behind).
 
 use std::path::PathBuf;
 use std::process::Command;
