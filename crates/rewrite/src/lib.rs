@@ -1,0 +1,25 @@
+//! Edits to ELF files: decided as values, written beside the target, proven, and only then renamed over it.
+//!
+//! | step | where |
+//! |---|---|
+//! | decide: from a file to a [`Script`], or a [`Refusal`] | `pack/`, `unpack/` |
+//! | write and put in place, with mode, owner and attributes | `replace/` |
+//! | prove: read both files anew and compare what they are to a loader | `prove/` |
+//!
+//! What a newcomer would not guess: a file is never built from a model of it. A [`Script`] says which ranges of the
+//! original are copied, and what stands between them; without edits the result is the original, byte for byte. And the
+//! proof shares no code with the planner: it reads both files through another library.
+
+#![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
+mod libc_floor;
+mod pack;
+mod refusal;
+mod script;
+mod source;
+
+pub use libc_floor::{LibcFloor, UnknownLibc};
+pub use pack::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, plan_pack};
+pub use refusal::Refusal;
+pub use script::{Piece, Script, WordPatch};
+pub use source::Source;
