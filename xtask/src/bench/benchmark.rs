@@ -12,7 +12,10 @@ use super::program::{FIREFOX, LIBREOFFICE};
 use super::record::Record;
 use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
-use super::{inspect_chromium, inspect_usr_lib, launcher_hot, precision, same_against_same};
+use super::{
+    inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed, precision,
+    same_against_same,
+};
 use crate::tools::{FOR_BENCHMARKS, Tool};
 
 /// A benchmark. Its name is part of its records' file names, so it does not change.
@@ -39,6 +42,12 @@ pub(super) enum Benchmark {
     InspectChromium,
     /// `coldstart inspect` on all ELF files below /usr/lib
     InspectUsrLib,
+    /// How much smaller `coldstart pack` makes files, beside elfhack and linking anew
+    PackSize,
+    /// How long `coldstart pack` takes, proof included, beside elfhack
+    PackSpeed,
+    /// Loading packed files against their originals
+    PackLoad,
 }
 
 impl Benchmark {
@@ -54,6 +63,9 @@ impl Benchmark {
             Self::SameAgainstSame => 10,
             Self::InspectChromium => 20,
             Self::InspectUsrLib => 15,
+            Self::PackSize => 1,
+            Self::PackSpeed => 11,
+            Self::PackLoad => 42,
             _ => 7,
         }
     }
@@ -68,6 +80,7 @@ impl Benchmark {
         match self {
             Self::InspectChromium => inspect_chromium::TOOLS,
             Self::InspectUsrLib => inspect_usr_lib::TOOLS,
+            Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
             _ => FOR_BENCHMARKS,
         }
     }
@@ -80,6 +93,9 @@ impl Benchmark {
             Self::SameAgainstSame => same_against_same::measure(workshop, record),
             Self::InspectChromium => inspect_chromium::measure(workshop, record),
             Self::InspectUsrLib => inspect_usr_lib::measure(workshop, record),
+            Self::PackSize => pack_size::measure(workshop, record),
+            Self::PackSpeed => pack_speed::measure(workshop, record),
+            Self::PackLoad => pack_load::measure(workshop, record),
             _ => self.start().map_or(Ok(()), |start| start.measure(workshop, record)),
         }
     }
@@ -95,6 +111,9 @@ impl Benchmark {
             Self::SameAgainstSame => same_against_same::figures(record),
             Self::InspectChromium => inspect_chromium::figures(record),
             Self::InspectUsrLib => inspect_usr_lib::figures(record),
+            Self::PackSize => pack_size::figures(record),
+            Self::PackSpeed => pack_speed::figures(record),
+            Self::PackLoad => pack_load::figures(record),
             _ => self.start().map_or(Ok(Vec::new()), |start| start.figures(record)),
         }
     }
@@ -115,7 +134,10 @@ impl Benchmark {
             | Self::Precision
             | Self::SameAgainstSame
             | Self::InspectChromium
-            | Self::InspectUsrLib => None,
+            | Self::InspectUsrLib
+            | Self::PackSize
+            | Self::PackSpeed
+            | Self::PackLoad => None,
         }
     }
 }
@@ -151,14 +173,18 @@ mod tests {
                 Benchmark::SameAgainstSame,
                 Benchmark::InspectChromium,
                 Benchmark::InspectUsrLib,
+                Benchmark::PackSize,
+                Benchmark::PackSpeed,
+                Benchmark::PackLoad,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }
     }
 
     #[test]
-    fn inspecting_needs_neither_a_bed_nor_its_tools() {
-        for benchmark in [Benchmark::InspectChromium, Benchmark::InspectUsrLib] {
+    fn inspecting_and_packing_need_neither_a_bed_nor_its_tools() {
+        let packing = [Benchmark::PackSize, Benchmark::PackSpeed, Benchmark::PackLoad];
+        for benchmark in packing.into_iter().chain([Benchmark::InspectChromium, Benchmark::InspectUsrLib]) {
             assert!(!benchmark.needs_bed());
             assert!(benchmark.tools().iter().all(|tool| tool.package != "debootstrap"));
         }

@@ -32,6 +32,8 @@ pub(super) enum Unit {
     Milliseconds,
     /// Held in bytes, shown in MB of 10^6 bytes.
     Megabytes,
+    /// The same, shown to the hundredth: for differences of sizes, which are known exactly.
+    ExactMegabytes,
     /// A ratio.
     Times,
     /// A plain number.
@@ -47,6 +49,8 @@ pub(super) enum Asked {
     Seen(f64),
     /// At most this.
     AtMost(f64),
+    /// At least this.
+    AtLeast(f64),
     /// From zero at most this far, either way; the words say where the limit comes from.
     Within(f64, &'static str),
 }
@@ -110,6 +114,7 @@ impl Figure {
         match self.asked {
             Asked::Nothing | Asked::Seen(_) => None,
             Asked::AtMost(limit) => holds(&|value| value <= limit),
+            Asked::AtLeast(limit) => holds(&|value| value >= limit),
             Asked::Within(limit, _) => holds(&|value| value.abs() <= limit),
         }
     }
@@ -121,7 +126,7 @@ impl Figure {
         let between = |limit: f64| low <= limit && limit < high;
         match self.asked {
             Asked::Nothing | Asked::Seen(_) => false,
-            Asked::AtMost(limit) => between(limit),
+            Asked::AtMost(limit) | Asked::AtLeast(limit) => between(limit),
             Asked::Within(limit, _) => between(limit) || between(-limit),
         }
     }
@@ -140,6 +145,9 @@ mod tests {
         assert_eq!(met(Asked::AtMost(3.4), Some(3.41)), Some(false));
         assert_eq!(met(Asked::AtMost(3.4), None), Some(false));
         assert_eq!(met(Asked::AtMost(3.4), Some(f64::NAN)), Some(false));
+        assert_eq!(met(Asked::AtLeast(14.0), Some(14.0)), Some(true));
+        assert_eq!(met(Asked::AtLeast(14.0), Some(13.9)), Some(false));
+        assert_eq!(met(Asked::AtLeast(14.0), None), Some(false));
         assert_eq!(met(Asked::Within(1e-4, ""), Some(-0.9e-4)), Some(true));
         assert_eq!(met(Asked::Within(1e-4, ""), Some(-1.1e-4)), Some(false));
     }

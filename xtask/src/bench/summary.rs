@@ -69,6 +69,7 @@ fn row(record: &Record, figure: &Figure) -> String {
         Asked::Nothing => "–".to_owned(),
         Asked::Seen(value) => format!("({} seen earlier)", with_unit(value, unit)),
         Asked::AtMost(value) => format!("≤ {}", with_unit(value, unit)),
+        Asked::AtLeast(value) => format!("≥ {}", with_unit(value, unit)),
         Asked::Within(_, words) => words.to_owned(),
     };
     let mean = figure.mean.map(|mean| match unit {
@@ -106,7 +107,7 @@ fn measured(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => format!("{number} s"),
         Unit::Milliseconds => format!("{number} ms"),
-        Unit::Megabytes => format!("{number} MB"),
+        Unit::Megabytes | Unit::ExactMegabytes => format!("{number} MB"),
         Unit::Times | Unit::Count => number,
     }
 }
@@ -116,6 +117,7 @@ fn number(value: f64, unit: Unit) -> String {
         Unit::Seconds | Unit::Times => format!("{value:.3}"),
         Unit::Milliseconds => format!("{:.3}", value * 1e3),
         Unit::Megabytes => format!("{:.1}", value / 1e6),
+        Unit::ExactMegabytes => format!("{:.2}", value / 1e6),
         Unit::Count => format!("{value}"),
     }
 }
@@ -125,7 +127,7 @@ fn with_unit(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => format!("{value} s"),
         Unit::Milliseconds => format!("{} ms", value * 1e3),
-        Unit::Megabytes => format!("{} MB", value / 1e6),
+        Unit::Megabytes | Unit::ExactMegabytes => format!("{} MB", value / 1e6),
         Unit::Times | Unit::Count => value.to_string(),
     }
 }

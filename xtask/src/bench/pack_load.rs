@@ -1,0 +1,211 @@
+//! What packing does to loading: the time when the file is in memory, and what is read when it is not.
+//!
+//! Three copies of each file are loaded in turn: the original, a twin of it, and the packed one. The twin tells how far
+//! two equal files lie apart on this machine, by chance and by where their pages happen to lie.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::figure::{Asked, Figure, Unit};
+use super::pack_files::{SAMPLES, Sample, copy_flushed, empty_folder, pack};
+use super::record::Record;
+use super::runner::shown;
+use super::statistics::ratio_estimate;
+use super::surroundings::read_from_disk;
+use super::workshop::{Workshop, text};
+
+/// The copies, in the order in which each part of the record lists them.
+const COPIES: [&str; 3] = ["original", "twin", "packed"];
+const ORIGINAL: usize = 0;
+const TWIN: usize = 1;
+const PACKED: usize = 2;
+
+/// Rounds before the counted ones.
+const WARM_UPS: u32 = 2;
+/// Loads of each copy from disk. What is read hardly varies.
+const COLD_ROUNDS: u32 = 5;
+/// Part of what a file lost that is to be read less from disk. Readahead rounds to its own windows.
+const OF_WHAT_IT_LOST: f64 = 0.8;
+
+/// What was measured of one file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Loads {
+    name: String,
+    /// Sizes of the copies in bytes.
+    sizes: [u64; COPIES.len()],
+    /// Seconds of each hot load, by round.
+    hot: Vec<[f64; COPIES.len()]>,
+    /// Bytes read from disk by each load after the copy was evicted, by round.
+    cold_bytes: Vec<[u64; COPIES.len()]>,
+}
+
+pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
+    let folder = empty_folder(workshop, "pack-load")?;
+    let loader = folder.join("load_time");
+    let source = crate::workspace().join("bench/programs/load_time.c");
+    workshop.runner.run(&["cc", "-O2", "-o", &text(&loader), &text(&source)].map(str::to_owned))?;
+    let loads = SAMPLES.iter().map(|sample| loads_of(workshop, sample, &folder, &loader, record.runs));
+    let loads: Vec<Loads> = loads.collect::<Result<_>>()?;
+    record.add("loads", serde_json::to_value(loads)?);
+    let about = vec![
+        "libraries: dlopen(3), RTLD_NOW; chromium: a start with --version".to_owned(),
+        "each copy evicted by `coldstart pagecache evict` before its cold load; what it needs is in memory".to_owned(),
+    ];
+    record.add("about", about.into());
+    fs::remove_dir_all(&folder)?;
+    Ok(())
+}
+
+fn loads_of(workshop: &Workshop, sample: &Sample, folder: &Path, loader: &Path, runs: u32) -> Result<Loads> {
+    let copies = copies(workshop, sample, folder)?;
+    let commands = copies.each_ref().map(|copy| command(sample, loader, copy));
+    let mut hot = Vec::new();
+    for round in 0..WARM_UPS.saturating_add(runs) {
+        let times = in_turn(round, |copy| load(workshop, &commands[copy]))?;
+        if round >= WARM_UPS {
+            hot.push(times);
+        }
+    }
+    let mut cold_bytes = Vec::new();
+    for round in 0..COLD_ROUNDS {
+        cold_bytes.push(in_turn(round, |copy| {
+            workshop.runner.run(&workshop.coldstart(["pagecache", "evict", "--sync", &text(&copies[copy])]))?;
+            let before = read_from_disk()?;
+            load(workshop, &commands[copy])?;
+            Ok(read_from_disk()?.saturating_sub(before))
+        })?);
+    }
+    let mut sizes = [0; COPIES.len()];
+    for (size, copy) in sizes.iter_mut().zip(&copies) {
+        *size = fs::metadata(copy)?.len();
+    }
+    copies.iter().try_for_each(fs::remove_file)?;
+    Ok(Loads { name: sample.name.to_owned(), sizes, hot, cold_bytes })
+}
+
+/// The copies, each under the file's own name in a folder of its own.
+fn copies(workshop: &Workshop, sample: &Sample, folder: &Path) -> Result<[PathBuf; COPIES.len()]> {
+    let file = Path::new(sample.path);
+    let name = file.file_name().context("a sample without a name")?;
+    let copies = COPIES.map(|kind| folder.join(kind).join(name));
+    for copy in &copies {
+        fs::create_dir_all(copy.parent().context("a copy without a folder")?)?;
+    }
+    copy_flushed(file, &copies[ORIGINAL])?;
+    copy_flushed(file, &copies[TWIN])?;
+    let packing = pack(workshop, file, &copies[PACKED])?;
+    ensure!(packing.size.is_some(), "{} was not packed: {packing:?}", sample.name);
+    Ok(copies)
+}
+
+fn command(sample: &Sample, loader: &Path, copy: &Path) -> Vec<String> {
+    if !sample.path.ends_with(".so") && !sample.path.contains(".so.") {
+        return vec![text(copy), "--version".to_owned()];
+    }
+    let mut command = vec!["env".to_owned()];
+    command.extend(sample.needs.map(|folder| format!("LD_LIBRARY_PATH={folder}")));
+    command.extend([text(loader), text(copy)]);
+    command
+}
+
+/// One value for each copy, measured in an order that changes by round.
+fn in_turn<T: Copy + Default>(round: u32, mut measure: impl FnMut(usize) -> Result<T>) -> Result<[T; COPIES.len()]> {
+    let mut values = [T::default(); COPIES.len()];
+    let first = round as usize % COPIES.len();
+    // Forwards and backwards by turns, or each copy would always follow the same other.
+    let turn =
+        |step: usize| if (round as usize / COPIES.len()).is_multiple_of(2) { step } else { COPIES.len() - 1 - step };
+    for step in 0..COPIES.len() {
+        let copy = (first + turn(step)) % COPIES.len();
+        values[copy] = measure(copy)?;
+    }
+    Ok(values)
+}
+
+/// Seconds of one load: as the program says, or of the whole process where it says nothing.
+fn load(workshop: &Workshop, command: &[String]) -> Result<f64> {
+    let said = workshop.runner.timed(command)?;
+    ensure!(said.status.success(), "`{}` ended with {}: {}", shown(command), said.status, said.stderr.trim());
+    let told = serde_json::from_str(&said.stdout).ok().and_then(|told: Value| told.get("nanoseconds")?.as_f64());
+    Ok(told.map_or(said.seconds, |nanoseconds| nanoseconds / 1e9))
+}
+
+pub(super) fn figures(record: &Record) -> Result<Vec<Figure>> {
+    let loads = Vec::<Loads>::deserialize(record.part("loads")?).context("`loads` holds no loads")?;
+    Ok(loads.iter().flat_map(figures_of).collect())
+}
+
+fn figures_of(loads: &Loads) -> Vec<Figure> {
+    let name = &loads.name;
+    let hot = |copy: usize| -> Vec<f64> { loads.hot.iter().map(|round| round[copy]).collect() };
+    let pairs =
+        |copy: usize| -> Vec<(f64, f64)> { loads.hot.iter().map(|round| (round[copy], round[ORIGINAL])).collect() };
+    let (twin, packed) = (ratio_estimate(&pairs(TWIN)), ratio_estimate(&pairs(PACKED)));
+    let noise = twin.map_or(0.0, |twin| (twin.high - 1.0).abs().max((1.0 - twin.low).abs()));
+    let ratio = |what: &str, asked, estimate| {
+        Figure::of_estimate(format!("{name}: {what}"), Unit::Times, asked, estimate, loads.hot.len())
+    };
+    let times = |copy: usize| {
+        let what = format!("{name}: hot load of the {}", COPIES[copy]);
+        Figure::of_times(what, Unit::Milliseconds, Asked::Nothing, &hot(copy))
+    };
+    let read = |what: &str, asked, of: &dyn Fn(&[u64; 3]) -> f64| {
+        let bytes: Vec<f64> = loads.cold_bytes.iter().map(of).collect();
+        Figure::of_times(format!("{name}: {what}"), Unit::ExactMegabytes, asked, &bytes)
+    };
+    let lost = loads.sizes[ORIGINAL] as f64 - loads.sizes[PACKED] as f64;
+    vec![
+        times(ORIGINAL),
+        times(PACKED),
+        ratio("hot load, twin / original", Asked::Nothing, twin),
+        ratio("hot load, packed / original", Asked::AtMost(rounded_up(1.0 + noise)), packed),
+        read("read by a cold load of the original", Asked::Nothing, &|round| round[ORIGINAL] as f64),
+        read(
+            &format!("read less by a cold load of the packed (it lost {:.2} MB)", lost / 1e6),
+            Asked::AtLeast((lost * OF_WHAT_IT_LOST / 1e4).floor() * 1e4),
+            &|round| round[ORIGINAL] as f64 - round[PACKED] as f64,
+        ),
+    ]
+}
+
+/// To the thousandth, as it is shown.
+fn rounded_up(limit: f64) -> f64 {
+    (limit * 1e3).ceil() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_copy_has_every_place_in_the_order() {
+        let mut orders = std::collections::BTreeSet::new();
+        for round in 0..6 {
+            let mut order = Vec::new();
+            let values = in_turn(round, |copy| {
+                order.push(copy);
+                Ok(copy)
+            });
+            assert_eq!(values.unwrap(), [0, 1, 2]);
+            orders.insert(order);
+        }
+        assert_eq!(orders.len(), 6);
+    }
+
+    #[test]
+    fn the_limit_is_what_twins_differ_by() {
+        let loads = |packed: f64| Loads {
+            name: "a".into(),
+            sizes: [10_000_000, 10_000_000, 8_000_000],
+            hot: vec![[1.0, 1.02, packed], [1.0, 0.98, packed], [1.0, 1.0, packed]],
+            cold_bytes: vec![[9_000_000, 9_000_000, 7_100_000]; 3],
+        };
+        let verdicts = |packed| -> Vec<bool> { figures_of(&loads(packed)).iter().filter_map(Figure::is_met).collect() };
+        assert_eq!(verdicts(1.03), [true, true]);
+        assert_eq!(verdicts(1.2), [false, true]);
+    }
+}
