@@ -15,11 +15,16 @@
 mod libc_floor;
 mod pack;
 mod refusal;
+mod replace;
 mod script;
 mod source;
 
 pub use libc_floor::{LibcFloor, UnknownLibc};
 pub use pack::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, plan_pack};
 pub use refusal::Refusal;
+pub use replace::{
+    Allowed, FileFacts, FileRefusal, OriginalFile, ReplaceError, Replacement, Seconds, Signature, Target, WriteError,
+    remove_leftovers, write_proven,
+};
 pub use script::{Piece, Script, WordPatch};
 pub use source::Source;

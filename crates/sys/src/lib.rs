@@ -13,3 +13,4 @@ pub mod held_pages;
 pub mod mincore;
 pub mod syscall_observer;
 pub mod wait;
+pub mod write_back;

@@ -1,0 +1,112 @@
+//! A script's bytes into a file: in large writes, with holes where nothing is, and on their way to the disk early.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::ops::Range;
+
+use coldstart_sys::write_back::start_write_back;
+use rustix::fs::{FallocateFlags, fallocate, fstatfs};
+use rustix::io::Errno;
+
+use crate::script::Output;
+
+/// Smaller pieces are collected until they are this many bytes.
+const PORTION: usize = 1 << 20;
+/// The disk is told to begin whenever this many bytes are new.
+const WRITTEN_BACK: u64 = 16 << 20;
+/// The file system's number where preallocation has a price (`linux/magic.h`).
+const BTRFS_SUPER_MAGIC: u64 = 0x9123_683e;
+
+/// A file that is written from its start.
+#[derive(Debug)]
+pub(super) struct FileOutput<'a> {
+    file: &'a File,
+    buffer: Vec<u8>,
+    /// Where the buffer's bytes go.
+    position: u64,
+    written_back: u64,
+    holes: Vec<Range<u64>>,
+}
+
+impl<'a> FileOutput<'a> {
+    /// Writes to an empty file, whose position is its start.
+    pub(super) fn new(file: &'a File) -> Self {
+        Self { file, buffer: Vec::new(), position: 0, written_back: 0, holes: Vec::new() }
+    }
+
+    /// Writes what is still in memory, and makes the file as long as it is to be. Returns that length.
+    pub(super) fn finish(mut self) -> io::Result<u64> {
+        self.flush()?;
+        self.file.set_len(self.position)?;
+        // Most file systems leave a hole where nothing was written. XFS has allocated blocks behind what it thought was
+        // the end, and keeps them; where holes cannot be punched, zeros were written or nothing can be done.
+        for hole in &self.holes {
+            let length = hole.end.saturating_sub(hole.start);
+            let _ = fallocate(self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, hole.start, length);
+        }
+        let _ = start_write_back(self.file, self.written_back, 0);
+        Ok(self.position)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.position = self.position.saturating_add(bytes.len() as u64);
+        let new = self.position.saturating_sub(self.written_back);
+        if new >= WRITTEN_BACK {
+            // Only a beginning; what cannot begin now is done at the end.
+            let _ = start_write_back(self.file, self.written_back, new);
+            self.written_back = self.position;
+        }
+        Ok(())
+    }
+}
+
+impl Write for FileOutput<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.buffer.len().saturating_add(bytes.len()) > PORTION {
+            self.flush()?;
+        }
+        if bytes.len() >= PORTION {
+            self.put(bytes)?;
+        } else {
+            self.buffer.extend_from_slice(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let result = self.put(&buffer);
+        buffer.clear();
+        self.buffer = buffer;
+        result
+    }
+}
+
+impl Output for FileOutput<'_> {
+    fn skip(&mut self, size: u64) -> io::Result<()> {
+        self.flush()?;
+        let end = self.position.checked_add(size).ok_or(io::ErrorKind::FileTooLarge)?;
+        self.file.seek(SeekFrom::Start(end))?;
+        self.holes.push(self.position..end);
+        self.position = end;
+        Ok(())
+    }
+}
+
+/// Reserves room for `size` bytes, so that a full disk is found out before anything is written. Where a file system cannot
+/// tell beforehand, writing finds out.
+///
+/// # Errors
+/// The file system's answer if there is no room.
+pub(super) fn reserve(file: &File, size: u64) -> io::Result<()> {
+    // Preallocated files of Btrfs are not compressed, whatever its mount options say.
+    let has_price = fstatfs(file).is_ok_and(|found| u64::try_from(found.f_type).is_ok_and(|f| f == BTRFS_SUPER_MAGIC));
+    if size == 0 || has_price {
+        return Ok(());
+    }
+    match fallocate(file, FallocateFlags::empty(), 0, size) {
+        Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO)) => Err(errno.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,188 @@
+//! The original kept under another name, for those who want it back.
+//!
+//! One more name for the same file is best: it costs nothing and loses nothing. Across file systems it is a copy.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use super::directory::flush_directory;
+use super::error::ReplaceError;
+use super::file_output::FileOutput;
+use super::leftovers::still_has;
+use super::metadata::{Purpose, copy_metadata};
+use super::original::OriginalFile;
+use super::staged::{StagedFile, link_open_file};
+use super::target::Destination;
+use crate::script::Output;
+
+/// Copies and comparisons go through memory in portions of this many bytes; portions of zeros become holes.
+const PORTION: usize = 1 << 16;
+
+/// Where the original will be kept: checked, nothing done yet.
+#[derive(Debug)]
+pub(super) struct Keeping {
+    place: Destination,
+    /// As it was named.
+    path: PathBuf,
+    /// The same content stands there.
+    exists: bool,
+    /// It is the same file.
+    pub(super) is_link: bool,
+}
+
+/// The original under its other name. Dropped without [`Self::settle`], the name is removed again if we made it.
+#[derive(Debug)]
+pub(super) struct Kept {
+    made: Option<PathBuf>,
+    warnings: Vec<String>,
+}
+
+impl Keeping {
+    /// Checks that the original can be kept as `path` when another file is put at `target`.
+    pub(super) fn check(path: &Path, original: &OriginalFile, target: &Destination) -> Result<Self, ReplaceError> {
+        let problem = |problem| Err(ReplaceError::Keep { path: path.to_owned(), problem });
+        let place = Destination::named(path)?;
+        if place.is_same_name(target) {
+            return problem("the new file will stand there");
+        }
+        let Some(existing) = &place.existing else {
+            return Ok(Self { place, path: path.to_owned(), exists: false, is_link: false });
+        };
+        let is_link = original.identity().is_same_file(existing);
+        if is_link && original.links_now() < 2 {
+            // The one name it has, seen twice: by a mount, or a directory that ignores upper and lower case.
+            return problem("that is its only name, which will be the new file's");
+        }
+        // A link that leads to the original would lead to the new file.
+        if !is_link && !has_same_content(&place.path(), original).map_err(|error| keeping(path, original, error))? {
+            return problem("there is something else already");
+        }
+        Ok(Self { place, path: path.to_owned(), exists: true, is_link })
+    }
+
+    /// Keeps the original there, safe on disk.
+    pub(super) fn keep(self, original: &OriginalFile) -> Result<Kept, ReplaceError> {
+        let error = |source| keeping(&self.path, original, source);
+        let path = self.place.path();
+        if self.exists {
+            File::open(&path).and_then(|file| file.sync_all()).map_err(error)?;
+            return Ok(Kept { made: None, warnings: Vec::new() });
+        }
+        let (copy, warnings) = match link_open_file(original.file(), &path) {
+            Ok(()) => (None, Vec::new()),
+            Err(failed) if is_link_refused(&failed) => {
+                let (copy, warnings) = self.copy(original)?;
+                (Some(copy), warnings)
+            }
+            Err(failed) => return Err(self.already_there(error, failed)),
+        };
+        let kept = Kept { made: Some(path), warnings };
+        let within = match &copy {
+            Some(copy) => copy.file(),
+            None => {
+                // Whoever built it just now may not have waited for the disk.
+                original.file().sync_all().map_err(error)?;
+                original.file()
+            }
+        };
+        flush_directory(&self.place.directory, within).map_err(error)?;
+        Ok(kept)
+    }
+
+    fn copy(&self, original: &OriginalFile) -> Result<(StagedFile, Vec<String>), ReplaceError> {
+        let error = |source| keeping(&self.path, original, source);
+        let mut staged = StagedFile::create(&self.place.directory, &self.place.name).map_err(error)?;
+        copy_content(original.file(), staged.file()).map_err(error)?;
+        let warnings = copy_metadata(original, staged.file(), &self.path, Purpose::SameContent)?;
+        staged.file().sync_all().map_err(error)?;
+        staged.name_new(&self.place.path()).map_err(|failed| self.already_there(error, failed))?;
+        Ok((staged, warnings))
+    }
+
+    fn already_there(&self, other: impl Fn(io::Error) -> ReplaceError, failed: io::Error) -> ReplaceError {
+        match failed.kind() {
+            io::ErrorKind::AlreadyExists => {
+                ReplaceError::Keep { path: self.path.clone(), problem: "there is something else already" }
+            }
+            _ => other(failed),
+        }
+    }
+}
+
+impl Kept {
+    /// The new file stands in its place: from now on this name is the original's. Returns what could not come along.
+    pub(super) fn settle(mut self) -> Vec<String> {
+        self.made = None;
+        std::mem::take(&mut self.warnings)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if let Some(path) = self.made.take() {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether a copy may do what one more name cannot: another file system, one without links, too many of them, no `/proc`,
+/// or a file of somebody else's (`fs.protected_hardlinks`).
+fn is_link_refused(error: &io::Error) -> bool {
+    let refused = [Errno::XDEV, Errno::PERM, Errno::MLINK, Errno::NOENT, Errno::OPNOTSUPP, Errno::NOSYS, Errno::INVAL];
+    Errno::from_io_error(error).is_some_and(|errno| refused.contains(&errno))
+}
+
+fn copy_content(from: &File, to: &File) -> io::Result<()> {
+    let mut out = FileOutput::new(to);
+    let mut buffer = vec![0; PORTION];
+    let mut position = 0_u64;
+    loop {
+        let read = from.read_at(&mut buffer, position)?;
+        let portion = buffer.get(..read).unwrap_or(&[]);
+        if portion.is_empty() {
+            return out.finish().map(drop);
+        }
+        position = position.saturating_add(read as u64);
+        if portion.iter().all(|&byte| byte == 0) {
+            out.skip(read as u64)?;
+        } else {
+            out.write_all(portion)?;
+        }
+    }
+}
+
+fn has_same_content(path: &Path, original: &OriginalFile) -> io::Result<bool> {
+    let found = path.symlink_metadata()?;
+    if !found.is_file() || found.len() != original.facts().size {
+        return Ok(false);
+    }
+    let other = File::open(path)?;
+    let (mut left, mut right) = (vec![0; PORTION], vec![0; PORTION]);
+    let mut position = 0_u64;
+    while position < found.len() {
+        let length = usize::try_from(found.len().saturating_sub(position)).unwrap_or(PORTION).min(PORTION);
+        let (Some(left), Some(right)) = (left.get_mut(..length), right.get_mut(..length)) else { return Ok(false) };
+        original.file().read_exact_at(left, position)?;
+        other.read_exact_at(right, position)?;
+        if left != right {
+            return Ok(false);
+        }
+        position = position.saturating_add(length as u64);
+    }
+    // Opened again by its name: what was compared is what stands there.
+    Ok(still_has(path, &other))
+}
+
+fn keeping(path: &Path, original: &OriginalFile, source: io::Error) -> ReplaceError {
+    match ReplaceError::writing("keep the original as", path, original.facts().size, source) {
+        ReplaceError::NoRoom { needed, source, .. } => {
+            let directory = path.parent().unwrap_or(path).to_owned();
+            ReplaceError::NoRoom { directory, needed, source }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,229 @@
+//! How a rewritten file gets to its place: written beside it where nobody sees it, proven, flushed, and renamed.
+//!
+//! | step | file |
+//! |---|---|
+//! | open, and say why not | `original.rs`, `facts.rs`, `file_refusal.rs` |
+//! | find the place | `target.rs` |
+//! | a file that nobody sees | `staged.rs`, `leftovers.rs` |
+//! | write | `file_output.rs` |
+//! | owner, mode, attributes, times | `metadata.rs`, `attributes.rs` |
+//! | keep the original | `keep.rs` |
+//!
+//! What a newcomer would not guess: the old file is never written to. A program that runs from it, or a library that is
+//! mapped, goes on with the old content, which lives until its last user ends; and a kill at any instant leaves either the
+//! old or the new file under the name, because a rename is the one step by which it changes.
+
+mod attributes;
+mod directory;
+mod error;
+mod facts;
+mod file_output;
+mod file_refusal;
+mod keep;
+mod leftovers;
+mod metadata;
+mod original;
+mod staged;
+mod target;
+
+pub use error::{ReplaceError, WriteError};
+pub use facts::{FileFacts, Signature};
+pub use file_refusal::{Allowed, FileRefusal};
+pub use leftovers::remove_leftovers;
+pub use original::OriginalFile;
+pub use target::Target;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use coldstart_sys::file_view::FileView;
+use rustix::fs::fstat;
+use serde::Serialize;
+
+use self::directory::flush_directory;
+use self::facts::{blocks_bytes, links};
+use self::file_output::{FileOutput, reserve};
+use self::keep::{Keeping, Kept};
+use self::metadata::{Purpose, copy_metadata};
+use self::staged::StagedFile;
+use self::target::Destination;
+use crate::script::{Piece, Script};
+use crate::source::Source;
+
+/// A file that stands in its place.
+#[derive(Clone, Debug)]
+pub struct Replacement<P> {
+    /// What the proof found.
+    pub proof: P,
+    /// Where it stands; in place this is where the symbolic links led.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Bytes that it takes on disk.
+    pub blocks_bytes: u64,
+    /// Where the original was kept, if that was asked for.
+    pub kept_original: Option<PathBuf>,
+    /// How many other names of the file that was replaced still lead to its old content.
+    pub other_links: u64,
+    /// What could not come along.
+    pub warnings: Vec<String>,
+    /// How long it took.
+    pub seconds: Seconds,
+}
+
+/// How long the steps of a replacement took, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Seconds {
+    /// Writing to memory, with the disk at work already.
+    pub write: f64,
+    /// Proving.
+    pub prove: f64,
+    /// Waiting for the disk, attributes included.
+    pub flush: f64,
+    /// Keeping the original and renaming.
+    pub rename: f64,
+}
+
+/// Writes a file by `script` from `source`, the content of `original`, proves it, and puts it in its place with all that
+/// belongs to it. The original is kept as `keep_original` if that is given.
+///
+/// `prove` gets the bytes of the new file as the kernel has them, before the file has any name.
+///
+/// # Errors
+/// [`WriteError::NotProven`] with what `prove` says; [`WriteError::NotWritten`]. The target is then as it was.
+pub fn write_proven<P, E>(
+    original: &OriginalFile,
+    source: Source<'_>,
+    script: &Script,
+    target: &Target,
+    keep_original: Option<&Path>,
+    prove: impl FnOnce(Source<'_>) -> Result<P, E>,
+) -> Result<Replacement<P>, WriteError<E>> {
+    let destination = Destination::of(target, original)?;
+    let keeping = keep_original.map(|path| Keeping::check(path, original, &destination)).transpose()?;
+    // Nobody waits for them, and whoever may not remove them need not.
+    let _ = remove_leftovers(&destination.directory);
+
+    let mut clock = Clock::start();
+    let staged = write_staged(source, script, &destination)?;
+    let view = FileView::map(staged.file()).map_err(|source| looking(&destination, source))?;
+    let write = clock.lap();
+
+    let release = |range| view.release(range);
+    let proof = prove(Source { bytes: view.bytes(), release: &release }).map_err(WriteError::NotProven)?;
+    if view.shrank() {
+        return Err(looking(&destination, io::ErrorKind::UnexpectedEof.into()).into());
+    }
+    drop(view);
+    let prove = clock.lap();
+
+    let purpose = if *target == Target::InPlace { Purpose::InPlace } else { Purpose::Elsewhere };
+    let mut warnings = copy_metadata(original, staged.file(), &destination.path(), purpose)?;
+    staged.file().sync_all().map_err(|source| {
+        ReplaceError::writing("flush the new file in", &destination.directory, script.size(), source)
+    })?;
+    let flush = clock.lap();
+
+    let other_links = other_links(original, target, &destination, keeping.as_ref());
+    let placed = put_in_place(original, staged, &destination, keeping)?;
+    warnings.extend(placed.warnings);
+    Ok(Replacement {
+        proof,
+        path: destination.path(),
+        size: script.size(),
+        blocks_bytes: placed.blocks_bytes,
+        kept_original: keep_original.map(Path::to_owned),
+        other_links,
+        warnings,
+        seconds: Seconds { write, prove, flush, rename: clock.lap() },
+    })
+}
+
+/// Writes all bytes of the new file beside its place.
+fn write_staged(source: Source<'_>, script: &Script, destination: &Destination) -> Result<StagedFile, ReplaceError> {
+    let directory = &destination.directory;
+    let writing = |what, error| ReplaceError::writing(what, directory, script.size(), error);
+    let staged = StagedFile::create(directory, &destination.name).map_err(|error| writing("make a file in", error))?;
+    if !script.pieces().iter().any(|piece| matches!(piece, Piece::Hole(_))) {
+        reserve(staged.file(), script.size()).map_err(|error| writing("reserve room in", error))?;
+    }
+    let mut out = FileOutput::new(staged.file());
+    script.write(source, &mut out).map_err(|error| writing("write the new file in", error))?;
+    out.finish().map_err(|error| writing("write the new file in", error))?;
+    Ok(staged)
+}
+
+/// What is known when the file stands in its place.
+struct Placed {
+    blocks_bytes: u64,
+    warnings: Vec<String>,
+}
+
+/// The steps that others see.
+fn put_in_place(
+    original: &OriginalFile,
+    mut staged: StagedFile,
+    destination: &Destination,
+    keeping: Option<Keeping>,
+) -> Result<Placed, ReplaceError> {
+    let changed = || ReplaceError::Changed { path: original.path().to_owned() };
+    if !original.is_unchanged() {
+        return Err(changed());
+    }
+    let kept = keeping.map(|keeping| keeping.keep(original)).transpose()?;
+    // Copying the original may have taken long.
+    if kept.is_some() && !original.content_is_unchanged() {
+        return Err(changed());
+    }
+    let path = destination.path();
+    let named = match destination.existing {
+        Some(_) => staged.name_over(&path),
+        None => match staged.name_new(&path) {
+            // Somebody was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => staged.name_over(&path),
+            result => result,
+        },
+    };
+    named.map_err(|source| ReplaceError::Io { what: "put the new file at", path: path.clone(), source })?;
+    let mut warnings = kept.map(Kept::settle).unwrap_or_default();
+    // The new file stands, so this is no failure; only a crash of the machine just now could bring the old one back.
+    if let Err(error) = flush_directory(&destination.directory, staged.file()) {
+        warnings.push(format!("{}: its new name may not be on disk yet ({error})", path.display()));
+    }
+    let blocks_bytes = fstat(staged.file()).map_or(0, |status| blocks_bytes(&status));
+    Ok(Placed { blocks_bytes, warnings })
+}
+
+/// How many names besides the target's and the kept one's the file has that is about to be replaced.
+fn other_links(original: &OriginalFile, target: &Target, destination: &Destination, keeping: Option<&Keeping>) -> u64 {
+    match target {
+        Target::InPlace => {
+            let kept = u64::from(keeping.is_some_and(|keeping| keeping.is_link));
+            original.links_now().saturating_sub(1).saturating_sub(kept)
+        }
+        Target::At(_) => destination.existing.as_ref().map_or(0, |status| links(status).saturating_sub(1)),
+    }
+}
+
+fn looking(destination: &Destination, source: io::Error) -> ReplaceError {
+    ReplaceError::Io { what: "read the new file in", path: destination.directory.clone(), source }
+}
+
+/// Tells how long each step took.
+struct Clock {
+    last: Instant,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { last: Instant::now() }
+    }
+
+    /// Seconds since the last step.
+    fn lap(&mut self) -> f64 {
+        let seconds = self.last.elapsed().as_secs_f64();
+        self.last = Instant::now();
+        seconds
+    }
+}
