@@ -2,7 +2,7 @@
 //!
 //! | step | where |
 //! |---|---|
-//! | decide: from a file to a [`Script`], or a [`Refusal`] | `pack/`, `unpack/` |
+//! | decide: from a file to a [`Script`], or a [`Refusal`] | `pack/`, `unpack.rs` |
 //! | write and put in place, with mode, owner and attributes | `replace/` |
 //! | prove: read both files anew and compare what they are to a loader | `prove/` |
 //!
@@ -12,15 +12,23 @@
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
+mod edits;
+mod layout;
 mod libc_floor;
+mod note;
 mod pack;
+mod prove;
 mod refusal;
 mod replace;
 mod script;
 mod source;
+mod undo;
+mod unpack;
 
 pub use libc_floor::{LibcFloor, UnknownLibc};
+pub use note::About;
 pub use pack::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, plan_pack};
+pub use prove::{NotProven, Proof, Which, prove};
 pub use refusal::Refusal;
 pub use replace::{
     Allowed, FileFacts, FileRefusal, OriginalFile, ReplaceError, Replacement, Seconds, Signature, Target, WriteError,
@@ -28,3 +36,4 @@ pub use replace::{
 };
 pub use script::{Piece, Script, WordPatch};
 pub use source::Source;
+pub use unpack::{Restored, UnpackPlan, plan_unpack};

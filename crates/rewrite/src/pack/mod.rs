@@ -1,18 +1,140 @@
 //! Packing: relative relocations to RELR, and the room they took out of the file.
+//!
+//! | phase | file |
+//! |---|---|
+//! | is it a file of a kind that we know? | `checks.rs` |
+//! | the loader's tables, and the run of them around the relocations | `tables.rs` |
+//! | which relocations go, and what their words must hold | `relatives.rs`, `words.rs` |
+//! | the version that makes old loaders refuse the result | `versions.rs` |
+//! | new places for the tables | `place.rs` |
+//! | how the rest of the file follows | `room.rs`, `preface.rs` |
+//! | new headers, dynamic table, end of the file | `headers.rs`, `slots.rs`, `empty_function.rs`, `sections.rs`, `tail.rs` |
+//! | all of it as one script, with the way back | `assemble.rs` |
 
+mod assemble;
+mod checks;
 mod decision;
+mod empty_function;
+mod headers;
+mod place;
+mod preface;
+mod relatives;
+mod room;
+mod sections;
+mod slots;
+mod tables;
+mod tail;
+mod versions;
+mod words;
+
+use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, RelocationTable, Tag, Vaddr};
 
 pub use decision::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource};
 
-use coldstart_elf::ElfFile;
-
+use crate::note;
 use crate::refusal::Refusal;
+use assemble::Layout;
+use relatives::{Relatives, TableTags};
+use room::{PAGE, Shape};
+use tables::{FrontRun, LoaderTable};
+use versions::Guard;
 
 /// Decides how to pack a file.
 ///
 /// # Errors
 /// The reason why it cannot be done safely.
-pub fn plan_pack(file: &ElfFile<'_>, _options: &PackOptions) -> Result<PackDecision, Refusal> {
-    file.dynamic()?.ok_or(Refusal::NoDynamicTable)?;
-    Err(Refusal::NoSections)
+pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecision, Refusal> {
+    checks::check_file(file)?;
+    let dynamic = file.dynamic()?.ok_or(Refusal::NoDynamicTable)?;
+    checks::check_dynamic(file, &dynamic)?;
+    let relocations = file.dynamic_relocations(&dynamic)?;
+    if relocations.relr.is_some() || dynamic.get(Tag::RELR).is_some() {
+        let by_us = note::read(file).is_some_and(|note| note.about.edits.iter().any(|edit| edit == assemble::EDIT));
+        return nothing(if by_us { NothingToPack::PackedByUs } else { NothingToPack::AlreadyRelr });
+    }
+    let Some((table, tags)) = relatives::table_of(&relocations)? else { return nothing(NothingToPack::NoRelative) };
+    if !relatives::has_relative(file, &table) {
+        return nothing(NothingToPack::NoRelative);
+    }
+    checks::check_tags(&dynamic, &tags, file.encoding().machine)?;
+    checks::check_libc(file, &dynamic, options)?;
+    tail::check_gaps(file)?;
+    let all = tables::all(file, &dynamic, &tags);
+    let run = tables::front_run(file, &section_of(&all, &table, &tags, &dynamic)?, &all)?;
+    tables::check_pointers(file, &dynamic, &run, &tags)?;
+    let Some(relatives) = relatives::sort_out(file, (table, tags), &dynamic, &relocations, run.addresses())? else {
+        return nothing(NothingToPack::NoRelative);
+    };
+    let guard = versions::with_guard(file, &dynamic)?;
+    let table_bytes =
+        relatives.table.size().saturating_sub(relatives.kept_bytes()).saturating_sub(relatives.relr.len() as u64);
+    let Some(layout) = lay_out(file, run, &all, &relatives, &guard, options)? else {
+        return nothing(NothingToPack::NoGain { table_bytes, stuck: table_bytes >= PAGE.saturating_mul(2) });
+    };
+    let wanted = slots::Wanted {
+        relocations: &relatives.tags,
+        leading: relatives.leading,
+        is_empty: relatives.kept_bytes() == 0,
+        new: new_entries(file, &layout),
+        drop_syment: options.drop_syment,
+    };
+    let entries = slots::make_room(file, &dynamic, &wanted)?;
+    let plan = assemble::assemble(file, &dynamic, &layout, &relatives, &guard, &entries, options)?;
+    // The note and the new section headers take some of what was won.
+    if plan.summary.room != Room::Hole && plan.summary.size_after >= plan.summary.size_before {
+        return nothing(NothingToPack::NoGain { table_bytes, stuck: false });
+    }
+    Ok(PackDecision::Pack(Box::new(plan)))
+}
+
+fn nothing(reason: NothingToPack) -> Result<PackDecision, Refusal> {
+    Ok(PackDecision::Nothing(reason))
+}
+
+/// The section of the relocations, if it holds all of the table and nothing else but the PLT's.
+fn section_of(
+    all: &[LoaderTable],
+    table: &RelocationTable<'_>,
+    tags: &TableTags,
+    dynamic: &DynamicTable<'_>,
+) -> Result<LoaderTable, Refusal> {
+    let found = all.iter().find(|found| found.tag == tags.address && found.size == table.size());
+    found.copied().ok_or_else(|| Refusal::TableIsNoSection {
+        table: tags.name,
+        address: Vaddr(dynamic.get(tags.address).unwrap_or(0)),
+        hint: ", as `-z nocombreloc` makes it",
+    })
+}
+
+/// The best layout that makes the file at least a page smaller; `None` if there is none.
+fn lay_out(
+    file: &ElfFile<'_>,
+    run: FrontRun,
+    all: &[LoaderTable],
+    relatives: &Relatives<'_>,
+    guard: &Guard,
+    options: &PackOptions,
+) -> Result<Option<Layout>, Refusal> {
+    let contents = place::contents(&run, all, relatives, guard)?;
+    for shape in room::shapes(file, &run, options.sparse) {
+        let start = run.addresses().start.saturating_add(shape.run_moves_by());
+        let placed = place::place(file, start, &contents);
+        if placed.end.0 > run.addresses().end {
+            continue;
+        }
+        let slide = room::slide(file, &run, &shape, placed.end)?;
+        if slide.by > 0 || (shape == Shape::Hole && assemble::hole(file, &run, placed.end).is_some()) {
+            return Ok(Some(Layout { run, shape, slide, placed }));
+        }
+    }
+    Ok(None)
+}
+
+fn new_entries(file: &ElfFile<'_>, layout: &Layout) -> Vec<DynamicEntry> {
+    let Some(relr) = layout.placed.relr() else { return Vec::new() };
+    vec![
+        DynamicEntry { tag: Tag::RELR, value: relr.address },
+        DynamicEntry { tag: Tag::RELRSZ, value: relr.size },
+        DynamicEntry { tag: Tag::RELRENT, value: file.encoding().word_size() },
+    ]
 }

@@ -1,0 +1,118 @@
+//! Where fields stand in the format's records, and writing them in the file's own encoding.
+//!
+//! Records are edited as bytes: a field that we do not know stays as it is. Offsets are those of the ELF specification
+//! (figures 1-3, 1-9 and 2-1), for 32 and 64 bits.
+
+use coldstart_elf::{ByteOrder, Class, Encoding};
+
+/// A field: its place in the record of each class. Its width follows from what it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    of_32: usize,
+    of_64: usize,
+}
+
+const fn field(of_32: usize, of_64: usize) -> Field {
+    Field { of_32, of_64 }
+}
+
+/// `e_*`.
+pub(crate) mod file_header {
+    use super::{Field, field};
+    pub(crate) const SECTIONS_OFFSET: Field = field(32, 40);
+    pub(crate) const SEGMENT_COUNT: Field = field(44, 56);
+    pub(crate) const SECTION_COUNT: Field = field(48, 60);
+}
+
+/// `p_*`.
+pub(crate) mod program_header {
+    use super::{Field, field};
+    pub(crate) const FLAGS: Field = field(24, 4);
+    pub(crate) const OFFSET: Field = field(4, 8);
+    pub(crate) const ADDRESS: Field = field(8, 16);
+    pub(crate) const PHYSICAL_ADDRESS: Field = field(12, 24);
+    pub(crate) const FILE_SIZE: Field = field(16, 32);
+    pub(crate) const MEMORY_SIZE: Field = field(20, 40);
+}
+
+/// `sh_*`.
+pub(crate) mod section_header {
+    use super::{Field, field};
+    pub(crate) const NAME: Field = field(0, 0);
+    pub(crate) const KIND: Field = field(4, 4);
+    pub(crate) const FLAGS: Field = field(8, 8);
+    pub(crate) const ADDRESS: Field = field(12, 16);
+    pub(crate) const OFFSET: Field = field(16, 24);
+    pub(crate) const SIZE: Field = field(20, 32);
+    pub(crate) const ALIGNMENT: Field = field(32, 48);
+    pub(crate) const ENTRY_SIZE: Field = field(36, 56);
+}
+
+/// `st_value`.
+pub(crate) const SYMBOL_VALUE: Field = field(4, 8);
+
+impl Field {
+    /// Its place in a record of this class, in bytes.
+    pub(crate) fn at(self, encoding: Encoding) -> usize {
+        match encoding.class {
+            Class::Elf32 => self.of_32,
+            Class::Elf64 => self.of_64,
+        }
+    }
+
+    /// Writes an address, offset or size. A record that is too short stays as it is.
+    pub(crate) fn set_word(self, record: &mut [u8], encoding: Encoding, value: u64) {
+        put(record, self.at(encoding), &word_bytes(encoding, value));
+    }
+
+    /// The address, offset or size that stands there; 0 where the record is too short.
+    pub(crate) fn word(self, record: &[u8], encoding: Encoding) -> u64 {
+        record.get(self.at(encoding)..).and_then(|bytes| encoding.word(bytes)).unwrap_or(0)
+    }
+
+    /// Writes a field of 4 bytes.
+    pub(crate) fn set_u32(self, record: &mut [u8], encoding: Encoding, value: u32) {
+        let bytes = match encoding.byte_order {
+            ByteOrder::Little => value.to_le_bytes(),
+            ByteOrder::Big => value.to_be_bytes(),
+        };
+        put(record, self.at(encoding), &bytes);
+    }
+
+    /// Writes a field of 2 bytes.
+    pub(crate) fn set_u16(self, record: &mut [u8], encoding: Encoding, value: u16) {
+        let bytes = match encoding.byte_order {
+            ByteOrder::Little => value.to_le_bytes(),
+            ByteOrder::Big => value.to_be_bytes(),
+        };
+        put(record, self.at(encoding), &bytes);
+    }
+}
+
+/// An address-sized number as it stands in a file of this encoding: 4 or 8 bytes.
+pub(crate) fn word_bytes(encoding: Encoding, value: u64) -> Vec<u8> {
+    match (encoding.class, encoding.byte_order) {
+        (Class::Elf64, ByteOrder::Little) => value.to_le_bytes().to_vec(),
+        (Class::Elf64, ByteOrder::Big) => value.to_be_bytes().to_vec(),
+        (Class::Elf32, ByteOrder::Little) => (value as u32).to_le_bytes().to_vec(),
+        (Class::Elf32, ByteOrder::Big) => (value as u32).to_be_bytes().to_vec(),
+    }
+}
+
+/// Overwrites bytes in place, if all of them are there.
+pub(crate) fn put(record: &mut [u8], at: usize, bytes: &[u8]) {
+    if let Some(place) = at.checked_add(bytes.len()).and_then(|end| record.get_mut(at..end)) {
+        place.copy_from_slice(bytes);
+    }
+}
+
+/// The next multiple of an alignment; 0 and 1 align to nothing. Saturates.
+pub(crate) fn align_up(value: u64, alignment: u64) -> u64 {
+    let alignment = alignment.max(1);
+    value.checked_next_multiple_of(alignment).unwrap_or(u64::MAX)
+}
+
+/// The last multiple of an alignment that is not larger.
+pub(crate) fn align_down(value: u64, alignment: u64) -> u64 {
+    value.saturating_sub(value.checked_rem(alignment.max(1)).unwrap_or(0))
+}

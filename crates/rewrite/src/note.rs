@@ -1,0 +1,85 @@
+//! The note that we leave in a rewritten file: which tool, which edits, and how to take them back.
+//!
+//! It is a section that is not loaded, so a running program never sees it and `strip -s` of LLVM may drop it.
+//! docs/formats/rewrite-note.md describes it byte by byte.
+
+use coldstart_elf::{ElfFile, Encoding, Notes};
+use serde::{Deserialize, Serialize};
+
+use crate::layout::{align_up, word_bytes};
+
+/// The section's name.
+pub(crate) const SECTION: &str = ".note.coldstart";
+/// The notes' owner, with its final zero.
+const OWNER: &[u8] = b"coldstart\0";
+/// Types of the two notes.
+const ABOUT: u32 = 1;
+const UNDO: u32 = 2;
+
+/// What the first note says, as JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// Version of the tool that wrote the file.
+    pub coldstart: String,
+    /// Names of the edits in the order in which they were made: `relr`.
+    pub edits: Vec<String>,
+}
+
+/// What our note in a file holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OurNote<'data> {
+    pub(crate) about: About,
+    /// The second note's content, where it is there.
+    pub(crate) undo: Option<&'data [u8]>,
+}
+
+impl About {
+    /// What a file says about our edits in it; `None` if it has no note of ours.
+    pub fn read(file: &ElfFile<'_>) -> Option<Self> {
+        read(file).map(|note| note.about)
+    }
+}
+
+/// Finds our note.
+pub(crate) fn read<'data>(file: &ElfFile<'data>) -> Option<OurNote<'data>> {
+    let section = file.section(SECTION)?;
+    let bytes = file.section_bytes(&section.header).ok()?;
+    let notes = Notes::new(bytes, section.header.offset, 4, file.encoding()).ok()?;
+    let mut about = None;
+    let mut undo = None;
+    for note in notes.map_while(Result::ok).filter(|note| note.name == b"coldstart") {
+        match note.kind {
+            ABOUT => about = serde_json::from_slice(note.description).ok(),
+            UNDO => undo = Some(note.description),
+            _ => {}
+        }
+    }
+    Some(OurNote { about: about?, undo })
+}
+
+/// The section's bytes.
+pub(crate) fn write(encoding: Encoding, edits: &[&str], undo: Option<&[u8]>) -> Vec<u8> {
+    let about = About {
+        coldstart: env!("CARGO_PKG_VERSION").to_owned(),
+        edits: edits.iter().map(|edit| (*edit).to_owned()).collect(),
+    };
+    // Strings and lists of strings always have a JSON form.
+    let about = serde_json::to_vec(&about).unwrap_or_default();
+    let mut bytes = one(encoding, ABOUT, &about);
+    bytes.extend(undo.map(|undo| one(encoding, UNDO, undo)).unwrap_or_default());
+    bytes
+}
+
+/// One note: three numbers of 4 bytes, owner, content, both filled up to a multiple of 4 (gABI, "Note Section").
+fn one(encoding: Encoding, kind: u32, content: &[u8]) -> Vec<u8> {
+    let number = |number: u32| {
+        let narrow = Encoding { class: coldstart_elf::Class::Elf32, ..encoding };
+        word_bytes(narrow, number.into())
+    };
+    let padded = |bytes: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        bytes.resize(align_up(bytes.len() as u64, 4) as usize, 0);
+        bytes
+    };
+    [number(OWNER.len() as u32), number(content.len() as u32), number(kind), padded(OWNER), padded(content)].concat()
+}

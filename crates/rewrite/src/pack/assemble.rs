@@ -1,0 +1,331 @@
+//! The whole new file as one script, and the way back.
+
+use std::ops::Range;
+
+use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Tag, Vaddr};
+
+use super::decision::{Caution, PackOptions, PackPlan, PackSummary, Room};
+use super::headers::{NewHeaders, preface_pieces, program_headers};
+use super::place::{Placed, zeros};
+use super::relatives::{InPlace, Relatives};
+use super::room::{PAGE, Shape, Slide};
+use super::sections::{Moves, added_headers, old_headers, symbol_patches};
+use super::slots::Entries;
+use super::tables::FrontRun;
+use super::tail::{self, Tail};
+use super::versions::Guard;
+use crate::edits::Edits;
+use crate::layout::{align_down, align_up, file_header, word_bytes};
+use crate::note;
+use crate::refusal::Refusal;
+use crate::script::{Piece, Script, WordPatch};
+use crate::source::Source;
+use crate::undo::{Copies, Held, Known, SECTION_HEADERS, Undo, encode, steps_back};
+use crate::unpack::digest;
+
+/// The edit's name in our note.
+pub(super) const EDIT: &str = "relr";
+/// More words than this that differ for no common reason are not listed in a note.
+const LISTED: usize = 4096;
+
+/// Where everything goes.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) run: FrontRun,
+    pub(super) shape: Shape,
+    pub(super) slide: Slide,
+    pub(super) placed: Placed,
+}
+
+/// The whole pages of the file that are free when the tables end at `end` and nothing slides.
+pub(super) fn hole(file: &ElfFile<'_>, run: &FrontRun, end: Vaddr) -> Option<Range<u64>> {
+    let segment = file.segments().get(run.segment)?;
+    let end = end.0.checked_sub(segment.address.0)?.checked_add(segment.offset.0)?;
+    let hole = align_up(end, PAGE)..align_down(run.file_range().end, PAGE);
+    (hole.start < hole.end).then_some(hole)
+}
+
+/// Puts the plan together.
+pub(super) fn assemble(
+    file: &ElfFile<'_>,
+    dynamic: &DynamicTable<'_>,
+    layout: &Layout,
+    relatives: &Relatives<'_>,
+    guard: &Guard,
+    entries: &Entries,
+    options: &PackOptions,
+) -> Result<PackPlan, Refusal> {
+    let encoding = file.encoding();
+    let names = names_section(file)?;
+    let segment = file.segments().get(layout.run.segment).ok_or(Refusal::NoDynamicTable)?;
+    let tail = tail::lay_out(file, names, layout.slide)?;
+    let moves = Moves {
+        shape: &layout.shape,
+        slide: layout.slide,
+        placed: &layout.placed,
+        tail: &tail,
+        address_to_offset: segment.offset.0.wrapping_sub(segment.address.0),
+        names,
+    };
+    let new_headers = program_headers(file, &layout.run, &layout.shape, layout.slide, &layout.placed)?;
+    let new_dynamic = dynamic_bytes(file, dynamic, layout, relatives, guard, entries);
+    let section_headers = old_headers(file, &moves);
+    let symbols = symbol_patches(file, &moves)?;
+
+    let mut edits = Edits::default();
+    replace_front(file, layout, &new_headers, &mut edits);
+    edits.replace(
+        dynamic.file_offset().0..dynamic.file_offset().0.saturating_add(dynamic.size()),
+        vec![Piece::Bytes(new_dynamic.clone())],
+    );
+    edits.patch(relatives.patches.iter().copied());
+    edits.patch(symbols.iter().copied());
+    edits.replace(tail.from..file.size(), tail.pieces.clone());
+    // The way back names places in the new file; all of them lie before the note, whose size depends on it.
+    let mut script = edits.into_script(encoding, file.size())?;
+    let known =
+        Changes { file, dynamic, layout, relatives, guard, new_headers: &new_headers, new_dynamic: &new_dynamic };
+    let undo = if options.undo { way_back(&known, &script, &symbols, &section_headers, &tail) } else { None };
+    let note = note::write(encoding, &[EDIT], undo.as_deref());
+    let note_offset = align_up(tail.end, 4);
+    let headers_offset = align_up(note_offset.saturating_add(note.len() as u64), encoding.word_size());
+    let mut pieces = script.pieces().to_vec();
+    set_file_header(file, &mut pieces, new_headers.len(), headers_offset);
+    pieces.extend(zeros(note_offset.saturating_sub(tail.end)));
+    pieces.push(Piece::Bytes(note.clone()));
+    pieces.extend(zeros(headers_offset.saturating_sub(note_offset).saturating_sub(note.len() as u64)));
+    pieces.push(Piece::Bytes(section_headers));
+    pieces.push(Piece::Bytes(added_headers(file, &moves, note_offset, note.len() as u64)));
+    script = Script::new(encoding, pieces, script.patches().to_vec());
+    let summary = summary(file, layout, relatives, guard, entries, script.size(), undo.is_some());
+    Ok(PackPlan { script, summary })
+}
+
+/// The number of the section with the sections' names.
+fn names_section(file: &ElfFile<'_>) -> Result<usize, Refusal> {
+    let number = usize::from(file.header().section_names_index);
+    // With more than 65,279 sections numbers stand elsewhere.
+    let plain = usize::from(file.header().section_count) == file.sections().len() && file.sections().len() < 0xfe00;
+    match file.sections().get(number) {
+        Some(_) if plain => Ok(number),
+        _ => Err(Refusal::SectionsLie("the number of the section names".to_owned())),
+    }
+}
+
+/// Everything from the file's start to the end of the freed room.
+fn replace_front(file: &ElfFile<'_>, layout: &Layout, new_headers: &NewHeaders, edits: &mut Edits) {
+    let header_size = first_bytes(file).len() as u64;
+    edits.replace(0..header_size, vec![Piece::Bytes(first_bytes(file).to_vec())]);
+    let old = old_program_headers(file);
+    let new = new_headers.iter().flat_map(|(_, raw)| raw.iter().copied()).collect();
+    let run = layout.run.file_range();
+    let start = run.start.saturating_add(layout.shape.run_moves_by());
+    let mut front = match layout.shape.preface() {
+        None => {
+            edits.replace(old, vec![Piece::Bytes(new)]);
+            Vec::new()
+        }
+        Some(preface) => {
+            let end = old.start.saturating_add(new.len() as u64);
+            let mut pieces = vec![Piece::Bytes(new)];
+            pieces.extend(preface_pieces(preface, end, start));
+            // One range up to the run, so that the rest of it follows without a gap.
+            edits.replace(old.start..run.start, pieces);
+            Vec::new()
+        }
+    };
+    let address = layout.run.addresses().start.saturating_add(layout.shape.run_moves_by());
+    front.extend(layout.placed.pieces(address));
+    let end = start.saturating_add(layout.placed.end.0.saturating_sub(address));
+    match hole(file, &layout.run, layout.placed.end).filter(|_| layout.shape == Shape::Hole) {
+        Some(hole) => {
+            front.extend(zeros(hole.start.saturating_sub(end)));
+            front.push(Piece::Hole(hole.end.saturating_sub(hole.start)));
+            front.extend(zeros(run.end.saturating_sub(hole.end)));
+            edits.replace(run, front);
+        }
+        None => {
+            front.extend(zeros(layout.slide.place(layout.slide.from).saturating_sub(end)));
+            edits.replace(run.start..layout.slide.from, front);
+        }
+    }
+}
+
+/// The ELF header's bytes.
+fn first_bytes<'data>(file: &ElfFile<'data>) -> &'data [u8] {
+    let size = if file.encoding().word_size() == 4 { 52 } else { 64 };
+    file.bytes().get(..size).unwrap_or(&[])
+}
+
+fn old_program_headers(file: &ElfFile<'_>) -> Range<u64> {
+    let start = file.header().segments_offset.0;
+    let size = u64::from(file.header().segment_entry_size).saturating_mul(file.segments().len() as u64);
+    start..start.saturating_add(size)
+}
+
+/// Writes the numbers of headers and where they are into the ELF header, which is the first piece.
+fn set_file_header(file: &ElfFile<'_>, pieces: &mut [Piece], segment_count: usize, sections_offset: u64) {
+    let encoding = file.encoding();
+    if let Some(Piece::Bytes(header)) = pieces.first_mut() {
+        file_header::SECTIONS_OFFSET.set_word(header, encoding, sections_offset);
+        file_header::SEGMENT_COUNT.set_u16(header, encoding, segment_count as u16);
+        file_header::SECTION_COUNT.set_u16(header, encoding, file.sections().len().saturating_add(2) as u16);
+    }
+}
+
+/// The dynamic table, as long as before.
+fn dynamic_bytes(
+    file: &ElfFile<'_>,
+    dynamic: &DynamicTable<'_>,
+    layout: &Layout,
+    relatives: &Relatives<'_>,
+    guard: &Guard,
+    entries: &Entries,
+) -> Vec<u8> {
+    let encoding = file.encoding();
+    let kept = relatives.kept_bytes();
+    // Where the PLT's relocations count as a part of this table, too, they still do.
+    let with_plt = dynamic.get(relatives.tags.size).unwrap_or(0).saturating_sub(relatives.table.size());
+    let value = |entry: &DynamicEntry| {
+        if let Some(table) = layout.placed.of(entry.tag) {
+            return table.address;
+        }
+        match entry.tag {
+            tag if tag == relatives.tags.size => kept.saturating_add(with_plt),
+            tag if tag == relatives.tags.relative_count => relatives.leading,
+            Tag::STRSZ if matches!(guard, Guard::Added(_)) => {
+                layout.placed.of(Tag::STRTAB).map_or(entry.value, |table| table.size)
+            }
+            _ => entry.value,
+        }
+    };
+    let mut bytes = Vec::new();
+    for entry in &entries.entries {
+        bytes.extend(word_bytes(encoding, entry.tag.0));
+        bytes.extend(word_bytes(encoding, value(entry)));
+    }
+    bytes.resize(usize::try_from(dynamic.size()).unwrap_or(bytes.len()), 0);
+    bytes
+}
+
+/// What the way back is made of.
+struct Changes<'a, 'data> {
+    file: &'a ElfFile<'data>,
+    dynamic: &'a DynamicTable<'data>,
+    layout: &'a Layout,
+    relatives: &'a Relatives<'data>,
+    guard: &'a Guard,
+    new_headers: &'a NewHeaders,
+    new_dynamic: &'a [u8],
+}
+
+/// The note's second part; `None` where the way back would be too long.
+fn way_back(
+    changes: &Changes<'_, '_>,
+    script: &Script,
+    symbols: &[WordPatch],
+    section_headers: &[u8],
+    tail: &Tail,
+) -> Option<Vec<u8>> {
+    let Changes { file, relatives, .. } = changes;
+    if !relatives.in_order {
+        return None;
+    }
+    let copies = Copies::of(script);
+    let mut words: Vec<(u64, u64)> = Vec::new();
+    let held = match &relatives.in_place {
+        InPlace::Addends => Held::Same,
+        InPlace::Zeros => Held::Zeros,
+        InPlace::Mixed(before) if before.len() <= LISTED => {
+            words.extend(before.iter().filter_map(|word| Some((copies.place(word.at)?, word.value))));
+            Held::Same
+        }
+        InPlace::Mixed(_) => return None,
+    };
+    let before = |patch: &WordPatch| {
+        let start = usize::try_from(patch.at).ok()?;
+        Some((copies.place(patch.at)?, file.encoding().word(file.bytes().get(start..)?)?))
+    };
+    words.extend(symbols.iter().filter_map(before));
+    words.sort_unstable();
+    let known = known(changes, section_headers, tail);
+    let steps = steps_back(file.bytes(), &copies, &known);
+    let digest = digest(Source::in_memory(file.bytes()));
+    Some(encode(&Undo { size: file.size(), digest, held, steps, words }))
+}
+
+/// Ranges of the original that follow from the new file.
+fn known(changes: &Changes<'_, '_>, section_headers: &[u8], tail: &Tail) -> Vec<(Range<u64>, Known)> {
+    let Changes { file, dynamic, layout, relatives, guard, new_headers, new_dynamic } = changes;
+    let mut known = Vec::new();
+    let packed = relatives.runs.iter().filter(|run| run.is_packed);
+    known.extend(packed.map(|run| (relatives.file_range(&run.records), Known::Relatives(run.records.len() as u64))));
+    let headers = old_program_headers(file);
+    let size = u64::from(file.header().segment_entry_size);
+    for (place, (number, raw)) in new_headers.iter().enumerate() {
+        let at = |number: usize| headers.start.saturating_add(size.saturating_mul(number as u64));
+        let Some(number) = number else { continue };
+        known.push((at(*number)..at(number.saturating_add(1)), Known::Like(at(place), raw.clone())));
+    }
+    let start = dynamic.file_offset().0;
+    known.push((
+        start..start.saturating_add(dynamic.size()),
+        Known::Like(layout.slide.place(start), new_dynamic.to_vec()),
+    ));
+    if let (Guard::Added(added), Some(table)) = (guard, layout.placed.of(Tag::VERNEED))
+        && let Some(old) = table.old
+        && let Some(segment) = file.segments().get(layout.run.segment)
+    {
+        let new_start = table.address.wrapping_add(segment.offset.0.wrapping_sub(segment.address.0));
+        let split = old.offset.saturating_add(added.place);
+        let (first, rest) = added.table.split_at_checked(added.place as usize).unwrap_or_default();
+        let rest = rest.get(added.size as usize..).unwrap_or(&[]);
+        known.push((old.offset..split, Known::Like(new_start, first.to_vec())));
+        let behind = new_start.saturating_add(added.place).saturating_add(added.size);
+        known.push((split..old.file_range().end, Known::Like(behind, rest.to_vec())));
+    }
+    let headers = tail::section_headers(file);
+    if headers.start >= tail.from {
+        known.push((headers, Known::Like(SECTION_HEADERS, section_headers.to_vec())));
+    }
+    known.sort_by_key(|(range, _)| range.start);
+    known
+}
+
+fn summary(
+    file: &ElfFile<'_>,
+    layout: &Layout,
+    relatives: &Relatives<'_>,
+    guard: &Guard,
+    entries: &Entries,
+    size_after: u64,
+    can_unpack: bool,
+) -> PackSummary {
+    let mut cautions = Vec::new();
+    if *guard == Guard::NotDemanded {
+        cautions.push(Caution::NoVersionGuard);
+    }
+    if relatives.third_values > 0 && relatives.has_addends() {
+        cautions.push(Caution::InPlaceValues { count: relatives.third_values });
+    }
+    PackSummary {
+        size_before: file.size(),
+        size_after,
+        packed: relatives.packed,
+        kept_relative: relatives.kept_relative,
+        kept_others: relatives.kept_others,
+        record_bytes_before: relatives.table.size(),
+        record_bytes_after: relatives.kept_bytes(),
+        relr_bytes: relatives.relr.len() as u64,
+        words_written: relatives.patches.len() as u64,
+        room: match layout.shape {
+            Shape::Cut => Room::SegmentCut,
+            Shape::Split(_) => Room::SegmentSplit,
+            Shape::Hole => Room::Hole,
+        },
+        slots: entries.freed.clone(),
+        version_added: matches!(guard, Guard::Added(_)),
+        can_unpack,
+        cautions,
+    }
+}

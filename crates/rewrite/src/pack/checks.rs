@@ -1,0 +1,158 @@
+//! What a file must be to be packed at all.
+
+use coldstart_elf::{ByteOrder, Class, DynamicTable, ElfFile, FileType, Tag};
+
+use super::decision::PackOptions;
+use super::relatives::TableTags;
+use crate::libc_floor::LibcFloor;
+use crate::refusal::Refusal;
+
+/// Machines whose packed files we have run: x86-64, i386, AArch64, ARM, RISC-V (`e_machine`), with the class they must have.
+const MACHINES: &[(u16, Option<Class>)] =
+    &[(62, Some(Class::Elf64)), (3, None), (183, Some(Class::Elf64)), (40, None), (243, Some(Class::Elf64))];
+
+/// Tags of tables that relrhack hides from loaders: the official ones with this bit (its source, `relrhack.cpp`).
+const RELRHACK: u64 = 0x0800_0000;
+
+/// Refuses what is no shared object of a kind that we know.
+pub(super) fn check_file(file: &ElfFile<'_>) -> Result<(), Refusal> {
+    match file.header().file_type {
+        FileType::Dynamic => {}
+        FileType::Executable => return Err(Refusal::NotDynamic("a program at a fixed address")),
+        FileType::Relocatable => return Err(Refusal::NotDynamic("an object file for a linker, or a kernel module")),
+        FileType::Core => return Err(Refusal::NotDynamic("a core dump")),
+        FileType::Other(_) => return Err(Refusal::NotDynamic("of a type that the format does not define")),
+    }
+    let encoding = file.encoding();
+    let known = MACHINES
+        .iter()
+        .any(|(machine, class)| *machine == encoding.machine && class.is_none_or(|class| class == encoding.class));
+    if !known || encoding.byte_order != ByteOrder::Little {
+        let bits = encoding.word_size().saturating_mul(8);
+        let end = if encoding.byte_order == ByteOrder::Big { "big" } else { "little" };
+        return Err(Refusal::Machine(format!("{} ({bits} bits, {end}-endian)", encoding.machine)));
+    }
+    if file.sections().is_empty() {
+        return Err(match file.section_problem() {
+            Some(problem) => Refusal::SectionsLie(problem.to_string()),
+            None => Refusal::NoSections,
+        });
+    }
+    let mut end = 0;
+    for segment in file.load_segments() {
+        if segment.address.0 < end {
+            return Err(Refusal::Layout(format!("its segments overlap or are out of order at {}", segment.address)));
+        }
+        end = segment.end().0;
+    }
+    Ok(())
+}
+
+/// Refuses objects that somebody has edited, or that do not leave their relocations to the loader.
+pub(super) fn check_dynamic(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<(), Refusal> {
+    let is_elfhack = |name: &[u8]| name.starts_with(b".elfhack");
+    if file.sections().iter().any(|section| is_elfhack(section.name)) {
+        return Err(Refusal::PackedByOther("elfhack"));
+    }
+    let hidden = [Tag::RELR, Tag::RELRSZ, Tag::RELRENT].map(|tag| Tag(tag.0 | RELRHACK));
+    if dynamic.entries().any(|entry| hidden.contains(&entry.tag)) {
+        return Err(Refusal::PackedByOther("relrhack"));
+    }
+    if dynamic.get(Tag::ANDROID_REL).or(dynamic.get(Tag::ANDROID_RELA)).is_some() {
+        return Err(Refusal::AndroidPacked);
+    }
+    if dynamic.get(Tag::GNU_PRELINKED).is_some() {
+        return Err(Refusal::Prelinked("DT_GNU_PRELINKED"));
+    }
+    if file.section(".gnu.prelink_undo").is_some() {
+        return Err(Refusal::Prelinked(".gnu.prelink_undo"));
+    }
+    if dynamic.has_text_relocations() {
+        return Err(Refusal::TextRelocations);
+    }
+    if file.interpreter().is_none() {
+        if dynamic.is_pie() {
+            return Err(Refusal::RelocatesItself("a static position-independent program"));
+        }
+        // The loader of glibc, and musl's libc, which is its own loader.
+        if file.header().entry.0 != 0 && dynamic.get(Tag::NEEDED).is_none() {
+            return Err(Refusal::RelocatesItself("it has an entry point and needs no library, as loaders do"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses tags that say two things, where loaders take the first or the last as they like.
+pub(super) fn check_tags(dynamic: &DynamicTable<'_>, relocations: &TableTags, machine: u16) -> Result<(), Refusal> {
+    let single = [
+        Tag::HASH,
+        Tag::GNU_HASH,
+        Tag::SYMTAB,
+        Tag::STRTAB,
+        Tag::STRSZ,
+        Tag::VERSYM,
+        Tag::VERDEF,
+        Tag::VERNEED,
+        Tag::JMPREL,
+        Tag::PLTRELSZ,
+        Tag::FLAGS,
+        Tag::FLAGS_1,
+        relocations.address,
+        relocations.size,
+        relocations.entry_size,
+        relocations.relative_count,
+    ];
+    match single.into_iter().find(|tag| dynamic.all(*tag).nth(1).is_some()) {
+        Some(tag) => Err(Refusal::RepeatedTag(tag.name(machine))),
+        None => Ok(()),
+    }
+}
+
+/// The C library that an object is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Library {
+    Glibc,
+    Musl,
+    Android,
+    /// It needs none, or one that we do not know.
+    Unknown,
+}
+
+/// Refuses when the loader that will read the file may not know RELR.
+pub(super) fn check_libc(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, options: &PackOptions) -> Result<(), Refusal> {
+    if let Some(floor) = options.libc_floor {
+        return match floor.reads_relr() {
+            true => Ok(()),
+            false => Err(Refusal::LoaderTooOld { floor, first: floor.first_with_relr() }),
+        };
+    }
+    match library(file, dynamic)? {
+        Library::Glibc | Library::Unknown => Ok(()),
+        Library::Musl => {
+            Err(Refusal::LibcUnknown { library: "musl", first: LibcFloor::Musl(0, 0, 0).first_with_relr() })
+        }
+        Library::Android => {
+            Err(Refusal::LibcUnknown { library: "Android", first: LibcFloor::Android(0).first_with_relr() })
+        }
+    }
+}
+
+fn library(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<Library, Refusal> {
+    let interpreter = file.interpreter().unwrap_or_default();
+    let strings = file.dynamic_strings(dynamic)?;
+    let needs = |wanted: &[u8]| dynamic.all(Tag::NEEDED).any(|at| strings.get(at) == Some(wanted));
+    let needs_musl =
+        dynamic.all(Tag::NEEDED).any(|at| strings.get(at).is_some_and(|name| name.starts_with(b"libc.musl-")));
+    let has = |text: &[u8]| interpreter.windows(text.len()).any(|part| part == text);
+    if needs(b"libc.so.6") {
+        return Ok(Library::Glibc);
+    }
+    if has(b"ld-musl") || needs_musl {
+        return Ok(Library::Musl);
+    }
+    if has(b"/linker") || file.section(".note.android.ident").is_some() {
+        return Ok(Library::Android);
+    }
+    // Both musl and bionic call theirs so; bionic's objects are marked.
+    Ok(if needs(b"libc.so") { Library::Musl } else { Library::Unknown })
+}

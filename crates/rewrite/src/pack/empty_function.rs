@@ -1,0 +1,60 @@
+//! Whether a function provably does nothing: `_fini` of today's C libraries is such.
+//!
+//! glibc's `crti.o` and `crtn.o` make `_init` and `_fini` of a prologue and an epilogue, with the sections `.init` and
+//! `.fini` of other objects between. Nothing has put anything into `.fini` for twenty years.
+
+use coldstart_elf::{ElfFile, Vaddr};
+
+/// `EM_386`, `EM_ARM`, `EM_X86_64`, `EM_AARCH64`.
+const I386: u16 = 3;
+const ARM: u16 = 40;
+const X86_64: u16 = 62;
+const AARCH64: u16 = 183;
+
+/// Whole functions that change nothing but the stack pointer, and that back; each is one that a toolchain makes.
+const EMPTY: &[(u16, &[u8])] = &[
+    // sub $8,%rsp; add $8,%rsp; ret
+    (X86_64, &[0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0xc3]),
+    // endbr64 before
+    (X86_64, &[0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0xc3]),
+    // musl: push %rax; pop %rax; ret
+    (X86_64, &[0x50, 0x58, 0xc3]),
+    // sub $12,%esp; add $12,%esp; ret
+    (I386, &[0x83, 0xec, 0x0c, 0x83, 0xc4, 0x0c, 0xc3]),
+    // stp x29,x30,[sp,#-16]!; mov x29,sp; ldp x29,x30,[sp],#16; ret
+    (AARCH64, &[0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6]),
+    // bti c or nop before
+    (
+        AARCH64,
+        &[
+            0x5f, 0x24, 0x03, 0xd5, 0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03,
+            0x5f, 0xd6,
+        ],
+    ),
+    (
+        AARCH64,
+        &[
+            0x1f, 0x20, 0x03, 0xd5, 0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03,
+            0x5f, 0xd6,
+        ],
+    ),
+    // paciasp before, autiasp before the return
+    (
+        AARCH64,
+        &[
+            0x3f, 0x23, 0x03, 0xd5, 0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0xfd, 0x7b, 0xc1, 0xa8, 0xbf, 0x23,
+            0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6,
+        ],
+    ),
+    // push {r3,lr}; pop {r3,lr}; bx lr
+    (ARM, &[0x08, 0x40, 0x2d, 0xe9, 0x08, 0x40, 0xbd, 0xe8, 0x1e, 0xff, 0x2f, 0xe1]),
+    // push {r3,lr}; pop {r3,pc}
+    (ARM, &[0x08, 0x40, 0x2d, 0xe9, 0x08, 0x80, 0xbd, 0xe8]),
+];
+
+/// Whether the function at `address` is one of those that do nothing.
+pub(super) fn does_nothing(file: &ElfFile<'_>, address: Vaddr) -> bool {
+    let is_code = file.segment_at(address).is_some_and(|segment| segment.is_executable() && !segment.is_writable());
+    let Some(code) = file.memory_from(address).filter(|_| is_code) else { return false };
+    EMPTY.iter().any(|(machine, function)| *machine == file.encoding().machine && code.starts_with(function))
+}

@@ -1,0 +1,117 @@
+//! The tables' new places, one behind the other from the run's start.
+
+use coldstart_elf::{ElfFile, Tag, Vaddr};
+
+use super::relatives::Relatives;
+use super::tables::{FrontRun, LoaderTable};
+use super::versions::{Added, GUARD, Guard};
+use crate::layout::align_up;
+use crate::refusal::Refusal;
+use crate::script::Piece;
+
+/// A table at its new place.
+#[derive(Clone, Debug)]
+pub(super) struct PlacedTable {
+    /// Where it was; `None` for the RELR table, which is new.
+    pub(super) old: Option<LoaderTable>,
+    pub(super) address: u64,
+    pub(super) size: u64,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// All tables that are written anew.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    pub(super) tables: Vec<PlacedTable>,
+    /// The first address behind them.
+    pub(super) end: Vaddr,
+}
+
+impl Placed {
+    /// The new place of the table that a tag names.
+    pub(super) fn of(&self, tag: Tag) -> Option<&PlacedTable> {
+        self.tables.iter().find(|table| table.old.is_some_and(|old| old.tag == tag))
+    }
+
+    /// The new place of a section.
+    pub(super) fn of_section(&self, section: usize) -> Option<&PlacedTable> {
+        self.tables.iter().find(|table| table.old.is_some_and(|old| old.section == section))
+    }
+
+    /// The new table.
+    pub(super) fn relr(&self) -> Option<&PlacedTable> {
+        self.tables.iter().find(|table| table.old.is_none())
+    }
+}
+
+/// What a table will hold, with its old place; the RELR table has none.
+pub(super) type Content = (Option<LoaderTable>, Vec<Piece>);
+
+/// What each table will hold, in the order of the run. Tables elsewhere that must grow come behind; their old bytes stay
+/// where they are, unused.
+pub(super) fn contents(
+    run: &FrontRun,
+    all: &[LoaderTable],
+    relatives: &Relatives<'_>,
+    guard: &Guard,
+) -> Result<Vec<Content>, Refusal> {
+    let mut tables: Vec<LoaderTable> = run.tables.clone();
+    if let Guard::Added(_) = guard {
+        for tag in [Tag::VERNEED, Tag::STRTAB] {
+            if !tables.iter().any(|table| table.tag == tag) {
+                let outside = all.iter().find(|table| table.tag == tag);
+                let unfit = Refusal::TableIsNoSection { table: "DT_STRTAB", address: Vaddr(0), hint: "" };
+                tables.push(*outside.ok_or(unfit)?);
+            }
+        }
+    }
+    let content = |table: &LoaderTable| match (table.tag, guard) {
+        (tag, _) if tag == relatives.tags.address => {
+            let kept = relatives.runs.iter().filter(|run| !run.is_packed);
+            kept.map(|run| Piece::Copy(relatives.file_range(&run.records))).collect()
+        }
+        (Tag::VERNEED, Guard::Added(Added { table, .. })) => vec![Piece::Bytes(table.clone())],
+        (Tag::STRTAB, Guard::Added(_)) => {
+            vec![Piece::Copy(table.file_range()), Piece::Bytes([GUARD.as_bytes(), b"\0"].concat())]
+        }
+        _ => vec![Piece::Copy(table.file_range())],
+    };
+    let mut contents: Vec<Content> = tables.iter().map(|table| (Some(*table), content(table))).collect();
+    contents.push((None, vec![Piece::Bytes(relatives.relr.clone())]));
+    Ok(contents)
+}
+
+/// Gives each table the next place that suits its alignment.
+pub(super) fn place(file: &ElfFile<'_>, start: u64, contents: &[Content]) -> Placed {
+    let mut at = start;
+    let mut tables = Vec::with_capacity(contents.len());
+    for (old, pieces) in contents {
+        // Versions of symbols are 2 bytes wide, but linkers also align other tables less than loaders like.
+        let alignment = old.map_or(file.encoding().word_size(), |old| old.alignment);
+        at = align_up(at, alignment);
+        let size = pieces.iter().map(Piece::size).fold(0, u64::saturating_add);
+        tables.push(PlacedTable { old: *old, address: at, size, pieces: pieces.clone() });
+        at = at.saturating_add(size);
+    }
+    Placed { tables, end: Vaddr(at) }
+}
+
+impl Placed {
+    /// Everything from `start` on, with zeros between the tables.
+    pub(super) fn pieces(&self, start: u64) -> Vec<Piece> {
+        let mut at = start;
+        let mut pieces = Vec::new();
+        for table in &self.tables {
+            pieces.extend(zeros(table.address.saturating_sub(at)));
+            pieces.extend(table.pieces.iter().cloned());
+            at = table.address.saturating_add(table.size);
+        }
+        pieces
+    }
+}
+
+/// A few zeros, as a piece.
+pub(super) fn zeros(size: u64) -> Option<Piece> {
+    let size = usize::try_from(size).ok().filter(|size| *size > 0)?;
+    Some(Piece::Bytes(vec![0; size]))
+}

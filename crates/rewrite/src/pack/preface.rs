@@ -1,0 +1,164 @@
+//! What lies between the program headers and the tables, and how it makes room for one more program header.
+//!
+//! The program headers cannot move: GNU strip silently breaks a program whose table is anywhere else. They can grow where
+//! they are if what follows gives way: the path of the loader and GNU's notes, to which only program headers point.
+//! Notes of others may be known to their programs by address (crashpad's is) and stay.
+
+use std::ops::Range;
+
+use coldstart_elf::{ElfFile, Notes, SectionKind, Segment, SegmentKind};
+
+use super::tables::FrontRun;
+use crate::layout::align_up;
+
+/// Core dumps keep the first page of a file for the sake of the build id (kernel, `fs/coredump.c`).
+const FIRST_PAGE: u64 = 4096;
+
+/// A section that gives way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moved {
+    /// Its number.
+    pub(super) section: usize,
+    /// Address and file offset before; it is in the file's first part, so both grow alike.
+    pub(super) address: u64,
+    pub(super) offset: u64,
+    pub(super) size: u64,
+    /// How far it goes.
+    pub(super) by: u64,
+}
+
+/// The way to a larger table of program headers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Preface {
+    /// The file range of the sections that stay where they are.
+    pub(super) stays: Range<u64>,
+    /// Sections that give way, in the order in which they stand afterwards.
+    pub(super) moved: Vec<Moved>,
+    /// How far the run of tables must begin later than before.
+    pub(super) run_moves_by: u64,
+}
+
+/// How the program headers can grow by `size` bytes; `None` if they cannot.
+pub(super) fn give_way(file: &ElfFile<'_>, run: &FrontRun, headers_end: u64, size: u64) -> Option<Preface> {
+    let run_range = run.file_range();
+    let wanted_end = headers_end.checked_add(size)?;
+    if headers_end > run_range.start {
+        return None;
+    }
+    let mut sections: Vec<Moved> = Vec::new();
+    for (number, section) in file.sections().iter().enumerate() {
+        let header = &section.header;
+        let is_between = header.offset.0 < run_range.start && header.offset.0.saturating_add(header.size) > headers_end;
+        if header.file_size() == 0 || !is_between {
+            continue;
+        }
+        if !header.is_loaded() || header.offset.0 < headers_end {
+            return None;
+        }
+        let place = (header.address.0, header.offset.0);
+        sections.push(Moved { section: number, address: place.0, offset: place.1, size: header.size, by: 0 });
+    }
+    sections.sort_by_key(|section| section.offset);
+    // Bytes there that belong to no section belong to somebody else.
+    let mut at = headers_end;
+    let ends = sections.iter().map(|section| (section.offset, section.offset.saturating_add(section.size)));
+    for (start, end) in ends.chain([(run_range.start, run_range.end)]) {
+        let gap = file.bytes().get(usize::try_from(at).ok()?..usize::try_from(start).ok()?)?;
+        if gap.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+        at = end;
+    }
+    if sections.first().map_or(run_range.start, |first| first.offset) >= wanted_end {
+        return Some(Preface { stays: range_of(&sections), ..Preface::default() });
+    }
+    if sections.is_empty() {
+        let alignment = run.tables.first().map_or(1, |table| table.alignment);
+        let by = align_up(wanted_end.saturating_sub(run_range.start), alignment.max(8));
+        return Some(Preface { run_moves_by: by, ..Preface::default() });
+    }
+    let ways = [to_the_back(file, &sections, wanted_end, run_range.start), all_further(file, &sections, size)];
+    ways.into_iter().flatten().find(|preface| keeps_notes(file, preface) && preface.run_moves_by < FIRST_PAGE)
+}
+
+/// Those that stand in the way go behind the others.
+fn to_the_back(file: &ElfFile<'_>, sections: &[Moved], wanted_end: u64, run_start: u64) -> Option<Preface> {
+    let (mut going, staying): (Vec<Moved>, Vec<Moved>) =
+        sections.iter().partition(|section| section.offset < wanted_end);
+    if !going.iter().all(|section| may_move(file, section.section)) {
+        return None;
+    }
+    // The path of the loader last, so that notes stay beside notes.
+    going.sort_by_key(|section| is_note(file, section.section) as u8 ^ 1);
+    let mut at = staying.last().map_or(wanted_end, |last| last.offset.saturating_add(last.size));
+    for section in &mut going {
+        let alignment = file.sections().get(section.section)?.header.alignment;
+        at = align_up(at, alignment);
+        section.by = at.checked_sub(section.offset)?;
+        at = at.saturating_add(section.size);
+    }
+    let run_moves_by = align_up(at, 8).saturating_sub(run_start);
+    Some(Preface { stays: range_of(&staying), moved: going, run_moves_by })
+}
+
+/// All of them go as far as the headers grow.
+fn all_further(file: &ElfFile<'_>, sections: &[Moved], size: u64) -> Option<Preface> {
+    if !sections.iter().all(|section| may_move(file, section.section)) {
+        return None;
+    }
+    let alignments = sections.iter().filter_map(|section| file.sections().get(section.section));
+    let by = align_up(size, alignments.map(|section| section.header.alignment).max().unwrap_or(1).max(8));
+    let moved = sections.iter().map(|section| Moved { by, ..*section }).collect();
+    Some(Preface { stays: 0..0, moved, run_moves_by: by })
+}
+
+/// From the first one's start to the last one's end; empty for none.
+fn range_of(sections: &[Moved]) -> Range<u64> {
+    let start = sections.first().map_or(0, |first| first.offset);
+    start..sections.last().map_or(0, |last| last.offset.saturating_add(last.size))
+}
+
+fn is_note(file: &ElfFile<'_>, section: usize) -> bool {
+    file.sections().get(section).is_some_and(|section| section.header.kind == SectionKind::Note)
+}
+
+/// Whether nothing but program headers point to a section: the loader's path, or notes that GNU tools make.
+fn may_move(file: &ElfFile<'_>, section: usize) -> bool {
+    let Some(section) = file.sections().get(section) else { return false };
+    if section.header.is_writable() || section.header.is_executable() {
+        return false;
+    }
+    if section.header.kind != SectionKind::Note {
+        let path = file.segment(SegmentKind::Interpreter);
+        return path
+            .is_some_and(|path| path.address == section.header.address && path.file_size == section.header.size);
+    }
+    let Ok(bytes) = file.section_bytes(&section.header) else { return false };
+    let alignment = section.header.alignment;
+    Notes::new(bytes, section.header.offset, alignment, file.encoding())
+        .is_ok_and(|mut notes| notes.all(|note| note.is_ok_and(|note| note.name == b"GNU" || note.name == b"FDO")))
+}
+
+/// Whether each segment of notes still holds the same notes: all of its sections go equally far, or its notes can stand in
+/// any order because none needs padding.
+fn keeps_notes(file: &ElfFile<'_>, preface: &Preface) -> bool {
+    let of_notes = |segment: &&Segment| matches!(segment.kind, SegmentKind::Note | SegmentKind::Property);
+    file.segments().iter().filter(of_notes).all(|segment| {
+        let inside = file.sections().iter().enumerate().filter(|(_, section)| {
+            section.header.is_loaded() && section.header.file_size() > 0 && segment.contains(section.header.address)
+        });
+        let moved_by =
+            |number: usize| preface.moved.iter().find(|moved| moved.section == number).map_or(0, |moved| moved.by);
+        let places: Vec<(u64, u64, u64)> = inside
+            .map(|(number, section)| {
+                let by = moved_by(number);
+                let start = section.header.address.0.saturating_add(by);
+                (start, start.saturating_add(section.header.size), by)
+            })
+            .collect();
+        let together = places.windows(2).all(|pair| matches!(pair, [one, next] if one.2 == next.2));
+        let start = places.iter().map(|place| place.0).min().unwrap_or(0);
+        let end = places.iter().map(|place| place.1).max().unwrap_or(0);
+        together || (segment.alignment <= 4 && end.saturating_sub(start) == segment.memory_size)
+    })
+}

@@ -1,0 +1,315 @@
+//! The relative relocations that go to RELR: which they are, their table, and what their words must hold.
+//!
+//! RELR has no addends: each word must hold its own in the file. GNU ld, gold and mold write it there anyway; lld leaves
+//! zero, because its record has the addend.
+
+use std::ops::Range;
+
+use coldstart_elf::{
+    DynamicRelocations, DynamicTable, ElfFile, NotRelr, Relocation, RelocationClass, RelocationClasses, RelocationForm,
+    RelocationTable, RelrEncoder, Tag, Vaddr,
+};
+
+use super::words::Words;
+use crate::layout::word_bytes;
+use crate::refusal::Refusal;
+use crate::script::WordPatch;
+
+/// The tags that describe a table of relocations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TableTags {
+    pub(super) address: Tag,
+    pub(super) size: Tag,
+    pub(super) entry_size: Tag,
+    pub(super) relative_count: Tag,
+    pub(super) name: &'static str,
+}
+
+const REL: TableTags = TableTags {
+    address: Tag::REL,
+    size: Tag::RELSZ,
+    entry_size: Tag::RELENT,
+    relative_count: Tag::RELCOUNT,
+    name: "DT_REL",
+};
+const RELA: TableTags = TableTags {
+    address: Tag::RELA,
+    size: Tag::RELASZ,
+    entry_size: Tag::RELAENT,
+    relative_count: Tag::RELACOUNT,
+    name: "DT_RELA",
+};
+
+/// Neighbouring records with the same fate, by their numbers in the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) records: Range<usize>,
+    pub(super) is_packed: bool,
+}
+
+/// What the words of the packed relocations held in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum InPlace {
+    /// The addend, all of them.
+    Addends,
+    /// Zero, all of them.
+    Zeros,
+    /// Some of each, or something else: the words that differ from their addends, as patches back.
+    Mixed(Vec<WordPatch>),
+}
+
+/// What becomes of a table of relocations.
+#[derive(Debug)]
+pub(super) struct Relatives<'data> {
+    pub(super) table: RelocationTable<'data>,
+    pub(super) tags: TableTags,
+    /// The type number of relative relocations.
+    pub(super) kind: u32,
+    /// All records in order.
+    pub(super) runs: Vec<Run>,
+    pub(super) packed: u64,
+    pub(super) kept_relative: u64,
+    pub(super) kept_others: u64,
+    /// How many of the kept records come first and are relative.
+    pub(super) leading: u64,
+    /// The addresses of packed words, ascending.
+    pub(super) addresses: Vec<u64>,
+    /// Whether the records stand in ascending order of their addresses.
+    pub(super) in_order: bool,
+    pub(super) relr: Vec<u8>,
+    /// Words that do not hold their addend yet.
+    pub(super) patches: Vec<WordPatch>,
+    pub(super) in_place: InPlace,
+    /// Words that held neither zero nor their addend.
+    pub(super) third_values: u64,
+}
+
+/// The table whose relative relocations can be packed.
+pub(super) fn table_of<'data>(
+    relocations: &DynamicRelocations<'data>,
+) -> Result<Option<(RelocationTable<'data>, TableTags)>, Refusal> {
+    match (relocations.rel, relocations.rela) {
+        (Some(_), Some(_)) => Err(Refusal::MixedForms),
+        (Some(table), None) => Ok(Some((table, REL))),
+        (None, Some(table)) => Ok(Some((table, RELA))),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Whether a table has any relative relocation.
+pub(super) fn has_relative(file: &ElfFile<'_>, table: &RelocationTable<'_>) -> bool {
+    let mut classes = RelocationClasses::new(file.encoding().machine);
+    // Linkers put them first, so this mostly ends at once.
+    (0..table.len())
+        .filter_map(|number| table.get(number))
+        .any(|relocation| classes.of(relocation.kind) == RelocationClass::Relative)
+}
+
+/// Sorts out the relocations of a file; `None` where RELR can hold none.
+///
+/// `forbidden` are addresses that no pointer may lead to, because what stands there moves.
+pub(super) fn sort_out<'data>(
+    file: &ElfFile<'data>,
+    (table, tags): (RelocationTable<'data>, TableTags),
+    dynamic: &DynamicTable<'data>,
+    relocations: &DynamicRelocations<'data>,
+    forbidden: Range<u64>,
+) -> Result<Option<Relatives<'data>>, Refusal> {
+    let mut sorting = Sorting::new(file, table, tags);
+    sorting.old_leading = dynamic.get(tags.relative_count).unwrap_or(0);
+    sorting.forbidden = forbidden;
+    let mut refusal = None;
+    let mut number = 0_usize;
+    table.for_each(|relocation| {
+        if refusal.is_none() {
+            refusal = sorting.take(number, &relocation).err();
+        }
+        number = number.saturating_add(1);
+    });
+    match refusal {
+        Some(refusal) => Err(refusal),
+        None => sorting.finish(relocations),
+    }
+}
+
+struct Sorting<'file, 'data> {
+    words: Words<'file, 'data>,
+    classes: RelocationClasses,
+    old_leading: u64,
+    forbidden: Range<u64>,
+    /// Packed words with the values they must hold, in the order of the records.
+    packed: Vec<(u64, u64)>,
+    zeros: u64,
+    result: Relatives<'data>,
+    encoding: coldstart_elf::Encoding,
+}
+
+impl<'file, 'data> Sorting<'file, 'data> {
+    fn new(file: &'file ElfFile<'data>, table: RelocationTable<'data>, tags: TableTags) -> Self {
+        let encoding = file.encoding();
+        Self {
+            words: Words::new(file),
+            classes: RelocationClasses::new(encoding.machine),
+            old_leading: 0,
+            forbidden: 0..0,
+            packed: Vec::new(),
+            zeros: 0,
+            encoding,
+            result: Relatives {
+                table,
+                tags,
+                kind: 0,
+                runs: Vec::new(),
+                packed: 0,
+                kept_relative: 0,
+                kept_others: 0,
+                leading: 0,
+                addresses: Vec::new(),
+                in_order: true,
+                relr: Vec::new(),
+                patches: Vec::new(),
+                in_place: InPlace::Addends,
+                third_values: 0,
+            },
+        }
+    }
+
+    fn take(&mut self, number: usize, relocation: &Relocation) -> Result<(), Refusal> {
+        let is_relative = self.classes.of(relocation.kind) == RelocationClass::Relative && relocation.symbol == 0;
+        let packed = is_relative && self.pack(number, relocation)?;
+        match self.result.runs.last_mut() {
+            Some(run) if run.is_packed == packed => run.records.end = number.saturating_add(1),
+            _ => self.result.runs.push(Run { records: number..number.saturating_add(1), is_packed: packed }),
+        }
+        if packed {
+            return Ok(());
+        }
+        let count = if is_relative { &mut self.result.kept_relative } else { &mut self.result.kept_others };
+        *count = count.saturating_add(1);
+        if (number as u64) < self.old_leading {
+            self.result.leading = self.result.leading.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    /// Whether RELR can take this relative relocation; remembers it then.
+    fn pack(&mut self, number: usize, relocation: &Relocation) -> Result<bool, Refusal> {
+        // x32 has two kinds of relative relocations; one of another size is left alone.
+        if self.result.kind == 0 {
+            self.result.kind = relocation.kind;
+        }
+        let address = relocation.offset;
+        if !self.words.is_writable(address) {
+            return Err(Refusal::NotWritable {
+                entry: number,
+                table: self.result.tags.name,
+                offset: self.result.table.file_offset().checked_add(self.record_at(number)).unwrap_or_default(),
+                address,
+            });
+        }
+        if self.result.kind != relocation.kind || address.0 & 1 != 0 {
+            return Ok(false);
+        }
+        // Zeros that the file has no bytes for cannot hold an addend.
+        let Some((offset, held)) = self.words.at(address) else { return Ok(false) };
+        let mask = if self.encoding.word_size() == 4 { u64::from(u32::MAX) } else { u64::MAX };
+        let wanted = relocation.addend.map_or(held, |addend| addend as u64 & mask);
+        if self.forbidden.contains(&wanted) {
+            return Err(Refusal::PointedTo { word: address, address: Vaddr(wanted) });
+        }
+        self.packed.push((address.0, wanted));
+        if held != wanted {
+            self.result.patches.push(WordPatch { at: offset, value: wanted });
+            self.result.third_values = self.result.third_values.saturating_add(u64::from(held != 0));
+        }
+        if held == 0 {
+            self.zeros = self.zeros.saturating_add(1);
+        }
+        Ok(true)
+    }
+
+    fn record_at(&self, number: usize) -> u64 {
+        (number as u64).saturating_mul(self.result.table.record_size() as u64)
+    }
+
+    fn finish(mut self, relocations: &DynamicRelocations<'data>) -> Result<Option<Relatives<'data>>, Refusal> {
+        if self.packed.is_empty() {
+            return Ok(None);
+        }
+        self.result.packed = self.packed.len() as u64;
+        self.result.in_order = self.packed.is_sorted_by(|one, next| one.0 < next.0);
+        if !self.result.in_order {
+            self.packed.sort_unstable();
+        }
+        self.result.addresses = self.packed.iter().map(|(address, _)| *address).collect();
+        self.result.patches.sort_unstable_by_key(|patch| patch.at);
+        self.check_overlaps(relocations)?;
+        self.encode()?;
+        self.result.in_place = if self.result.patches.is_empty() {
+            InPlace::Addends
+        } else if self.zeros == self.result.packed {
+            InPlace::Zeros
+        } else {
+            InPlace::Mixed(self.words_as_they_were())
+        };
+        Ok(Some(self.result))
+    }
+
+    fn words_as_they_were(&self) -> Vec<WordPatch> {
+        let held = |patch: &WordPatch| WordPatch { at: patch.at, value: self.words.in_file(patch.at) };
+        self.result.patches.iter().map(held).collect()
+    }
+
+    /// RELR is applied before the other tables, which only matters where two relocations change the same bytes.
+    fn check_overlaps(&self, relocations: &DynamicRelocations<'_>) -> Result<(), Refusal> {
+        let size = self.encoding.word_size();
+        let addresses = &self.result.addresses;
+        let touching = |pair: &&[u64]| matches!(pair, [one, next] if next.saturating_sub(*one) < size);
+        if let Some([address, _]) = addresses.windows(2).find(touching) {
+            return Err(Refusal::Overlapping { address: Vaddr(*address) });
+        }
+        let overlapped = |relocation: &Relocation| {
+            let from = relocation.offset.0.saturating_sub(size.saturating_sub(1));
+            let first = addresses.partition_point(|address| *address < from);
+            addresses.get(first).is_some_and(|address| *address < relocation.offset.0.saturating_add(size))
+        };
+        let others = self.result.runs.iter().filter(|run| !run.is_packed).flat_map(|run| run.records.clone());
+        let others = others.filter_map(|number| self.result.table.get(number));
+        let plt = relocations.plt.iter().flat_map(|table| (0..table.len()).filter_map(|number| table.get(number)));
+        match others.chain(plt).find(overlapped) {
+            Some(relocation) => Err(Refusal::Overlapping { address: relocation.offset }),
+            None => Ok(()),
+        }
+    }
+
+    fn encode(&mut self) -> Result<(), Refusal> {
+        let encoding = self.encoding;
+        let mut bytes = Vec::new();
+        let mut encoder = RelrEncoder::new(encoding, |word| bytes.extend_from_slice(&word_bytes(encoding, word)));
+        for address in &self.result.addresses {
+            encoder.push(Vaddr(*address)).map_err(|not: NotRelr| Refusal::Layout(not.to_string()))?;
+        }
+        encoder.finish();
+        self.result.relr = bytes;
+        Ok(())
+    }
+}
+
+impl Relatives<'_> {
+    /// Whether records hold their addends.
+    pub(super) fn has_addends(&self) -> bool {
+        self.table.form() == RelocationForm::Rela
+    }
+
+    /// Where the records of a run stand in the file.
+    pub(super) fn file_range(&self, records: &Range<usize>) -> Range<u64> {
+        let size = self.table.record_size() as u64;
+        let at = |number: usize| self.table.file_offset().0.saturating_add((number as u64).saturating_mul(size));
+        at(records.start)..at(records.end)
+    }
+
+    /// Bytes of the records that stay.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        self.kept_relative.saturating_add(self.kept_others).saturating_mul(self.table.record_size() as u64)
+    }
+}

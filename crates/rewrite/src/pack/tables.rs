@@ -1,0 +1,246 @@
+//! The tables that may move, and the run of them around the relocations.
+//!
+//! Linkers put the loader's tables one behind the other near the start of the file. Only the dynamic table and section
+//! headers say where they are, so within that run they can be laid out anew. Everything else keeps its address: code and
+//! data find each other by distance.
+
+use std::ops::Range;
+
+use coldstart_elf::{DynamicTable, ElfFile, SectionHeader, SectionKind, Segment, Symbol, SymbolKind, Tag, Vaddr};
+
+use super::relatives::TableTags;
+use crate::refusal::Refusal;
+
+/// `SHT_GNU_HASH`, `SHT_HASH`, `SHT_GNU_versym`, `SHT_GNU_verdef`, `SHT_GNU_verneed` (gABI; LSB core, 10.2.2.2).
+const GNU_HASH: SectionKind = SectionKind::Other(0x6fff_fff6);
+const SYSV_HASH: SectionKind = SectionKind::Other(5);
+const VERSYM: SectionKind = SectionKind::Other(0x6fff_ffff);
+const VERDEF: SectionKind = SectionKind::Other(0x6fff_fffd);
+const VERNEED: SectionKind = SectionKind::Other(0x6fff_fffe);
+
+/// A table that only the dynamic table and its section header point to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LoaderTable {
+    /// The tag that names it.
+    pub(super) tag: Tag,
+    /// Its section's number.
+    pub(super) section: usize,
+    pub(super) address: Vaddr,
+    pub(super) offset: u64,
+    pub(super) size: u64,
+    pub(super) alignment: u64,
+}
+
+impl LoaderTable {
+    pub(super) fn end(&self) -> u64 {
+        self.address.0.saturating_add(self.size)
+    }
+
+    pub(super) fn file_range(&self) -> Range<u64> {
+        self.offset..self.offset.saturating_add(self.size)
+    }
+}
+
+/// Neighbouring tables with the relocations among them.
+#[derive(Debug)]
+pub(super) struct FrontRun {
+    /// Number of the segment that holds it, among all segments.
+    pub(super) segment: usize,
+    /// In order of their addresses.
+    pub(super) tables: Vec<LoaderTable>,
+    /// The first section behind the run in the same segment, by address and offset.
+    pub(super) next: Option<(Vaddr, u64)>,
+}
+
+impl FrontRun {
+    /// The addresses from the first table's start to the last one's end.
+    pub(super) fn addresses(&self) -> Range<u64> {
+        let start = self.tables.first().map_or(0, |table| table.address.0);
+        start..self.tables.iter().map(LoaderTable::end).max().unwrap_or(start)
+    }
+
+    /// The same in the file.
+    pub(super) fn file_range(&self) -> Range<u64> {
+        let start = self.tables.first().map_or(0, |table| table.offset);
+        start..self.tables.iter().map(|table| table.file_range().end).max().unwrap_or(start)
+    }
+}
+
+/// The section that holds exactly what a dynamic tag names.
+pub(super) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, tag: Tag) -> Option<LoaderTable> {
+    let address = Vaddr(dynamic.get(tag)?);
+    let kind_fits = |kind| match tag {
+        Tag::GNU_HASH => kind == GNU_HASH,
+        Tag::HASH => kind == SYSV_HASH,
+        Tag::SYMTAB => kind == SectionKind::DynamicSymbols,
+        Tag::STRTAB => kind == SectionKind::Strings,
+        Tag::VERSYM => kind == VERSYM,
+        Tag::VERDEF => kind == VERDEF,
+        Tag::VERNEED => kind == VERNEED,
+        Tag::RELA => kind == SectionKind::Rela,
+        Tag::REL => kind == SectionKind::Rel,
+        _ => matches!(kind, SectionKind::Rel | SectionKind::Rela),
+    };
+    let fits = |header: &SectionHeader| header.is_loaded() && header.address == address && kind_fits(header.kind);
+    let (section, found) = file.sections().iter().enumerate().find(|(_, section)| fits(&section.header))?;
+    let header = &found.header;
+    // The loader goes by the segment, and tools by the section: they must agree.
+    (file.offset_of(address) == Some(header.offset)).then_some(LoaderTable {
+        tag,
+        section,
+        address,
+        offset: header.offset.0,
+        size: header.size,
+        alignment: header.alignment,
+    })
+}
+
+/// All tables that may move.
+pub(super) fn all(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, relocations: &TableTags) -> Vec<LoaderTable> {
+    let tags = [
+        Tag::GNU_HASH,
+        Tag::HASH,
+        Tag::SYMTAB,
+        Tag::STRTAB,
+        Tag::VERSYM,
+        Tag::VERDEF,
+        Tag::VERNEED,
+        relocations.address,
+        Tag::JMPREL,
+    ];
+    tags.into_iter().filter_map(|tag| find(file, dynamic, tag)).collect()
+}
+
+/// The tables around the relocations, as far as only zeros lie between them.
+pub(super) fn front_run(
+    file: &ElfFile<'_>,
+    relocations: &LoaderTable,
+    tables: &[LoaderTable],
+) -> Result<FrontRun, Refusal> {
+    let segment_number = file
+        .segments()
+        .iter()
+        .position(|segment| Some(segment) == file.segment_at(relocations.address))
+        .ok_or_else(|| Refusal::Layout("its relocations lie in no segment".to_owned()))?;
+    let segment = file.segments().get(segment_number).ok_or(Refusal::NoDynamicTable)?;
+    // Every section of the segment, the tables among them by their number.
+    let mut sections: Vec<(usize, &SectionHeader)> = file
+        .sections()
+        .iter()
+        .map(|section| &section.header)
+        .enumerate()
+        .filter(|(_, header)| header.is_loaded() && header.file_size() > 0 && lies_in(header, segment))
+        .collect();
+    sections.sort_by_key(|(_, header)| header.address);
+    let as_table = |number: usize| tables.iter().find(|table| table.section == number && table.size > 0).copied();
+    let at = sections.iter().position(|(number, _)| *number == relocations.section);
+    let at = at.ok_or_else(|| Refusal::SectionsLie("the segment of its relocations".to_owned()))?;
+    let (before, behind) = sections.split_at_checked(at).unwrap_or((&[], &[]));
+    let mut run = Vec::new();
+    for (number, header) in before.iter().rev() {
+        let first = run.last().unwrap_or(relocations);
+        match as_table(*number) {
+            Some(table) if is_padding(file, header.address.0.saturating_add(header.size), first.address.0) => {
+                run.push(table);
+            }
+            _ => break,
+        }
+    }
+    run.reverse();
+    run.push(*relocations);
+    let mut next = None;
+    for (number, header) in behind.iter().skip(1) {
+        let last = run.last().unwrap_or(relocations);
+        match as_table(*number) {
+            Some(table) if is_padding(file, last.end(), table.address.0) => run.push(table),
+            _ => {
+                next = Some((header.address, header.offset.0));
+                break;
+            }
+        }
+    }
+    let run = FrontRun { segment: segment_number, tables: run, next };
+    let behind_run = run.next.map_or(segment.file_end().0, |(address, _)| address.0);
+    if !is_padding(file, run.addresses().end, behind_run) {
+        let offset = file.offset_of(Vaddr(run.addresses().end)).unwrap_or_default();
+        return Err(Refusal::Payload { offset, size: behind_run.saturating_sub(run.addresses().end) });
+    }
+    Ok(run)
+}
+
+fn lies_in(header: &SectionHeader, segment: &Segment) -> bool {
+    header.address >= segment.address && header.address < segment.file_end()
+}
+
+/// Whether everything between two addresses is zero. Tables that overlap have no padding.
+fn is_padding(file: &ElfFile<'_>, from: u64, to: u64) -> bool {
+    let Some(size) = to.checked_sub(from) else { return false };
+    size == 0 || file.memory_bytes("padding", Vaddr(from), size).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+}
+
+/// Tags whose values are no addresses, or addresses of what never moves.
+const OTHER_TAGS: &[Tag] = &[
+    Tag::NEEDED,
+    Tag::PLTRELSZ,
+    Tag::PLTGOT,
+    Tag::RELASZ,
+    Tag::RELAENT,
+    Tag::STRSZ,
+    Tag::SYMENT,
+    Tag::INIT,
+    Tag::FINI,
+    Tag::SONAME,
+    Tag::RPATH,
+    Tag::SYMBOLIC,
+    Tag::RELSZ,
+    Tag::RELENT,
+    Tag::PLTREL,
+    Tag::DEBUG,
+    Tag::BIND_NOW,
+    Tag::INIT_ARRAY,
+    Tag::FINI_ARRAY,
+    Tag::INIT_ARRAYSZ,
+    Tag::FINI_ARRAYSZ,
+    Tag::RUNPATH,
+    Tag::FLAGS,
+    Tag::PREINIT_ARRAY,
+    Tag::PREINIT_ARRAYSZ,
+    Tag::RELACOUNT,
+    Tag::RELCOUNT,
+    Tag::FLAGS_1,
+    Tag::VERDEFNUM,
+    Tag::VERNEEDNUM,
+    Tag::FILTER,
+    Tag::AUXILIARY,
+    Tag::AUDIT,
+    Tag::DEPAUDIT,
+    Tag::CHECKSUM,
+];
+
+/// Refuses what points at the tables and would point at something else when they have moved.
+pub(super) fn check_pointers(
+    file: &ElfFile<'_>,
+    dynamic: &DynamicTable<'_>,
+    run: &FrontRun,
+    relocations: &TableTags,
+) -> Result<(), Refusal> {
+    let moving = run.addresses();
+    let is_ours = |tag| run.tables.iter().any(|table| table.tag == tag) || tag == relocations.address;
+    for entry in dynamic.entries() {
+        if moving.contains(&entry.value) && !OTHER_TAGS.contains(&entry.tag) && !is_ours(entry.tag) {
+            let tag = entry.tag.name(file.encoding().machine);
+            return Err(Refusal::UnknownPointer { tag, address: Vaddr(entry.value) });
+        }
+    }
+    let symbols = file.dynamic_symbols(dynamic)?;
+    let names_a_place =
+        |symbol: &Symbol| symbol.has_address() || (symbol.is_defined() && symbol.kind == SymbolKind::Section);
+    let inside = symbols.iter().find(|symbol| names_a_place(symbol) && moving.contains(&symbol.value.0));
+    match inside {
+        Some(symbol) => Err(Refusal::SymbolInTables {
+            name: String::from_utf8_lossy(symbols.name(&symbol)).into_owned(),
+            address: symbol.value,
+        }),
+        None => Ok(()),
+    }
+}

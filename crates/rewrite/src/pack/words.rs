@@ -1,0 +1,48 @@
+//! The words that relocations change: whether they can be written, and what the file holds there.
+
+use coldstart_elf::{ElfFile, Segment, Vaddr};
+
+/// Looks up words by address. Relocations come in order, so the segment of the last one mostly holds the next.
+pub(super) struct Words<'file, 'data> {
+    file: &'file ElfFile<'data>,
+    last: Option<&'file Segment>,
+}
+
+impl<'file, 'data> Words<'file, 'data> {
+    pub(super) fn new(file: &'file ElfFile<'data>) -> Self {
+        Self { file, last: None }
+    }
+
+    /// Whether all bytes of the word at `address` are in one writable segment.
+    pub(super) fn is_writable(&mut self, address: Vaddr) -> bool {
+        let size = self.file.encoding().word_size();
+        self.segment(address)
+            .is_some_and(|segment| segment.is_writable() && address.0.saturating_add(size) <= segment.end().0)
+    }
+
+    /// Where the word at `address` stands in the file, and what it holds; `None` where the file has no bytes for it.
+    pub(super) fn at(&mut self, address: Vaddr) -> Option<(u64, u64)> {
+        let size = self.file.encoding().word_size();
+        let segment = self.segment(address)?;
+        if address.0.checked_add(size)? > segment.file_end().0 {
+            return None;
+        }
+        let offset = segment.offset.checked_add(address.0.checked_sub(segment.address.0)?)?.0;
+        let start = usize::try_from(offset).ok()?;
+        let held = self.file.encoding().word(self.file.bytes().get(start..)?)?;
+        Some((offset, held))
+    }
+
+    /// What stands at an offset in the file; 0 past its end.
+    pub(super) fn in_file(&self, offset: u64) -> u64 {
+        let bytes = usize::try_from(offset).ok().and_then(|start| self.file.bytes().get(start..));
+        bytes.and_then(|bytes| self.file.encoding().word(bytes)).unwrap_or(0)
+    }
+
+    fn segment(&mut self, address: Vaddr) -> Option<&'file Segment> {
+        if !self.last.is_some_and(|segment| segment.contains(address)) {
+            self.last = self.file.segment_at(address);
+        }
+        self.last
+    }
+}

@@ -1,0 +1,234 @@
+//! The way back as bytes: numbers in LEB128, one behind the other, deflated.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+
+use super::{Held, Step, Undo};
+
+/// Version of the form.
+const FORM: u8 = 1;
+/// What a note may unpack to, in bytes. Headers and version tables of the largest known files take a few kilobytes.
+const MOST: u64 = 64 << 20;
+
+const COPY: u64 = 0;
+const CHANGED: u64 = 1;
+const BYTES: u64 = 2;
+const ZEROS: u64 = 3;
+const RELATIVES: u64 = 4;
+
+/// The differences that turn `new` into `old`, 8 bytes at a time as little-endian numbers: fields that grew by the same
+/// amount give the same bytes, which pack well. What is longer in `old` counts against zeros.
+pub(super) fn differences(old: &[u8], new: &[u8]) -> Vec<u8> {
+    combine(old, new, u64::wrapping_sub)
+}
+
+/// `new` with the differences added.
+pub(crate) fn changed(new: &[u8], differences: &[u8]) -> Vec<u8> {
+    combine(differences, new, u64::wrapping_add)
+}
+
+fn combine(first: &[u8], second: &[u8], operation: fn(u64, u64) -> u64) -> Vec<u8> {
+    let mut result = Vec::with_capacity(first.len());
+    let mut others = second.chunks(8);
+    for chunk in first.chunks(8) {
+        let other = others.next().unwrap_or(&[]);
+        let value = operation(number(chunk), number(other)).to_le_bytes();
+        result.extend(value.iter().take(chunk.len()));
+    }
+    result
+}
+
+fn number(chunk: &[u8]) -> u64 {
+    chunk.iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte))
+}
+
+/// The note's content.
+pub(crate) fn encode(undo: &Undo) -> Vec<u8> {
+    let mut plain = Vec::new();
+    put(&mut plain, undo.size);
+    plain.extend(undo.digest);
+    put(&mut plain, u64::from(undo.held == Held::Zeros));
+    put(&mut plain, undo.steps.len() as u64);
+    let mut copied_to = 0_u64;
+    for step in &undo.steps {
+        match step {
+            Step::Copy(range) => {
+                put(&mut plain, COPY);
+                // Most copies go on where the last one ended.
+                put(&mut plain, zigzag(range.start.wrapping_sub(copied_to)));
+                put(&mut plain, range.end.saturating_sub(range.start));
+                copied_to = range.end;
+            }
+            Step::Changed(place, differences) => {
+                put(&mut plain, CHANGED);
+                put(&mut plain, *place);
+                put(&mut plain, differences.len() as u64);
+                plain.extend(differences);
+            }
+            Step::Bytes(bytes) => {
+                put(&mut plain, BYTES);
+                put(&mut plain, bytes.len() as u64);
+                plain.extend(bytes);
+            }
+            Step::Zeros(size) => {
+                put(&mut plain, ZEROS);
+                put(&mut plain, *size);
+            }
+            Step::Relatives(count) => {
+                put(&mut plain, RELATIVES);
+                put(&mut plain, *count);
+            }
+        }
+    }
+    put(&mut plain, undo.words.len() as u64);
+    for (at, value) in &undo.words {
+        put(&mut plain, *at);
+        put(&mut plain, *value);
+    }
+    let mut encoder = DeflateEncoder::new(vec![FORM], Compression::best());
+    // Writing to memory does not fail.
+    let _ = encoder.write_all(&plain);
+    encoder.finish().unwrap_or_default()
+}
+
+/// Reads a note's content; the error says what is wrong with it.
+pub(crate) fn decode(content: &[u8]) -> Result<Undo, &'static str> {
+    let (form, packed) = content.split_first().ok_or("it is empty")?;
+    if *form != FORM {
+        return Err("it is of a version that this coldstart does not know");
+    }
+    let mut plain = Vec::new();
+    let unpacked = DeflateDecoder::new(packed).take(MOST).read_to_end(&mut plain);
+    unpacked.map_err(|_| "it cannot be unpacked")?;
+    let mut reader = Reader(&plain);
+    reader.undo().ok_or("it is cut off or damaged")
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn undo(&mut self) -> Option<Undo> {
+        let size = self.number()?;
+        let digest = self.bytes(32)?.try_into().ok()?;
+        let held = if self.number()? == 0 { Held::Same } else { Held::Zeros };
+        let mut steps = Vec::new();
+        let mut copied_to = 0;
+        for _ in 0..self.number()? {
+            steps.push(self.step(&mut copied_to)?);
+        }
+        let mut words = Vec::new();
+        for _ in 0..self.number()? {
+            words.push((self.number()?, self.number()?));
+        }
+        Some(Undo { size, digest, held, steps, words })
+    }
+
+    fn step(&mut self, copied_to: &mut u64) -> Option<Step> {
+        Some(match self.number()? {
+            COPY => {
+                let start = copied_to.wrapping_add(unzigzag(self.number()?));
+                let end = start.checked_add(self.number()?)?;
+                *copied_to = end;
+                Step::Copy(start..end)
+            }
+            CHANGED => {
+                let place = self.number()?;
+                let size = self.number()?;
+                Step::Changed(place, self.bytes(size)?.to_vec())
+            }
+            BYTES => {
+                let size = self.number()?;
+                Step::Bytes(self.bytes(size)?.to_vec())
+            }
+            ZEROS => Step::Zeros(self.number()?),
+            RELATIVES => Step::Relatives(self.number()?),
+            _ => return None,
+        })
+    }
+
+    fn bytes(&mut self, size: u64) -> Option<&[u8]> {
+        let (bytes, rest) = self.0.split_at_checked(usize::try_from(size).ok()?)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.bytes(1)?.first()?;
+            number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Small distances in both directions as small numbers.
+fn zigzag(distance: u64) -> u64 {
+    let distance = distance as i64;
+    ((distance << 1) ^ (distance >> 63)) as u64
+}
+
+fn unzigzag(number: u64) -> u64 {
+    (number >> 1) ^ (number & 1).wrapping_neg()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            (any::<u32>(), any::<u32>())
+                .prop_map(|(start, size)| Step::Copy(start.into()..u64::from(start) + u64::from(size))),
+            (any::<u64>(), proptest::collection::vec(any::<u8>(), 0..40))
+                .prop_map(|(place, bytes)| Step::Changed(place, bytes)),
+            proptest::collection::vec(any::<u8>(), 0..40).prop_map(Step::Bytes),
+            any::<u64>().prop_map(Step::Zeros),
+            any::<u64>().prop_map(Step::Relatives),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            size: u64,
+            digest: [u8; 32],
+            zeros: bool,
+            steps in proptest::collection::vec(step(), 0..20),
+            words in proptest::collection::vec(any::<(u64, u64)>(), 0..20),
+        ) {
+            let undo = Undo { size, digest, held: if zeros { Held::Zeros } else { Held::Same }, steps, words };
+            prop_assert_eq!(decode(&encode(&undo)), Ok(undo));
+        }
+
+        #[test]
+        fn differences_lead_back(old in proptest::collection::vec(any::<u8>(), 0..99), new in proptest::collection::vec(any::<u8>(), 0..99)) {
+            prop_assert_eq!(changed(&new, &differences(&old, &new)), old);
+        }
+
+        #[test]
+        fn damaged_notes_are_errors_or_other_notes(mut content in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&content);
+            if let Some(first) = content.first_mut() {
+                *first = FORM;
+            }
+            let _ = decode(&content);
+        }
+    }
+}

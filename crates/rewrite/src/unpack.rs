@@ -1,0 +1,176 @@
+//! Taking an edit back: the original, byte for byte, from what our note says.
+
+use coldstart_elf::{ElfFile, RelocationForm, Tag, Vaddr};
+use serde::Serialize;
+
+use crate::layout::word_bytes;
+use crate::note::{self, About};
+use crate::refusal::Refusal;
+use crate::script::{Piece, Script, WordPatch};
+use crate::source::Source;
+use crate::undo::{Held, SECTION_HEADERS, Step, Undo, changed, decode};
+
+/// Zeros from this size on are left as a hole instead of being held in memory, in bytes.
+const LARGE: u64 = 1 << 16;
+
+/// How to restore an original.
+#[derive(Clone, Debug)]
+pub struct UnpackPlan {
+    /// What to write.
+    pub script: Script,
+    /// Size of the original in bytes.
+    pub size: u64,
+    /// BLAKE3 of the original.
+    pub digest: [u8; 32],
+    /// Who made which edits.
+    pub about: About,
+}
+
+/// What was compared before a restored file was put in place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// Size of the file in bytes.
+    pub size: u64,
+    /// BLAKE3 of its content in hexadecimal digits, the same as of the original.
+    pub blake3: String,
+}
+
+impl UnpackPlan {
+    /// Whether this is the original.
+    ///
+    /// # Errors
+    /// [`Refusal::CannotUndo`] if it is not: the rewritten file was changed after it had been written.
+    pub fn check(&self, restored: Source<'_>) -> Result<Restored, Refusal> {
+        let digest = digest(restored);
+        if restored.bytes.len() as u64 != self.size || digest != self.digest {
+            return Err(Refusal::CannotUndo("the file was changed after it had been rewritten".to_owned()));
+        }
+        Ok(Restored { size: self.size, blake3: blake3::Hash::from_bytes(digest).to_hex().to_string() })
+    }
+}
+
+/// BLAKE3 of a file.
+pub(crate) fn digest(source: Source<'_>) -> [u8; 32] {
+    const PORTION: usize = 16 << 20;
+    let mut hasher = blake3::Hasher::new();
+    for (number, portion) in source.bytes.chunks(PORTION).enumerate() {
+        hasher.update_rayon(portion);
+        let start = number.saturating_mul(PORTION);
+        (source.release)(start..start.saturating_add(portion.len()));
+    }
+    *hasher.finalize().as_bytes()
+}
+
+/// Decides how to restore the file that was there before our edit.
+///
+/// # Errors
+/// If the file has no note of ours, or one that does not say enough or contradicts the file.
+pub fn plan_unpack(file: &ElfFile<'_>) -> Result<UnpackPlan, Refusal> {
+    let note = note::read(file).ok_or(Refusal::NotOurs)?;
+    let content =
+        note.undo.ok_or_else(|| Refusal::CannotUndo("it was left out when the file was written".to_owned()))?;
+    let undo = decode(content).map_err(|problem| Refusal::CannotUndo(problem.to_owned()))?;
+    let mut restorer = Restorer::new(file)?;
+    let pieces = restorer.pieces(&undo)?;
+    let patches = restorer.patches(&undo)?;
+    let script = Script::new(file.encoding(), pieces, patches);
+    if script.size() != undo.size {
+        return Err(changed_since());
+    }
+    Ok(UnpackPlan { script, size: undo.size, digest: undo.digest, about: note.about })
+}
+
+fn changed_since() -> Refusal {
+    Refusal::CannotUndo("its steps do not fit the file, which was changed since".to_owned())
+}
+
+struct Restorer<'file, 'data> {
+    file: &'file ElfFile<'data>,
+    /// The words that RELR relocates, ascending.
+    addresses: Vec<Vaddr>,
+    /// How many of their records have been told.
+    told: usize,
+    form: RelocationForm,
+    kind: u32,
+}
+
+impl<'file, 'data> Restorer<'file, 'data> {
+    fn new(file: &'file ElfFile<'data>) -> Result<Self, Refusal> {
+        let dynamic = file.dynamic()?.ok_or(Refusal::NoDynamicTable)?;
+        let relr = file.dynamic_relocations(&dynamic)?.relr;
+        // As the loader does for the file's machine; the table itself may be gone with its last record.
+        let (form, kind) = match file.encoding().machine {
+            62 => (RelocationForm::Rela, 8),
+            183 => (RelocationForm::Rela, 1027),
+            243 => (RelocationForm::Rela, 3),
+            3 => (RelocationForm::Rel, 8),
+            40 => (RelocationForm::Rel, 23),
+            other => return Err(Refusal::Machine(other.to_string())),
+        };
+        let form = match (dynamic.get(Tag::REL), dynamic.get(Tag::RELA)) {
+            (Some(_), None) => RelocationForm::Rel,
+            (None, Some(_)) => RelocationForm::Rela,
+            _ => form,
+        };
+        Ok(Self {
+            file,
+            addresses: relr.map(|relr| relr.addresses().collect()).unwrap_or_default(),
+            told: 0,
+            form,
+            kind,
+        })
+    }
+
+    fn pieces(&mut self, undo: &Undo) -> Result<Vec<Piece>, Refusal> {
+        let mut pieces = Vec::with_capacity(undo.steps.len());
+        for step in &undo.steps {
+            pieces.push(match step {
+                Step::Copy(range) if range.end <= self.file.size() => Piece::Copy(range.clone()),
+                Step::Copy(_) => return Err(changed_since()),
+                Step::Changed(place, differences) => {
+                    let place = if *place == SECTION_HEADERS { self.file.header().sections_offset.0 } else { *place };
+                    let rest = usize::try_from(place).ok().and_then(|place| self.file.bytes().get(place..));
+                    let rest = rest.ok_or_else(changed_since)?;
+                    let new = rest.get(..differences.len()).unwrap_or(rest);
+                    Piece::Bytes(changed(new, differences))
+                }
+                Step::Bytes(bytes) => Piece::Bytes(bytes.clone()),
+                Step::Zeros(size) if *size >= LARGE => Piece::Hole(*size),
+                Step::Zeros(size) => Piece::Bytes(vec![0; *size as usize]),
+                Step::Relatives(count) => Piece::Bytes(self.records(*count)?),
+            });
+        }
+        Ok(pieces)
+    }
+
+    /// The next records of relative relocations.
+    fn records(&mut self, count: u64) -> Result<Vec<u8>, Refusal> {
+        let end = usize::try_from(count).ok().and_then(|count| self.told.checked_add(count));
+        let addresses = end.and_then(|end| self.addresses.get(self.told..end)).ok_or_else(changed_since)?;
+        self.told = self.told.saturating_add(addresses.len());
+        let encoding = self.file.encoding();
+        let mut bytes = Vec::new();
+        for address in addresses {
+            bytes.extend(word_bytes(encoding, address.0));
+            bytes.extend(word_bytes(encoding, self.kind.into()));
+            if self.form == RelocationForm::Rela {
+                let word = self.file.memory_bytes("a relocated word", *address, encoding.word_size())?;
+                bytes.extend(word);
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn patches(&self, undo: &Undo) -> Result<Vec<WordPatch>, Refusal> {
+        let mut patches: Vec<WordPatch> =
+            undo.words.iter().map(|(at, value)| WordPatch { at: *at, value: *value }).collect();
+        if undo.held == Held::Zeros {
+            for address in &self.addresses {
+                let at = self.file.offset_of(*address).ok_or_else(changed_since)?;
+                patches.push(WordPatch { at: at.0, value: 0 });
+            }
+        }
+        patches.sort_by_key(|patch| patch.at);
+        Ok(patches)
+    }
+}
