@@ -1,0 +1,167 @@
+//! The entries of the dynamic table: the same, in the same order, but for those that changed nothing.
+//!
+//! An entry that only one file has must be shown to say nothing that the file without it does not say as well. So the same
+//! rules hold for an edit and for its reverse.
+
+use super::dynamic::{Entry, tag, tag_name};
+use super::image::Image;
+use super::no_op::does_nothing;
+use super::tables::symbol_size;
+use super::verdict::{NotProven, Proof, broken, differs, hex};
+
+const WHAT: &str = "dynamic table";
+
+/// Entries that describe relocation tables: what they stand for is compared relocation by relocation.
+const RELOCATIONS: &[u64] = &[
+    tag::RELA,
+    tag::RELASZ,
+    tag::RELAENT,
+    tag::RELACOUNT,
+    tag::REL,
+    tag::RELSZ,
+    tag::RELENT,
+    tag::RELCOUNT,
+    tag::RELR,
+    tag::RELRSZ,
+    tag::RELRENT,
+];
+
+/// Entries whose value is the place of a table that is compared itself.
+const PLACES: &[u64] = &[
+    tag::HASH,
+    tag::GNU_HASH,
+    tag::SYMTAB,
+    tag::STRTAB,
+    tag::STRSZ,
+    tag::VERSYM,
+    tag::VERNEED,
+    tag::VERDEF,
+    tag::JMPREL,
+];
+
+/// Entries whose value is no address.
+const NUMBERS: &[u64] = &[
+    tag::NEEDED,
+    tag::PLTRELSZ,
+    tag::SYMENT,
+    tag::SONAME,
+    tag::RPATH,
+    tag::SYMBOLIC,
+    tag::PLTREL,
+    tag::DEBUG,
+    tag::TEXTREL,
+    tag::BIND_NOW,
+    tag::INIT_ARRAYSZ,
+    tag::FINI_ARRAYSZ,
+    tag::RUNPATH,
+    tag::FLAGS,
+    tag::PREINIT_ARRAYSZ,
+    tag::FLAGS_1,
+    tag::VERDEFNUM,
+    tag::VERNEEDNUM,
+    tag::AUXILIARY,
+    tag::FILTER,
+    // AArch64: BTI_PLT, PAC_PLT, VARIANT_PCS; RISC-V: VARIANT_CC.
+    0x7000_0001,
+    0x7000_0003,
+    0x7000_0005,
+];
+
+/// Compares the two tables.
+pub(super) fn check(original: &Image<'_>, output: &Image<'_>, proof: &mut Proof) -> Result<(), NotProven> {
+    if original.dynamic.exists != output.dynamic.exists || original.dynamic.memory != output.dynamic.memory {
+        let [from, to] = [original, output].map(|image| format!("{:x?}", image.dynamic.memory));
+        return Err(differs(WHAT, "its place", from, to));
+    }
+    let meant = |image: &Image<'_>| -> Vec<Entry> {
+        image.dynamic.entries.iter().filter(|entry| !RELOCATIONS.contains(&entry.tag)).copied().collect()
+    };
+    let (from, to) = (meant(original), meant(output));
+    let alike = |from: &Entry, to: &Entry| from.tag == to.tag && (from.value == to.value || PLACES.contains(&from.tag));
+    let (mut from, mut to) = (from.iter().peekable(), to.iter().peekable());
+    loop {
+        match (from.peek(), to.peek()) {
+            (None, None) => break,
+            (Some(old), Some(new)) if alike(old, new) => {
+                from.next();
+                to.next();
+            }
+            // Before an entry is taken for changed, it may be one that only one of the files has.
+            (Some(old), _) if output.dynamic.get(old.tag).is_none() && is_redundant(original, old, output) => {
+                proof.redundant_entries.push(tag_name(old.tag));
+                from.next();
+            }
+            (_, Some(new)) if original.dynamic.get(new.tag).is_none() && is_redundant(output, new, original) => {
+                proof.redundant_entries.push(tag_name(new.tag));
+                to.next();
+            }
+            (old, new) => {
+                let entry = old.or(new).map_or(0, |entry| entry.tag);
+                let shown = |entry: Option<&&Entry>| match entry {
+                    Some(entry) => format!("{} = {:#x}", tag_name(entry.tag), entry.value),
+                    None => "the end".to_owned(),
+                };
+                return Err(differs(WHAT, tag_name(entry), shown(old), shown(new)));
+            }
+        }
+    }
+    proof.dynamic_entries = original.dynamic.entries.len() as u64;
+    check_rest(original, output)
+}
+
+/// Behind the end there is nothing, or what was there.
+fn check_rest(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven> {
+    let entry = original.word_size().saturating_mul(2) as usize;
+    let rest = |image: &Image<'_>| {
+        let used = image.dynamic.entries.len().saturating_mul(entry);
+        image.at(image.dynamic.memory.clone()).and_then(|bytes| bytes.get(used..)).unwrap_or(&[]).to_vec()
+    };
+    let (from, to) = (rest(original), rest(output));
+    if to.iter().all(|byte| *byte == 0) || from == to {
+        return Ok(());
+    }
+    Err(broken(output.which, WHAT, "behind its end", "the entries that loaders do not read are not empty"))
+}
+
+/// Whether an entry of `fuller` says nothing that `other`, which lacks it, does not say in another way.
+fn is_redundant(fuller: &Image<'_>, entry: &Entry, other: &Image<'_>) -> bool {
+    const ORIGIN: u64 = 1;
+    const SYMBOLIC: u64 = 2;
+    const TEXTREL: u64 = 4;
+    const BIND_NOW: u64 = 8;
+    let flags = other.dynamic.get(tag::FLAGS).unwrap_or(0);
+    let flags_1 = other.dynamic.get(tag::FLAGS_1).unwrap_or(0);
+    let has = |tag: u64| other.dynamic.get(tag).is_some();
+    // DF_1_NOW is 1, DF_1_ORIGIN 0x80; glibc's elf_get_dynamic_info turns each flag into its old tag.
+    let says = |flag: u64| match flag {
+        ORIGIN => flags & ORIGIN != 0 || flags_1 & 0x80 != 0,
+        SYMBOLIC => flags & SYMBOLIC != 0 || has(tag::SYMBOLIC),
+        TEXTREL => flags & TEXTREL != 0 || has(tag::TEXTREL),
+        BIND_NOW => flags & BIND_NOW != 0 || flags_1 & 1 != 0 || has(tag::BIND_NOW),
+        _ => false,
+    };
+    match entry.tag {
+        tag::FLAGS => (0..64).map(|bit| 1_u64 << bit).filter(|flag| entry.value & flag != 0).all(says),
+        tag::BIND_NOW => says(BIND_NOW),
+        tag::SYMBOLIC => says(SYMBOLIC),
+        tag::TEXTREL => says(TEXTREL),
+        tag::INIT | tag::FINI => does_nothing(fuller, entry.value),
+        // elf/dl-load.c and dl-dst.h: with DT_RUNPATH, DT_RPATH is not looked at.
+        tag::RPATH => has(tag::RUNPATH),
+        tag::SYMENT => entry.value == symbol_size(fuller),
+        _ => false,
+    }
+}
+
+/// Addresses in entries that stay the same must not be those of tables that have moved away.
+pub(super) fn check_pointers(image: &Image<'_>, moved: &[std::ops::Range<u64>]) -> Result<(), NotProven> {
+    let known = |tag: u64| RELOCATIONS.contains(&tag) || PLACES.contains(&tag) || NUMBERS.contains(&tag);
+    for entry in image.dynamic.entries.iter().filter(|entry| !known(entry.tag)) {
+        if moved.iter().any(|range| range.contains(&entry.value)) {
+            let problem =
+                format!("{} points to {}, in a table that has changed", tag_name(entry.tag), hex(entry.value));
+            return Err(broken(image.which, "pointer to a moved table", "the dynamic table", problem));
+        }
+    }
+    Ok(())
+}

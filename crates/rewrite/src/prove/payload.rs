@@ -1,0 +1,58 @@
+//! Bytes that neither a segment nor a section covers: payloads that programs find by their own means.
+
+use std::ops::Range;
+
+use super::image::{Image, PT_LOAD};
+use super::places::{joined, without};
+use super::sections::used_ranges;
+use super::verdict::{NotProven, Proof, broken, differs, hex};
+
+const WHAT: &str = "bytes of no section";
+
+/// What lies between everything else must be there again, in the same order; zeros at its ends are padding.
+pub(super) fn check(original: &Image<'_>, output: &Image<'_>, proof: &mut Proof) -> Result<(), NotProven> {
+    let (from, to) = (payloads(original)?, payloads(output)?);
+    for (number, (old, new)) in from.iter().zip(&to).enumerate() {
+        let bytes = |image: &Image<'_>, range: &Range<u64>| {
+            image.file(range.start, range.end.saturating_sub(range.start)).unwrap_or(&[]).to_vec()
+        };
+        if bytes(original, old) != bytes(output, new) {
+            let place = format!("range number {number}");
+            return Err(differs(WHAT, place, format!("file offsets {old:x?}"), format!("others, at {new:x?}")));
+        }
+        proof.unloaded_bytes = proof.unloaded_bytes.saturating_add(old.end.saturating_sub(old.start));
+    }
+    if from.len() != to.len() {
+        let common = from.len().min(to.len());
+        let shown =
+            |ranges: &[Range<u64>]| ranges.get(common).map_or_else(|| "none".to_owned(), |range| hex(range.start));
+        return Err(differs(WHAT, format!("range number {common}"), shown(&from), shown(&to)));
+    }
+    Ok(())
+}
+
+fn payloads(image: &Image<'_>) -> Result<Vec<Range<u64>>, NotProven> {
+    let header = &image.header;
+    let table =
+        |start: u64, size: u16, count: usize| start..start.saturating_add(u64::from(size).saturating_mul(count as u64));
+    let mut used: Vec<Range<u64>> = vec![
+        0..u64::from(header.header_size),
+        table(header.program_headers_at, header.program_header_size, image.segments.len()),
+        table(header.section_headers_at, header.section_header_size, image.sections.len()),
+    ];
+    let loads = image.segments.iter().filter(|segment| segment.kind == PT_LOAD);
+    used.extend(loads.map(|load| load.offset..load.offset.saturating_add(load.file_size)));
+    used.extend(used_ranges(image));
+    let mut found = Vec::new();
+    for gap in without(&(0..image.source.bytes.len() as u64), &joined(used)) {
+        let wrong = || broken(image.which, WHAT, hex(gap.start), "they cannot be read");
+        let bytes = image.file(gap.start, gap.end.saturating_sub(gap.start)).ok_or_else(wrong)?;
+        let first = bytes.iter().position(|byte| *byte != 0);
+        let last = bytes.iter().rposition(|byte| *byte != 0);
+        if let (Some(first), Some(last)) = (first, last) {
+            let at = |place: usize| gap.start.saturating_add(place as u64);
+            found.push(at(first)..at(last).saturating_add(1));
+        }
+    }
+    Ok(found)
+}

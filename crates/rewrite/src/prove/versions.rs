@@ -1,0 +1,203 @@
+//! Versions that symbols are defined with, and those needed from other objects.
+//!
+//! Since 2.36 glibc refuses an object with `DT_RELR` that needs versions of libc.so.6, but not the version
+//! `GLIBC_ABI_DT_RELR` (`elf/dl-version.c`): so older ones, which lack that version, refuse it, too.
+
+use super::dynamic::tag;
+use super::hash_tables::string;
+use super::image::Image;
+use super::symbols::same_bytes;
+use super::tables::Tables;
+use super::verdict::{NotProven, Proof, broken, differs};
+
+/// The version that stands for "this loader applies DT_RELR".
+const RELR_VERSION: &[u8] = b"GLIBC_ABI_DT_RELR";
+const WHAT: &str = "needed versions";
+
+/// A version that is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Version {
+    hash: u64,
+    flags: u64,
+    index: u64,
+    name: Vec<u8>,
+}
+
+/// The versions that are needed from one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Needed {
+    structure: u64,
+    object: Vec<u8>,
+    versions: Vec<Version>,
+}
+
+/// Reads little records that are chained by offsets; the callback gets each record's place and answers where the next one
+/// is, relative to it (0 at the end), and how far what belongs to it reaches.
+fn walk(bytes: &[u8], start: usize, mut visit: impl FnMut(&[u8], usize) -> Option<(u64, usize)>) -> Option<usize> {
+    let (mut at, mut end) = (start, start);
+    loop {
+        let (next, reach) = visit(bytes.get(at..)?, at)?;
+        end = end.max(reach);
+        if next == 0 {
+            return Some(end);
+        }
+        at = at.checked_add(usize::try_from(next).ok()?)?;
+    }
+}
+
+/// Numbers of versions have 15 bits; lists that share their ends must not make more of them.
+fn within_limit(count: &mut u32) -> Option<()> {
+    *count = count.checked_add(1)?;
+    (*count <= 1 << 16).then_some(())
+}
+
+fn half(image: &Image<'_>, bytes: &[u8], at: usize) -> Option<u64> {
+    image.number(bytes.get(at..)?, 2)
+}
+
+fn full(image: &Image<'_>, bytes: &[u8], at: usize) -> Option<u64> {
+    image.number(bytes.get(at..)?, 4)
+}
+
+/// Bytes of the list of needed versions that begins at an address.
+pub(super) fn needed_size(image: &Image<'_>, start: u64) -> Option<u64> {
+    let bytes = image.piece(start)?.bytes?;
+    let mut count = 0_u32;
+    let end = walk(bytes, 0, |record, at| {
+        let versions = at.checked_add(usize::try_from(full(image, record, 8)?).ok()?)?;
+        let end = walk(bytes, versions, |version, at| {
+            within_limit(&mut count)?;
+            Some((full(image, version, 12)?, at.checked_add(16)?))
+        })?;
+        Some((full(image, record, 12)?, end.max(at.checked_add(16)?)))
+    })?;
+    Some(end as u64)
+}
+
+/// Bytes of the list of defined versions that begins at an address.
+pub(super) fn defined_size(image: &Image<'_>, start: u64) -> Option<u64> {
+    let bytes = image.piece(start)?.bytes?;
+    let mut count = 0_u32;
+    let end = walk(bytes, 0, |record, at| {
+        let names = at.checked_add(usize::try_from(full(image, record, 12)?).ok()?)?;
+        let end = walk(bytes, names, |name, at| {
+            within_limit(&mut count)?;
+            Some((full(image, name, 4)?, at.checked_add(8)?))
+        })?;
+        Some((full(image, record, 16)?, end.max(at.checked_add(20)?)))
+    })?;
+    Some(end as u64)
+}
+
+fn needed(image: &Image<'_>, tables: &Tables<'_>) -> Result<Vec<Needed>, NotProven> {
+    let Some(range) = tables.get(tag::VERNEED) else { return Ok(Vec::new()) };
+    let mut list: Vec<Needed> = Vec::new();
+    let bytes = image.at(range.clone()).unwrap_or(&[]);
+    let read = walk(bytes, 0, |record, at| {
+        let mut versions = Vec::new();
+        let first = at.checked_add(usize::try_from(full(image, record, 8)?).ok()?)?;
+        walk(bytes, first, |version, at| {
+            versions.push(Version {
+                hash: full(image, version, 0)?,
+                flags: half(image, version, 4)?,
+                index: half(image, version, 6)?,
+                name: string(tables.strings, full(image, version, 8)?)?.to_vec(),
+            });
+            Some((full(image, version, 12)?, at))
+        })?;
+        // Loaders follow the offsets, other tools count.
+        (versions.len() as u64 == half(image, record, 2)?).then_some(())?;
+        let object = string(tables.strings, full(image, record, 4)?)?.to_vec();
+        list.push(Needed { structure: half(image, record, 0)?, object, versions });
+        Some((full(image, record, 12)?, at))
+    });
+    let counted = image.dynamic.get(tag::VERNEEDNUM);
+    if read.is_none() || counted != Some(list.len() as u64) {
+        let problem = format!("it cannot be followed, or has not the {counted:?} entries that it should have");
+        return Err(broken(image.which, WHAT, format!("{:#x}", range.start), problem));
+    }
+    Ok(list)
+}
+
+/// Takes the version of RELR out of what is needed from libc.so.6.
+fn without_relr(list: &[Needed]) -> (Vec<Needed>, Option<Version>) {
+    let mut list = list.to_vec();
+    let mut found = None;
+    if let Some(libc) = list.iter_mut().find(|needed| needed.object == b"libc.so.6")
+        && let Some(place) = libc.versions.iter().position(|version| version.name == RELR_VERSION)
+    {
+        found = Some(libc.versions.remove(place));
+    }
+    (list, found)
+}
+
+/// Compares what is defined and what is needed; the version that guards RELR may come or go with `DT_RELR`.
+pub(super) fn check(
+    original: (&Image<'_>, &Tables<'_>),
+    output: (&Image<'_>, &Tables<'_>),
+    proof: &mut Proof,
+) -> Result<(), NotProven> {
+    let defined = |(image, tables): (&Image<'_>, &Tables<'_>)| {
+        tables.get(tag::VERDEF).and_then(|range| image.at(range.clone())).unwrap_or(&[]).to_vec()
+    };
+    same_bytes("defined versions", &defined(original), &defined(output))?;
+    let (from, to) = (needed(original.0, original.1)?, needed(output.0, output.1)?);
+    proof.needed_versions = from.iter().map(|needed| needed.versions.len() as u64).sum();
+    let (from_others, from_relr) = without_relr(&from);
+    let (to_others, to_relr) = without_relr(&to);
+    if from_others != to_others {
+        let differing = from_others.iter().zip(&to_others).position(|(from, to)| from != to);
+        let shown = |list: &[Needed]| {
+            differing.and_then(|at| list.get(at)).map_or_else(|| format!("{} objects", list.len()), shown)
+        };
+        return Err(differs(WHAT, "their list", shown(&from_others), shown(&to_others)));
+    }
+    if from_relr == to_relr && original.0.dynamic.get(tag::RELR).is_some() {
+        return Ok(());
+    }
+    check_guard(output, &to_others, to_relr.as_ref())
+}
+
+fn shown(needed: &Needed) -> String {
+    let versions = needed
+        .versions
+        .iter()
+        .map(|version| format!("{} (number {})", String::from_utf8_lossy(&version.name), version.index));
+    format!("of {}: {}", String::from_utf8_lossy(&needed.object), versions.collect::<Vec<_>>().join(", "))
+}
+
+/// The version that guards RELR: there if it is needed, whole, and with a number of its own.
+fn check_guard(
+    (image, tables): (&Image<'_>, &Tables<'_>),
+    others: &[Needed],
+    guard: Option<&Version>,
+) -> Result<(), NotProven> {
+    let wrong = |problem: &str| Err(broken(image.which, WHAT, "libc.so.6", problem));
+    let packed = image.dynamic.get(tag::RELR).is_some();
+    let Some(guard) = guard else {
+        let needs_libc = others.iter().any(|needed| needed.object == b"libc.so.6");
+        return if packed && needs_libc { wrong("DT_RELR without the version GLIBC_ABI_DT_RELR") } else { Ok(()) };
+    };
+    if guard.hash != u64::from(object::elf::hash(RELR_VERSION)) || guard.flags != 0 {
+        return wrong("the hash or the flags of GLIBC_ABI_DT_RELR are not its own");
+    }
+    let index = guard.index & 0x7fff;
+    let taken = others.iter().flat_map(|needed| &needed.versions).any(|version| version.index & 0x7fff == index);
+    let versions = tables.symbol_versions.unwrap_or(&[]);
+    let used =
+        versions.chunks_exact(2).filter_map(|bytes| image.number(bytes, 2)).any(|number| number & 0x7fff == index);
+    if index < 2 || taken || used || defines(image, tables, index) {
+        return wrong("the number of GLIBC_ABI_DT_RELR is used already");
+    }
+    Ok(())
+}
+
+fn defines(image: &Image<'_>, tables: &Tables<'_>, index: u64) -> bool {
+    let bytes = tables.get(tag::VERDEF).and_then(|range| image.at(range.clone())).unwrap_or(&[]);
+    let mut found = false;
+    let _ = walk(bytes, 0, |record, at| {
+        found |= half(image, record, 4)? & 0x7fff == index;
+        Some((full(image, record, 16)?, at))
+    });
+    found
+}
