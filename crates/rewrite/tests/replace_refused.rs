@@ -44,9 +44,12 @@ fn a_proof_that_fails_leaves_nothing() {
     }
 }
 
+/// What somebody else does to a file.
+type Change = fn(&Path);
+
 #[test]
 fn an_original_that_somebody_changes_meanwhile_is_left_to_them() {
-    let changes: [(&str, fn(&Path)); 4] = [
+    let changes: [(&str, Change); 4] = [
         ("written to", |path| {
             std::fs::OpenOptions::new().write(true).open(path).unwrap().write_all(b"THEIRS!").unwrap()
         }),
