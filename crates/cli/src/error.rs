@@ -39,6 +39,13 @@ impl CliError {
     }
 }
 
+impl CliError {
+    /// The error and its causes in one sentence, without the hints.
+    pub(crate) fn sentence(&self) -> String {
+        sentence(&self.cause)
+    }
+}
+
 /// Errors of a verb that goes on after one: each is printed as it comes, each hint once, at the end.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints {
@@ -120,7 +127,9 @@ pub(crate) fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
     let launch = || cause.downcast_ref::<coldstart_launch::LaunchError>()?.hint();
     let pagecache = || cause.downcast_ref::<coldstart_pagecache::Error>()?.hint();
     let measure = || cause.downcast_ref::<coldstart_measure::MeasureError>()?.hint();
-    pagecache().or_else(launch).or_else(measure).or_else(|| crate::commands::inspect_hint(cause))
+    let replace = || cause.downcast_ref::<coldstart_rewrite::ReplaceError>()?.hint();
+    let work = || crate::commands::inspect_hint(cause).or_else(|| crate::commands::rewriting_hint(cause));
+    pagecache().or_else(launch).or_else(measure).or_else(replace).or_else(work)
 }
 
 #[cfg(test)]

@@ -5,9 +5,13 @@
 pub(crate) mod inspect;
 pub(crate) mod launching;
 pub(crate) mod measure;
+pub(crate) mod pack;
 pub(crate) mod pagecache;
 pub(crate) mod prefetch;
+pub(crate) mod rewriting;
 pub(crate) mod speedup;
+pub(crate) mod unpack;
+pub(crate) mod verify;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -35,12 +39,18 @@ pub(crate) enum Verb {
     Inspect(inspect::InspectArgs),
     /// Time a program's start from cold and hot caches
     Measure(measure::MeasureArgs),
+    /// Rewrite ELF files so that their relocations take little room, and prove it
+    Pack(pack::PackArgs),
     /// See or change what of files is in memory
     Pagecache(pagecache::PagecacheArgs),
     /// Read what a program will need before it asks
     Prefetch(prefetch::PrefetchArgs),
     /// Make a program start faster, and prove it: the whole story
     Speedup(speedup::SpeedupArgs),
+    /// Restore what was there before `pack`, byte for byte
+    Unpack(unpack::UnpackArgs),
+    /// Prove that a packed file is the same to a loader as what it was made from
+    Verify(verify::VerifyArgs),
 }
 
 /// When to colour.

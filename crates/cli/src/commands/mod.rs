@@ -3,9 +3,15 @@
 mod inspect;
 mod launching;
 mod measure;
+mod pack;
 mod pagecache;
 mod prefetch;
+mod progress;
+mod reading;
+mod rewriting;
 mod speedup;
+mod unpack;
+mod verify;
 
 use crate::args::Verb;
 use crate::error::CliError;
@@ -13,14 +19,18 @@ use crate::exit::Exit;
 
 pub(crate) use inspect::hint as inspect_hint;
 pub(crate) use prefetch::{launcher_form, run_launcher};
+pub(crate) use rewriting::hint as rewriting_hint;
 
 /// Does what was asked.
 pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
     match verb {
         Verb::Inspect(args) => inspect::run(args),
         Verb::Measure(args) => measure::run(args),
+        Verb::Pack(args) => pack::run(args),
         Verb::Pagecache(args) => pagecache::run(args),
         Verb::Prefetch(args) => prefetch::run(args),
         Verb::Speedup(args) => speedup::run(args),
+        Verb::Unpack(args) => unpack::run(args),
+        Verb::Verify(args) => verify::run(args),
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod path;
 pub(crate) mod size;
 pub(crate) mod style;
 pub(crate) mod table;
+pub(crate) mod text;
 pub(crate) mod time;
 pub(crate) mod wrap;
 

@@ -13,7 +13,8 @@ use coldstart_loader::{Closure, Disk, Environment, Hwcaps, Identity, LoaderBuild
 use coldstart_sys::file_view::FileView;
 use rayon::prelude::*;
 
-use super::read::{ReadError, look_into, open_regular};
+use super::read::{ReadError, look_into};
+use crate::commands::reading::open_regular;
 use crate::error::{CliError, HintExt};
 use crate::output::path::printable;
 

@@ -1,7 +1,6 @@
 //! `coldstart inspect`: what in these ELF files costs start-up time.
 
 mod closure;
-mod progress;
 mod read;
 mod render;
 mod result;

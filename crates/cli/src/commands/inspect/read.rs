@@ -1,8 +1,6 @@
 //! From a path to an inspection: mapping the file, finding names for it elsewhere, and saying why not.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_elf::{
@@ -10,8 +8,8 @@ use coldstart_elf::{
 };
 use coldstart_inspect::{Inspection, NameSource, Object, Refusal, inspect};
 use coldstart_sys::file_view::FileView;
-use rustix::fs::{Mode, OFlags};
 
+use crate::commands::reading;
 use crate::output::path::printable;
 
 /// Why a file was not inspected.
@@ -127,30 +125,12 @@ fn unless_shrunk<T>(path: &Path, view: &FileView, result: Result<T, Refusal>) ->
 
 /// What a file is, by its first bytes, without mapping it.
 pub(super) fn kind_of(path: &Path) -> Result<FileKind, ReadError> {
-    let failed = |source| ReadError::Io { path: path.to_owned(), source };
-    let file = open_regular(path).map_err(failed)?;
-    let mut start = [0; 512];
-    let count = file.read_at(&mut start, 0).map_err(failed)?;
-    Ok(FileKind::of(start.get(..count).unwrap_or_default()))
-}
-
-/// Opens a regular file. A pipe that nobody writes to must not make us wait, and a device must not be woken.
-pub(super) fn open_regular(path: &Path) -> io::Result<File> {
-    let file = File::from(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?);
-    let kind = file.metadata()?.file_type();
-    if kind.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    if !kind.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
-    }
-    Ok(file)
+    reading::kind_of(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })
 }
 
 /// Maps a regular file.
 fn map(path: &Path) -> Result<FileView, ReadError> {
-    let view = open_regular(path).and_then(|file| FileView::map(&file));
-    view.map_err(|source| ReadError::Io { path: path.to_owned(), source })
+    reading::map(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })
 }
 
 /// The debug file of a stripped object, if it is installed and is the right one; else the small one inside the file.

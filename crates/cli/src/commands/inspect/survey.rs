@@ -11,11 +11,11 @@ use coldstart_pagecache::{Walk, WalkOptions};
 use rayon::prelude::*;
 
 use super::closure;
-use super::progress::Progress;
 use super::read::{ReadError, inspect_file, kind_of};
 use super::result::{Inspected, Loaded, PassedOver, ProgramClosure, Survey};
 use super::targets::{Target, target};
 use crate::args::inspect::InspectArgs;
+use crate::commands::progress::Progress;
 use crate::error::Complaints;
 use crate::output::path::printable;
 

@@ -16,8 +16,9 @@ mod reads;
 mod relocations;
 mod several;
 mod space;
-mod text;
 mod words;
+
+use crate::output::text;
 
 pub(super) use closure::closure;
 pub(super) use compare::compare;

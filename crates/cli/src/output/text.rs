@@ -7,13 +7,13 @@ use std::path::Path;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::output::path::printable;
-use crate::output::size::{bytes, grouped};
-use crate::output::style::HEADING;
-use crate::output::table::{MAX_WIDTH, Table};
+use super::path::printable;
+use super::size::{bytes, grouped};
+use super::style::HEADING;
+use super::table::{MAX_WIDTH, Table};
 
 /// How far the contents of a section are set in, in columns.
-pub(super) const INDENT: usize = 2;
+pub(crate) const INDENT: usize = 2;
 /// Columns of a fact's label, the space behind it included.
 const LABEL: usize = 11;
 /// The longest text of a fact, in columns; the middle of a longer one is left out.
@@ -22,17 +22,17 @@ const LONGEST: usize = 800;
 const GLUE: char = '\u{a0}';
 
 /// Text of a file in harmless characters.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     printable(Path::new(text)).replace(GLUE, "\\u{a0}")
 }
 
 /// A name from a file, harmless and with its middle left out to fit `columns`: of a C++ name both ends tell something.
-pub(super) fn name(text: &str, columns: usize) -> String {
+pub(crate) fn name(text: &str, columns: usize) -> String {
     cut(&escaped(text), columns)
 }
 
 /// The text with its middle left out to fit `columns`.
-pub(super) fn cut(text: &str, columns: usize) -> String {
+pub(crate) fn cut(text: &str, columns: usize) -> String {
     // As wide as it has bytes at most.
     if text.len() <= columns || text.width() <= columns {
         return text.to_owned();
@@ -44,7 +44,7 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
 }
 
 /// The text with its end left out to fit `columns`: for prose, which is read from its beginning.
-pub(super) fn cut_end(text: &str, columns: usize) -> String {
+pub(crate) fn cut_end(text: &str, columns: usize) -> String {
     if text.len() <= columns || text.width() <= columns {
         return text.to_owned();
     }
@@ -62,7 +62,7 @@ fn fitting(characters: impl Iterator<Item = char>, columns: usize) -> String {
 }
 
 /// `1 page`, `2 340 pages`, `3 libraries`, on one line when it is wrapped.
-pub(super) fn counted(count: u64, noun: &str) -> String {
+pub(crate) fn counted(count: u64, noun: &str) -> String {
     let number = glued(&grouped(count));
     match (count, noun.strip_suffix('y')) {
         (1, _) => format!("{number}{GLUE}{noun}"),
@@ -72,22 +72,22 @@ pub(super) fn counted(count: u64, noun: &str) -> String {
 }
 
 /// The text with spaces that lines do not break at.
-pub(super) fn glued(text: &str) -> String {
+pub(crate) fn glued(text: &str) -> String {
     text.replace(' ', &GLUE.to_string())
 }
 
 /// The size in bytes, on one line when it is wrapped.
-pub(super) fn size(count: u64) -> String {
+pub(crate) fn size(count: u64) -> String {
     glued(&bytes(count))
 }
 
 /// The number, on one line when it is wrapped.
-pub(super) fn number(count: u64) -> String {
+pub(crate) fn number(count: u64) -> String {
     glued(&grouped(count))
 }
 
 /// Share of `part` in `whole` in tenths of a percent, rounded down so that nothing is overstated; `-` without a whole.
-pub(super) fn share(part: u64, whole: u64) -> String {
+pub(crate) fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
     }
@@ -101,12 +101,12 @@ pub(super) fn share(part: u64, whole: u64) -> String {
 }
 
 /// The text with ordinary spaces, for a table's cell.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.replace(GLUE, " ")
 }
 
 /// What a section is about, in a line or a few, with an empty line before it.
-pub(super) fn heading(title: &str, summary: &str) -> String {
+pub(crate) fn heading(title: &str, summary: &str) -> String {
     let styled = format!("{HEADING}{title}{HEADING:#}");
     let text = if summary.is_empty() { title.to_owned() } else { format!("{title}: {summary}") };
     let wrapped = prose(&text, 0, INDENT);
@@ -114,12 +114,12 @@ pub(super) fn heading(title: &str, summary: &str) -> String {
 }
 
 /// A labelled fact; nothing when there is no text. What is longer than ten lines loses its middle.
-pub(super) fn fact(label: &str, text: &str) -> String {
+pub(crate) fn fact(label: &str, text: &str) -> String {
     list(label, &cut(text, LONGEST))
 }
 
 /// A labelled list of things that are short themselves.
-pub(super) fn list(label: &str, text: &str) -> String {
+pub(crate) fn list(label: &str, text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }
@@ -131,7 +131,7 @@ pub(super) fn list(label: &str, text: &str) -> String {
 
 /// Words in lines of at most [`MAX_WIDTH`] columns: the first set in by `first`, all others by `rest`. A word that is
 /// longer than a line loses its middle.
-pub(super) fn prose(text: &str, first: usize, rest: usize) -> String {
+pub(crate) fn prose(text: &str, first: usize, rest: usize) -> String {
     let room = MAX_WIDTH.saturating_sub(first.max(rest));
     let mut lines = String::new();
     let mut line = " ".repeat(first);
@@ -156,19 +156,19 @@ pub(super) fn prose(text: &str, first: usize, rest: usize) -> String {
 }
 
 /// The table, set in, below an empty line.
-pub(super) fn table(table: &Table) -> String {
+pub(crate) fn table(table: &Table) -> String {
     let lines = table.render();
     let lines = lines.lines().map(|line| format!("{}{line}\n", " ".repeat(INDENT)));
     format!("\n{}", lines.collect::<String>())
 }
 
 /// Makes the last column's cells fit what is left of the line.
-pub(super) fn fit(table: &mut Table, cell: impl Fn(usize, usize) -> String) {
+pub(crate) fn fit(table: &mut Table, cell: impl Fn(usize, usize) -> String) {
     table.fit_last_column(|row, room| cell(row, room.saturating_sub(INDENT)));
 }
 
 /// `90 more; --all lists them` below a table that was cut; nothing when it was not.
-pub(super) fn omitted(shown: usize, of: usize, what: &str) -> String {
+pub(crate) fn omitted(shown: usize, of: usize, what: &str) -> String {
     let more = of.saturating_sub(shown) as u64;
     if more == 0 {
         return String::new();

@@ -1,0 +1,16 @@
+//! What `pack` and `unpack` share: where the result goes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct PlaceArgs {
+    /// The new file, or a directory to write below; for several files it is made if it is missing
+    #[arg(long, short, value_name = "OUT", conflicts_with = "in_place")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Put each result in the place of its file
+    #[arg(long)]
+    pub(crate) in_place: bool,
+}

@@ -1,0 +1,40 @@
+//! What may be typed after `coldstart unpack`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::rewriting::PlaceArgs;
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct UnpackArgs {
+    /// Packed files, or directories to walk
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub(crate) targets: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    /// Do not walk into other file systems
+    #[arg(long, short = 'x')]
+    pub(crate) one_file_system: bool,
+
+    /// List all files instead of the first
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const HELP: &str = "\
+Each file is restored byte for byte, from the note that `pack` has left in it. Its digest is compared before it is put \
+in place, so that a file that was changed after packing is refused.
+
+Exit codes: 0 restored; 1 a file named here was refused; 2 something could not be read or written.
+
+Examples:
+  coldstart unpack packed/libfoo.so -o libfoo.so
+  coldstart unpack --in-place /opt/app";

@@ -1,0 +1,155 @@
+//! The result in text: a report on one file, a table of many.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use coldstart_rewrite::{NothingToPack, PackSummary};
+
+use super::one::{Outcome, Worked};
+use super::{Report, words};
+use crate::commands::rewriting::{Destination, Task, proof_words, refused_reasons};
+use crate::output::path::{fitted, printable};
+use crate::output::size::{bytes, grouped};
+use crate::output::table::{Align, MAX_WIDTH, Table};
+use crate::output::text::{counted, fact, fit, heading, omitted, plain, prose, share, size, table};
+
+/// Files listed, unless all are asked for.
+const SOME: usize = 20;
+
+/// What became of the only file; nothing where an error or a refusal has said all.
+pub(super) fn one(task: &Task, worked: &Worked, place: &Destination) -> String {
+    let name = format!("`{}`", printable(&task.path));
+    let into = |path: &Path| match place {
+        Destination::InPlace => format!("{name} in place"),
+        _ => format!("{name} into `{}`", printable(path)),
+    };
+    match &worked.outcome {
+        Outcome::Packed(packed) => {
+            let (summary, replacement) = packed.as_ref();
+            let sizes = words::sizes(summary.size_before, summary.size_after);
+            let mut text = prose(&format!("packed {}: {sizes}", into(&replacement.path)), 0, 2);
+            text.push_str(&facts_of(summary));
+            text.push_str(&fact("proof", &proof_words(&replacement.proof)));
+            text.push_str(&fact("undo", &undo(summary, &replacement.path, replacement.kept_original.as_deref())));
+            text.push_str(&fact("time", &words::time(worked.plan_seconds, replacement)));
+            text
+        }
+        Outcome::WouldPack(summary) => {
+            let sizes = words::sizes(summary.size_before, summary.size_after);
+            let text = format!("would pack {name}: {sizes}; nothing was written, and nothing proven");
+            prose(&text, 0, 2) + &facts_of(summary)
+        }
+        Outcome::Nothing(nothing, copied) => {
+            let done = match copied {
+                Some(replacement) => format!("; copied unchanged into `{}`", printable(&replacement.path)),
+                None => String::new(),
+            };
+            prose(&format!("nothing to pack in {name}: {}{done}", words::nothing(*nothing)), 0, 2)
+        }
+        Outcome::Refused(_) | Outcome::Failed(_) | Outcome::Gone => String::new(),
+    }
+}
+
+fn facts_of(summary: &PackSummary) -> String {
+    fact("tables", &words::tables(summary))
+        + &fact("room", &words::room(summary))
+        + &fact("edits", &words::edits(summary))
+}
+
+fn undo(summary: &PackSummary, path: &Path, kept: Option<&Path>) -> String {
+    let kept = kept.map(|kept| format!("the original is kept as `{}`", printable(kept)));
+    let unpack = format!("`coldstart unpack {}` restores the original", printable(path));
+    let unpack =
+        if summary.can_unpack { unpack } else { "cannot be unpacked: the note does not hold enough".to_owned() };
+    [Some(unpack), kept].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// What became of many files.
+pub(super) fn many(report: &Report, all: bool) -> String {
+    let total = &report.total;
+    let verb = if report.dry_run { "would pack" } else { "packed" };
+    let sizes = if total.packed > 0 {
+        format!(": {}", words::sizes(total.size_before, total.size_after))
+    } else {
+        String::new()
+    };
+    let proven = if report.dry_run { "; nothing was written, and nothing proven" } else { "" };
+    let summary =
+        format!("{verb} {} of {}{sizes}{proven}", counted(total.packed, "file"), counted(total.files, "ELF file"));
+    let summary = summary.replace("ELF\u{a0}file", "ELF file");
+    let mut text = prose(&summary, 0, 2);
+    text.push_str(&packed(report, all));
+    text.push_str(&nothing(report, all));
+    let refused = report.done.iter().filter_map(|(task, worked)| match &worked.outcome {
+        Outcome::Refused(refused) => Some((task.path.as_path(), refused)),
+        _ => None,
+    });
+    let reasons = refused_reasons(refused, all);
+    if !reasons.is_empty() {
+        text.push_str(&heading("Refused", "left as they are"));
+        text.push_str(&reasons);
+    }
+    text
+}
+
+fn packed(report: &Report, all: bool) -> String {
+    let mut rows: Vec<(&Path, &PackSummary)> =
+        report.packed().map(|(task, summary)| (task.path.as_path(), summary)).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let saved = |summary: &PackSummary| summary.size_before.saturating_sub(summary.size_after);
+    rows.sort_by_key(|(path, summary)| (Reverse(saved(summary)), *path));
+    let shown = if all { rows.len() } else { rows.len().min(SOME) };
+    let mut table_of_files = Table::new(&[
+        ("saved", Align::Right),
+        ("of", Align::Right),
+        ("share", Align::Right),
+        ("words", Align::Right),
+        ("file, the most saved first", Align::Left),
+    ]);
+    let mut row = |saved: u64, before: u64, words: u64| {
+        let share = plain(&share(saved, before));
+        table_of_files.row(vec![bytes(saved), bytes(before), share, grouped(words), String::new()]);
+    };
+    for (_, summary) in rows.iter().take(shown) {
+        row(saved(summary), summary.size_before, summary.packed);
+    }
+    let total = &report.total;
+    let words = rows.iter().map(|(_, summary)| summary.packed).fold(0, u64::saturating_add);
+    row(total.size_before.saturating_sub(total.size_after), total.size_before, words);
+    let label = plain(&format!("total of {}", counted(total.packed, "file")));
+    fit(&mut table_of_files, |number, room| match rows.get(number).filter(|_| number < shown) {
+        Some((path, _)) => fitted(path, room),
+        None => label.clone(),
+    });
+    table(&table_of_files) + &omitted(shown, rows.len(), "all files")
+}
+
+fn nothing(report: &Report, all: bool) -> String {
+    let mut reasons: BTreeMap<&str, (NothingToPack, Vec<&Path>, u64)> = BTreeMap::new();
+    for (task, worked) in &report.done {
+        if let Outcome::Nothing(nothing, _) = worked.outcome {
+            let of_reason = reasons.entry(words::nothing_in_short(nothing)).or_insert((nothing, Vec::new(), 0));
+            of_reason.1.push(&task.path);
+            if let NothingToPack::NoGain { table_bytes, stuck: true } = nothing {
+                of_reason.2 = of_reason.2.saturating_add(table_bytes);
+            }
+        }
+    }
+    if reasons.is_empty() {
+        return String::new();
+    }
+    let mut reasons: Vec<_> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(words, (_, files, _))| (Reverse(files.len()), *words));
+    let mut text = heading("Nothing to pack", "");
+    for (words, (_, files, stuck_bytes)) in reasons {
+        let saving = if stuck_bytes > 0 { format!(" of {}", size(stuck_bytes)) } else { String::new() };
+        text.push_str(&prose(&format!("{}: {words}{saving}", counted(files.len() as u64, "file")), 2, 4));
+        for file in files.iter().filter(|_| all) {
+            text.push_str(&format!("    {}\n", fitted(file, MAX_WIDTH - 4)));
+        }
+    }
+    text
+}

@@ -1,0 +1,139 @@
+//! Words for what packing does.
+
+use coldstart_rewrite::{Caution, NothingToPack, PackSummary, Replacement, Room, SlotSource};
+
+use crate::output::text::{counted, glued, number, share, size};
+use crate::output::time::seconds;
+
+/// Why there is nothing to do, as a clause.
+pub(super) fn nothing(nothing: NothingToPack) -> String {
+    match nothing {
+        NothingToPack::PackedByUs => "it was packed by coldstart already".to_owned(),
+        NothingToPack::AlreadyRelr => "its relative relocations are RELR already".to_owned(),
+        NothingToPack::NoRelative => "it has no relative relocations".to_owned(),
+        NothingToPack::NoGain { stuck: true, table_bytes } => format!(
+            "{} could be saved, and cannot leave the file: there is no room for another program header (`--sparse` makes \
+             a hole of them)",
+            size(table_bytes)
+        ),
+        NothingToPack::NoGain { stuck: false, .. } => "the file would not get a page smaller".to_owned(),
+    }
+}
+
+/// The same for tables of many files, where those alike stand together.
+pub(super) fn nothing_in_short(nothing: NothingToPack) -> &'static str {
+    match nothing {
+        NothingToPack::PackedByUs => "packed by coldstart already",
+        NothingToPack::AlreadyRelr => "linked with RELR already",
+        NothingToPack::NoRelative => "no relative relocations",
+        NothingToPack::NoGain { stuck: true, .. } => "no room for another program header; `--sparse` makes a hole",
+        NothingToPack::NoGain { stuck: false, .. } => "the file would not get a page smaller",
+    }
+}
+
+/// `61.2 MB, 8.25 MB less (11.9 %)`.
+pub(super) fn sizes(before: u64, after: u64) -> String {
+    let saved = before.saturating_sub(after);
+    if after > before {
+        return format!("{}, {} more", size(after), size(after.saturating_sub(before)));
+    }
+    format!("{}, {} less ({})", size(after), size(saved), share(saved, before))
+}
+
+/// What became of the tables.
+pub(super) fn tables(summary: &PackSummary) -> String {
+    let others = summary.record_bytes_after;
+    let rest = if others > 0 { format!(" and {} of others", size(others)) } else { String::new() };
+    let mut text = format!(
+        "{} of relocation records become {} of RELR{rest}; {} packed",
+        size(summary.record_bytes_before),
+        size(summary.relr_bytes),
+        counted(summary.packed, "relative one"),
+    );
+    if summary.kept_relative > 0 {
+        text.push_str(&format!(", {} that RELR cannot hold", number(summary.kept_relative)));
+    }
+    text
+}
+
+/// Where the room went.
+pub(super) fn room(summary: &PackSummary) -> String {
+    let saved = size(summary.size_before.saturating_sub(summary.size_after));
+    match summary.room {
+        Room::SegmentCut => format!("a segment ends {saved} earlier in the file; addresses are as before"),
+        Room::SegmentSplit => {
+            format!("a segment is in two parts with {saved} less between them; addresses are as before")
+        }
+        Room::Hole => {
+            "a hole in the file, which takes no room on disk; copying it without `--sparse` fills it".to_owned()
+        }
+    }
+}
+
+/// What else was edited.
+pub(super) fn edits(summary: &PackSummary) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut taken: Vec<&str> = Vec::new();
+    for slot in summary.slots.iter().map(|slot| self::slot(*slot)) {
+        if !taken.contains(&slot) {
+            taken.push(slot);
+        }
+    }
+    if !taken.is_empty() {
+        parts.push(format!(
+            "DT_RELR, its size and its entries' size stand where the dynamic table had {}",
+            taken.join(" and ")
+        ));
+    }
+    if summary.version_added {
+        parts.push("GLIBC_ABI_DT_RELR is needed, so that older loaders refuse it".to_owned());
+    }
+    if summary.words_written > 0 {
+        parts.push(format!("{} got {} in place", counted(summary.words_written, "word"), glued("their addend")));
+    }
+    parts.join("; ")
+}
+
+fn slot(slot: SlotSource) -> &'static str {
+    match slot {
+        SlotSource::Spare => "spare entries",
+        SlotSource::RelativeCount => "the count of relative relocations",
+        SlotSource::EmptyTable => "a table that is empty now",
+        SlotSource::RedundantFlags => "flags that stand twice",
+        SlotSource::EmptyFunction => "a function that does nothing",
+        SlotSource::IgnoredRpath => "an RPATH that loaders ignore",
+        SlotSource::SymbolEntrySize => "DT_SYMENT",
+    }
+}
+
+/// How long it took.
+pub(super) fn time<P>(plan: f64, replacement: &Replacement<P>) -> String {
+    let steps = replacement.seconds;
+    let parts = [
+        ("plan", plan),
+        ("write", steps.write),
+        ("prove", steps.prove),
+        ("flush", steps.flush),
+        ("rename", steps.rename),
+    ];
+    let total: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+    let listed = parts.iter().map(|(name, value)| format!("{name} {}", glued(&seconds(*value))));
+    format!("{}: {}", glued(&seconds(total)), listed.collect::<Vec<_>>().join(", "))
+}
+
+/// What the user of packed files should know, of this many of them.
+pub(super) fn caution(caution: Caution, files: u64) -> String {
+    let front = if files > 1 { format!("{}: ", counted(files, "file")) } else { String::new() };
+    let text = match caution {
+        Caution::NoVersionGuard => {
+            "nothing in it would make a loader older than glibc 2.36 refuse it, because it needs no version of libc.so.6; \
+             there it would crash"
+                .to_owned()
+        }
+        Caution::InPlaceValues { count } => format!(
+            "{} held neither zero nor their addend before; loaders ignore what they hold, other readers may not",
+            counted(count, "relocated word")
+        ),
+    };
+    crate::output::text::plain(&format!("{front}{text}"))
+}

@@ -1,0 +1,23 @@
+//! What a proof compared, in words.
+
+use coldstart_rewrite::Proof;
+
+use crate::output::text::{counted, size};
+
+/// What was compared.
+pub(in super::super) fn proof_words(proof: &Proof) -> String {
+    let parts = [
+        (proof.symbols, "symbol"),
+        (proof.other_relocations, "other relocation"),
+        (proof.sections, "section"),
+        (proof.notes, "note"),
+        (proof.unwind_entries, "unwind entry"),
+    ];
+    let counts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(*count, noun));
+    let biases = proof.load_biases.len() as u64;
+    let memory = format!("{} of memory at {}", size(proof.memory_bytes), counted(biases, "address"));
+    let memory = memory.replace("addresss", "addresses");
+    let mut text = std::iter::once(memory).chain(counts).collect::<Vec<_>>().join(", ");
+    text.push_str(": the same");
+    text
+}

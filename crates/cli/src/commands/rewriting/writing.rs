@@ -1,0 +1,168 @@
+//! Writing one result, with the proof that must hold before it is put in place.
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use coldstart_rewrite::{
+    NotProven, OriginalFile, Proof, Replacement, Script, Source, Target, WriteError, prove, write_proven,
+};
+use coldstart_sys::file_view::FileView;
+use serde::Serialize;
+
+use super::gather::Task;
+use super::place::Destination;
+use crate::error::CliError;
+use crate::output::path::printable;
+
+/// Why a result is not put in place.
+#[derive(Debug, thiserror::Error)]
+pub(in super::super) enum Unproven {
+    #[error("what was made of `{}` is not proven to be the same to a loader", printable(.path))]
+    Differs { path: PathBuf, source: NotProven },
+    #[error("`{}` became shorter while it was read", printable(.path))]
+    Shrank { path: PathBuf },
+    #[error("what was made of `{}` is not what it was before packing", printable(.path))]
+    NotRestored { path: PathBuf, source: coldstart_rewrite::Refusal },
+}
+
+impl Unproven {
+    /// Advice for the user.
+    pub(in super::super) fn hint(&self) -> Option<String> {
+        Some(
+            match self {
+                Self::Differs { .. } => {
+                    "nothing was changed; please report this with the file, it is a fault of coldstart"
+                }
+                Self::Shrank { .. } => "nothing was changed; try again when nobody writes to the file",
+                Self::NotRestored { .. } => return None,
+            }
+            .to_owned(),
+        )
+    }
+}
+
+/// Why there is no result.
+#[derive(Debug)]
+pub(in super::super) enum NotWritten {
+    Unproven(Unproven),
+    Broken(CliError),
+}
+
+impl From<NotWritten> for CliError {
+    fn from(error: NotWritten) -> Self {
+        match error {
+            NotWritten::Unproven(error) => error.into(),
+            NotWritten::Broken(error) => error,
+        }
+    }
+}
+
+/// One result to write.
+pub(in super::super) struct Writing<'a> {
+    pub(in super::super) task: &'a Task,
+    pub(in super::super) original: &'a OriginalFile,
+    pub(in super::super) view: &'a FileView,
+    pub(in super::super) place: &'a Destination,
+    /// Where the file that was there is kept.
+    pub(in super::super) keep_original: Option<PathBuf>,
+}
+
+/// Writes a result beside its target, has it proven, and puts it in place.
+pub(in super::super) fn write<P>(
+    writing: &Writing<'_>,
+    script: &Script,
+    prove: impl FnOnce(Source<'_>) -> Result<P, Unproven>,
+) -> Result<Replacement<P>, NotWritten> {
+    let target = match writing.place.target(writing.task) {
+        Some(path) => {
+            if writing.place.directory().is_some() {
+                make_folder_of(&path).map_err(NotWritten::Broken)?;
+            }
+            Target::At(path)
+        }
+        None => Target::InPlace,
+    };
+    if let Some(path) = &writing.keep_original {
+        make_folder_of(path).map_err(NotWritten::Broken)?;
+    }
+    let release = |range: Range<usize>| writing.view.release(range);
+    let source = Source { bytes: writing.view.bytes(), release: &release };
+    let checked = |output: Source<'_>| {
+        let proof = prove(output)?;
+        // What a file that shrinks has lost reads as zeros, in both files.
+        if writing.view.shrank() { Err(Unproven::Shrank { path: writing.task.path.clone() }) } else { Ok(proof) }
+    };
+    let written = write_proven(writing.original, source, script, &target, writing.keep_original.as_deref(), checked);
+    let link_to = writing.original.facts().is_symlink.then(|| writing.original.real_path());
+    let shown = writing.place.shown(writing.task, link_to);
+    written.map(|replacement| Replacement { path: shown, ..replacement }).map_err(|error| match error {
+        WriteError::NotProven(error) => NotWritten::Unproven(error),
+        WriteError::NotWritten(error) => NotWritten::Broken(error.into()),
+    })
+}
+
+/// Proves that two files are the same to a loader.
+pub(in super::super) fn proven(path: &Path, original: Source<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
+    prove(original, output).map_err(|source| Unproven::Differs { path: path.to_owned(), source })
+}
+
+/// Says that a file became shorter while it was read.
+pub(in super::super) fn shrank(path: &Path) -> CliError {
+    Unproven::Shrank { path: path.to_owned() }.into()
+}
+
+/// Whether there is nothing any more where a file was found.
+pub(in super::super) fn is_gone(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+fn make_folder_of(path: &Path) -> Result<(), CliError> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    Ok(std::fs::create_dir_all(folder).with_context(|| format!("cannot make the directory `{}`", printable(folder)))?)
+}
+
+/// What is to be said about a result besides itself. `link_to` is where the task's path leads, if that is a symbolic link.
+pub(in super::super) fn link_warnings<P>(
+    task: &Task,
+    link_to: Option<&Path>,
+    replacement: &Replacement<P>,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(real) = link_to.filter(|real| *real == replacement.path) {
+        let (link, real) = (printable(&task.path), printable(real));
+        warnings.push(format!("`{link}` is a symbolic link; `{real}`, where it leads, was rewritten"));
+    }
+    if replacement.other_links > 0 {
+        let (names, keep) = if replacement.other_links == 1 { ("name", "keeps") } else { ("names", "keep") };
+        let path = printable(&replacement.path);
+        warnings.push(format!("`{path}` has {} other {names}, which {keep} the old content", replacement.other_links));
+    }
+    warnings.extend(replacement.warnings.iter().cloned());
+    warnings
+}
+
+/// Seconds that each step took; null for those that were not taken.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(in super::super) struct JsonSeconds {
+    pub(in super::super) plan: f64,
+    pub(in super::super) write: Option<f64>,
+    pub(in super::super) prove: Option<f64>,
+    pub(in super::super) flush: Option<f64>,
+    pub(in super::super) rename: Option<f64>,
+}
+
+impl JsonSeconds {
+    /// Of a plan, and of what was written, if it was.
+    pub(in super::super) fn of<P>(plan: f64, replacement: Option<&Replacement<P>>) -> Self {
+        let seconds = replacement.map(|replacement| replacement.seconds);
+        Self {
+            plan,
+            write: seconds.map(|seconds| seconds.write),
+            prove: seconds.map(|seconds| seconds.prove),
+            flush: seconds.map(|seconds| seconds.flush),
+            rename: seconds.map(|seconds| seconds.rename),
+        }
+    }
+}
