@@ -253,6 +253,9 @@ fn check_added(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>) -> Result<(),
                 return Err(differs(PERMISSIONS, hex(added.start), "not mapped", "writable"));
             }
             for dead in without(&added, &output.places.named) {
+                if dead.end == load.memory().end {
+                    return Err(differs(WHAT, hex(dead.start), "not mapped", "mapped, though nothing is there"));
+                }
                 let part = dead.start.max(load.address)..dead.end.min(load.backed().end);
                 let bytes = if part.start < part.end { output.image.at(part.clone()).unwrap_or(&[]) } else { &[] };
                 if let Some(place) = bytes.iter().position(|byte| *byte != 0) {

@@ -18,6 +18,11 @@ pub(super) fn check(original: &Image<'_>, output: &Image<'_>, proof: &mut Proof)
     if headers(original) != headers(output) && original.segments_of(PT_INTERP).next().is_some() {
         return Err(differs(WHAT, "PT_PHDR", headers(original), headers(output)));
     }
+    if let (Some(old), Some(new)) = (original.segments_of(PT_PHDR).next(), output.segments_of(PT_PHDR).next()) {
+        same(WHAT, "p_flags of PT_PHDR", old.flags, new.flags)?;
+        same(WHAT, "p_paddr of PT_PHDR", old.physical, new.physical)?;
+        same(WHAT, "p_align of PT_PHDR", old.align, new.align)?;
+    }
     let (from, to) = (described(original), described(output));
     if from.len() != to.len() {
         return Err(differs(WHAT, "the number of those that are not mapped", from.len(), to.len()));
