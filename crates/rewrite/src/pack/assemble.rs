@@ -81,11 +81,14 @@ pub(super) fn assemble(
     edits.patch(relatives.patches.iter().copied());
     edits.patch(symbols.iter().copied());
     edits.replace(tail.from..file.size(), tail.pieces.clone());
+    for left in left_behind(file, layout, names, &tail) {
+        edits.replace(left.clone(), zeros(left.end.saturating_sub(left.start)).into_iter().collect());
+    }
     // The way back names places in the new file; all of them lie before the note, whose size depends on it.
     let mut script = edits.into_script(encoding, file.size())?;
     let known =
         Changes { file, dynamic, layout, relatives, guard, new_headers: &new_headers, new_dynamic: &new_dynamic };
-    let undo = if options.undo { way_back(&known, &script, &symbols, &section_headers, &tail) } else { None };
+    let undo = if options.undo { way_back(&known, &script, &symbols, &section_headers) } else { None };
     let note = note::write(encoding, &[EDIT], undo.as_deref());
     let note_offset = align_up(tail.end, 4);
     let headers_offset = align_up(note_offset.saturating_add(note.len() as u64), encoding.word_size());
@@ -110,6 +113,18 @@ fn names_section(file: &ElfFile<'_>) -> Result<usize, Refusal> {
         Some(_) if plain => Ok(number),
         _ => Err(Refusal::SectionsLie("the number of the section names".to_owned())),
     }
+}
+
+/// What moved out of parts of the file that stay: tables outside of the run, and what the tail took in. Tools would take
+/// the old bytes for somebody's.
+fn left_behind(file: &ElfFile<'_>, layout: &Layout, names: usize, tail: &Tail) -> Vec<Range<u64>> {
+    let in_run = layout.run.file_range();
+    let tables = layout.placed.tables.iter().filter_map(|table| table.old.map(|old| old.file_range()));
+    let mut left: Vec<Range<u64>> = tables.filter(|table| table.start < in_run.start || table.end > in_run.end).collect();
+    let names = file.sections().get(names).map(|section| section.header);
+    let names = names.map(|header| header.offset.0..header.offset.0.saturating_add(header.size));
+    left.extend(names.into_iter().chain([tail::section_headers(file)]).filter(|range| range.start < tail.from));
+    left
 }
 
 /// Everything from the file's start to the end of the freed room.
@@ -225,7 +240,6 @@ fn way_back(
     script: &Script,
     symbols: &[WordPatch],
     section_headers: &[u8],
-    tail: &Tail,
 ) -> Option<Vec<u8>> {
     let Changes { file, relatives, .. } = changes;
     if !relatives.in_order {
@@ -248,14 +262,14 @@ fn way_back(
     };
     words.extend(symbols.iter().filter_map(before));
     words.sort_unstable();
-    let known = known(changes, section_headers, tail);
+    let known = known(changes, section_headers);
     let steps = steps_back(file.bytes(), &copies, &known);
     let digest = digest(Source::in_memory(file.bytes()));
     Some(encode(&Undo { size: file.size(), digest, held, steps, words }))
 }
 
 /// Ranges of the original that follow from the new file.
-fn known(changes: &Changes<'_, '_>, section_headers: &[u8], tail: &Tail) -> Vec<(Range<u64>, Known)> {
+fn known(changes: &Changes<'_, '_>, section_headers: &[u8]) -> Vec<(Range<u64>, Known)> {
     let Changes { file, dynamic, layout, relatives, guard, new_headers, new_dynamic } = changes;
     let mut known = Vec::new();
     let packed = relatives.runs.iter().filter(|run| run.is_packed);
@@ -284,10 +298,7 @@ fn known(changes: &Changes<'_, '_>, section_headers: &[u8], tail: &Tail) -> Vec<
         let behind = new_start.saturating_add(added.place).saturating_add(added.size);
         known.push((split..old.file_range().end, Known::Like(behind, rest.to_vec())));
     }
-    let headers = tail::section_headers(file);
-    if headers.start >= tail.from {
-        known.push((headers, Known::Like(SECTION_HEADERS, section_headers.to_vec())));
-    }
+    known.push((tail::section_headers(file), Known::Like(SECTION_HEADERS, section_headers.to_vec())));
     known.sort_by_key(|(range, _)| range.start);
     known
 }
