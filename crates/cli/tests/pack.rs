@@ -170,7 +170,7 @@ fn one_file_is_packed_into_another_and_comes_back() {
       tables  [N] of relocation records become [N] of RELR and [N] of others; [N] relative ones packed
       room  a segment ends [N] earlier in the file; addresses are as before
       edits  DT_RELR, its size and its entries' size stand where the dynamic table had the count of relative relocations and spare entries; GLIBC_ABI_DT_RELR is needed, so that older loaders refuse it
-      proof  [N] of memory at [N] addresses, [N] symbols, [N] other relocations, [N] sections, [N] note, [N] unwind entries: the same
+      proof  [N] of memory with [N] relocated words at [N] addresses, [N] symbols, [N] other relocations, [N] sections, [N] note, [N] unwind entries: the same
       undo  `coldstart unpack b.so` restores the original
       time  [TIME]: plan [TIME], write [TIME], prove [TIME], flush [TIME], rename [TIME]
     --- stderr
@@ -185,7 +185,7 @@ fn one_file_is_packed_into_another_and_comes_back() {
     exit: zero
     --- stdout
     `b.so` is the same to a loader as what its note restores
-      proof  [N] of memory at [N] addresses, [N] symbols, [N] other relocations, [N] sections, [N] note, [N] unwind entries: the same
+      proof  [N] of memory with [N] relocated words at [N] addresses, [N] symbols, [N] other relocations, [N] sections, [N] note, [N] unwind entries: the same
     --- stderr
     ")
     });
@@ -395,7 +395,7 @@ fn of_a_tree_only_packed_files_are_written_by_their_place_in_it() {
       `root/bin/static`: it is a program at a fixed address; only shared libraries and
       position-independent programs have relative relocations
     --- stderr
-    note: passed over [N] file of debug information, by their names
+    note: passed over [N] debug file, told by their names
     ")
     });
     let out = directory.path().join("out");

@@ -61,12 +61,13 @@ fn fitting(characters: impl Iterator<Item = char>, columns: usize) -> String {
     characters.take_while(fits).collect()
 }
 
-/// `1 page`, `2 340 pages`, `3 libraries`, on one line when it is wrapped.
+/// `1 page`, `2 340 pages`, `3 libraries`, `4 addresses`, on one line when it is wrapped.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     let number = glued(&grouped(count));
     match (count, noun.strip_suffix('y')) {
         (1, _) => format!("{number}{GLUE}{noun}"),
         (_, Some(stem)) => format!("{number}{GLUE}{stem}ies"),
+        _ if noun.ends_with('s') => format!("{number}{GLUE}{noun}es"),
         _ => format!("{number}{GLUE}{noun}s"),
     }
 }
@@ -212,5 +213,6 @@ mod tests {
         assert_eq!(plain(&counted(1, "library")), "1 library");
         assert_eq!(plain(&counted(2_000, "library")), "2 000 libraries");
         assert_eq!(plain(&counted(0, "page")), "0 pages");
+        assert_eq!(plain(&counted(3, "address")), "3 addresses");
     }
 }

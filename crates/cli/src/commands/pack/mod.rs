@@ -16,6 +16,7 @@ use crate::args::pack::PackArgs;
 use crate::args::rewriting::PlaceArgs;
 use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
+use crate::output::text::{counted, plain};
 use crate::output::{self, note};
 use libc_here::LibcsHere;
 use one::{Outcome, Packer};
@@ -111,9 +112,6 @@ fn tell(report: &Report, debug_files: u64) {
         }
     }
     if debug_files > 0 {
-        note(&output::text::plain(&format!(
-            "passed over {}, by their names",
-            output::text::counted(debug_files, "file of debug information").replace("informations", "information")
-        )));
+        note(&plain(&format!("passed over {}, told by their names", counted(debug_files, "debug file"))));
     }
 }

@@ -2,7 +2,7 @@
 
 use coldstart_rewrite::{Caution, NothingToPack, PackSummary, Replacement, Room, SlotSource};
 
-use crate::output::text::{counted, glued, number, share, size};
+use crate::output::text::{counted, glued, number, plain, share, size};
 use crate::output::time::seconds;
 
 /// Why there is nothing to do, as a clause.
@@ -82,7 +82,7 @@ pub(super) fn edits(summary: &PackSummary) -> String {
     if !taken.is_empty() {
         parts.push(format!(
             "DT_RELR, its size and its entries' size stand where the dynamic table had {}",
-            taken.join(" and ")
+            listed(&taken)
         ));
     }
     if summary.version_added {
@@ -126,14 +126,49 @@ pub(super) fn caution(caution: Caution, files: u64) -> String {
     let front = if files > 1 { format!("{}: ", counted(files, "file")) } else { String::new() };
     let text = match caution {
         Caution::NoVersionGuard => {
-            "nothing in it would make a loader older than glibc 2.36 refuse it, because it needs no version of libc.so.6; \
-             there it would crash"
-                .to_owned()
+            let (them, need) = if files > 1 { ("them", "they need") } else { ("it", "it needs") };
+            format!(
+                "nothing in {them} would make a loader older than glibc 2.36 refuse {them}, because {need} no version of \
+                 libc.so.6; there the program would crash"
+            )
         }
         Caution::InPlaceValues { count } => format!(
             "{} held neither zero nor their addend before; loaders ignore what they hold, other readers may not",
             counted(count, "relocated word")
         ),
     };
-    crate::output::text::plain(&format!("{front}{text}"))
+    plain(&format!("{front}{text}"))
+}
+
+/// `a, b and c`.
+fn listed(things: &[&str]) -> String {
+    match things {
+        [first @ .., before, last] => {
+            let first: String = first.iter().map(|thing| format!("{thing}, ")).collect();
+            format!("{first}{before} and {last}")
+        }
+        _ => things.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_read_as_sentences() {
+        assert_eq!([&[][..], &["a"], &["a", "b"], &["a", "b", "c"]].map(listed), ["", "a", "a and b", "a, b and c"]);
+    }
+
+    #[test]
+    fn sizes_say_by_how_much() {
+        assert_eq!(plain(&sizes(2_000, 1_500)), "1.5 kB, 500 B less (25.0 %)");
+        assert_eq!(plain(&sizes(1_500, 2_000)), "2.0 kB, 500 B more");
+    }
+
+    #[test]
+    fn cautions_speak_of_one_or_of_many() {
+        assert!(caution(Caution::NoVersionGuard, 1).starts_with("nothing in it would"));
+        assert!(caution(Caution::NoVersionGuard, 2_000).starts_with("2 000 files: nothing in them would"));
+    }
 }

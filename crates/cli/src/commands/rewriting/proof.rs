@@ -15,8 +15,12 @@ pub(in super::super) fn proof_words(proof: &Proof) -> String {
     ];
     let counts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(*count, noun));
     let biases = proof.load_biases.len() as u64;
-    let memory = format!("{} of memory at {}", size(proof.memory_bytes), counted(biases, "address"));
-    let memory = memory.replace("addresss", "addresses");
+    let memory = format!(
+        "{} of memory with {} at {}",
+        size(proof.memory_bytes),
+        counted(proof.relative_relocations, "relocated word"),
+        counted(biases, "address")
+    );
     let mut text = std::iter::once(memory).chain(counts).collect::<Vec<_>>().join(", ");
     text.push_str(": the same");
     text
