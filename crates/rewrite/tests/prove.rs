@@ -2,23 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::path::PathBuf;
+mod prove_scene;
 
 use coldstart_rewrite::{Source, prove};
-
-/// Shared libraries of this machine, an even selection of `count`.
-fn libraries(count: usize) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"]
-        .iter()
-        .filter_map(|folder| std::fs::read_dir(folder).ok())
-        .flatten()
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.to_string_lossy().contains(".so") && path.is_file() && !path.is_symlink())
-        .collect();
-    found.sort();
-    let step = (found.len() / count).max(1);
-    found.into_iter().step_by(step).collect()
-}
+use prove_scene::libraries;
 
 #[test]
 fn every_library_is_the_same_object_as_itself() {

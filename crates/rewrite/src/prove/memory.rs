@@ -224,8 +224,9 @@ fn check_exempt(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>, exempt: &Ran
         };
         let end = from.as_ref().map_or(to.end, |from| from.end.min(to.end)).min(exempt.end);
         let old_flags = from.as_ref().map_or(0, |from| from.flags);
-        let lost = old_flags & !to.flags;
-        if to.flags & !old_flags != 0 || lost & !PF_X != 0 || (dynamic.contains(&at) && lost != 0) {
+        let (lost, gained) = (old_flags & !to.flags, to.flags & !old_flags);
+        let joins = gained == PF_X && joins_code(original.image, output.image, at);
+        if (gained != 0 && !joins) || lost & !PF_X != 0 || (dynamic.contains(&at) && lost | gained != 0) {
             return Err(differs(PERMISSIONS, hex(at), hex(old_flags.into()), hex(to.flags.into())));
         }
         for dead in without(&(at..end), &output.places.named) {
@@ -243,6 +244,15 @@ fn check_exempt(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>, exempt: &Ran
     Ok(())
 }
 
+/// Whether the output's segment at an address holds code that is code in the original, too: tables become executable when
+/// a segment that was split becomes one again.
+fn joins_code(original: &Image<'_>, output: &Image<'_>, address: u64) -> bool {
+    let Some(load) = output.loads().find(|load| load.memory().contains(&address)) else { return false };
+    let (range, flags) = (load.memory(), load.flags);
+    let mut code = original.loads().filter(|old| old.flags & PF_X != 0);
+    flags & PF_X != 0 && code.any(|old| old.memory().start < range.end && range.start < old.memory().end)
+}
+
 /// Memory that only the output maps: its tables, or zeros.
 fn check_added(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>) -> Result<(), NotProven> {
     let mapped: Vec<Range<u64>> = original.image.loads().map(|load| load.memory()).collect();
@@ -251,6 +261,9 @@ fn check_added(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>) -> Result<(),
         for added in without(&load.memory(), &mapped) {
             if load.flags & PF_W != 0 {
                 return Err(differs(PERMISSIONS, hex(added.start), "not mapped", "writable"));
+            }
+            if load.flags & PF_X != 0 && !joins_code(original.image, output.image, added.start) {
+                return Err(differs(PERMISSIONS, hex(added.start), "not mapped", "executable"));
             }
             for dead in without(&added, &output.places.named) {
                 if dead.end == load.memory().end {

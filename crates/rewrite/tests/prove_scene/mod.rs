@@ -4,7 +4,7 @@
 
 #![allow(dead_code)]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Words that are relative relocations, symbolic ones, thread-local and zero-filled memory, a function that does nothing.
@@ -215,4 +215,18 @@ pub(crate) fn pack_in_place(original: &Elf) -> Elf {
     let section = elf.section(".rela.dyn").unwrap();
     elf.put(section + 32, 8, others_size as u64);
     elf
+}
+
+/// Shared libraries of this machine, an even selection of `count`.
+pub(crate) fn libraries(count: usize) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"]
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flatten()
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.to_string_lossy().contains(".so") && path.is_file() && !path.is_symlink())
+        .collect();
+    found.sort();
+    let step = (found.len() / count).max(1);
+    found.into_iter().step_by(step).collect()
 }
