@@ -129,17 +129,8 @@ fn open_workshop(names: &[Benchmark]) -> Result<Workshop> {
         packages.extend(["--package=coldstart-launcher", "--package=coldstart-testbed"]);
     }
     crate::tools::run(cargo().args(["build", "--release"]).args(packages))?;
-    let target = target_folder()?;
+    let target = crate::checks::target_folder()?;
     Workshop::open(&target.join("release"), target.join("bench"), names).context("cannot prepare the benchmarks")
-}
-
-/// Where cargo puts what it builds, which its environment and configuration may decide.
-fn target_folder() -> Result<PathBuf> {
-    let output = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).output()?;
-    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    let folder = metadata.get("target_directory").and_then(serde_json::Value::as_str);
-    Ok(folder.context("cargo metadata names no target directory")?.into())
 }
 
 fn unique(names: &[Benchmark]) -> Vec<Benchmark> {

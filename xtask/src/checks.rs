@@ -1,8 +1,9 @@
 //! `test` and `ci`: the same commands for a newcomer, for us and for the server.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 
 use crate::tools::{FOR_TESTS, install_missing, run};
 
@@ -36,4 +37,13 @@ pub(crate) fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(crate::workspace());
     cargo
+}
+
+/// Where cargo puts what it builds, which its environment and configuration may decide.
+pub(crate) fn target_folder() -> Result<PathBuf> {
+    let output = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).output()?;
+    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let folder = metadata.get("target_directory").and_then(serde_json::Value::as_str);
+    Ok(folder.context("cargo metadata names no target directory")?.into())
 }

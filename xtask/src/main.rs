@@ -9,6 +9,7 @@ mod checks;
 mod corpus;
 mod demo;
 mod tools;
+mod trial;
 
 #[derive(Parser)]
 #[command(about = "The project's own chores")]
@@ -33,6 +34,8 @@ enum Chore {
     /// Measure starts on slow disks, and what the tools themselves take, beside other tools, and record the results
     /// (needs root)
     Bench(bench::BenchArguments),
+    /// Run real programs with packed libraries beside their originals (needs root; minutes, and some GB)
+    Trial(trial::TrialArguments),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -45,6 +48,7 @@ fn main() -> anyhow::Result<()> {
             println!("{}", built.image.display());
         }
         Chore::Bench(arguments) => bench::bench(&arguments)?,
+        Chore::Trial(arguments) => trial::trial(&arguments)?,
     }
     Ok(())
 }
