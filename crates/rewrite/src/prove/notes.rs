@@ -1,5 +1,7 @@
 //! Notes: build id, properties, and what programs and vendors leave there.
 
+use std::ops::Range;
+
 use super::image::{Image, Segment};
 use super::verdict::{NotProven, broken, differs, hex};
 
@@ -17,8 +19,13 @@ struct Note {
 
 /// Notes of a segment with their places in it. None if it does not divide into notes with zeros between them.
 fn read(image: &Image<'_>, bytes: &[u8], align: u64) -> Option<Vec<(u64, Note)>> {
-    // gABI: aligned to 4, and to 8 in segments that are (.note.gnu.property of 64-bit files).
-    let align = if align == 8 { 8_usize } else { 4 };
+    // gABI: aligned to 4, and to 8 in segments that are (.note.gnu.property of 64-bit files). mold joins both kinds in a
+    // segment that is aligned to 8, though only its first note is.
+    let aligned = if align == 8 { read_aligned(image, bytes, 8) } else { None };
+    aligned.or_else(|| read_aligned(image, bytes, 4))
+}
+
+fn read_aligned(image: &Image<'_>, bytes: &[u8], align: usize) -> Option<Vec<(u64, Note)>> {
     let mut notes = Vec::new();
     let mut at = 0_usize;
     let padded = |from: usize| -> Option<usize> {
@@ -47,53 +54,74 @@ fn mapped<'a>((image, segment): (&Image<'a>, &Segment)) -> Result<&'a [u8], NotP
     bytes.ok_or_else(|| broken(image.which, WHAT, hex(segment.address), "they are not mapped"))
 }
 
-/// Compares the notes of a segment, and answers how many there are. It may have moved, if all in it are GNU's: others may
-/// refer to what is around them.
+/// Where each note of a segment is; the whole segment, if it does not divide into notes.
+pub(super) fn places(image: &Image<'_>, segment: &Segment) -> Vec<Range<u64>> {
+    let range = segment.backed();
+    let notes = image.at(range.clone()).and_then(|bytes| read(image, bytes, segment.align));
+    let Some(notes) = notes else { return vec![range] };
+    let ends = notes.iter().skip(1).map(|(at, _)| *at).chain([segment.file_size]);
+    let both = notes.iter().zip(ends);
+    both.map(|((at, _), end)| segment.address.saturating_add(*at)..segment.address.saturating_add(end)).collect()
+}
+
+/// Compares the notes of a segment, and answers how many there are. Those of GNU and of distributions (FDO) say nothing
+/// about places, so that they may move and change their order; others may be known to programs by address (crashpad's is).
 pub(super) fn check(original: (&Image<'_>, &Segment), output: (&Image<'_>, &Segment)) -> Result<u64, NotProven> {
     let (from, to) = (mapped(original)?, mapped(output)?);
     let (old, new) = (original.1, output.1);
-    let notes = read(original.0, from, old.align);
     let place = hex(new.address);
-    if from != to {
-        let others = read(output.0, to, new.align);
-        let plain = |notes: &Option<Vec<(u64, Note)>>| -> Option<Vec<Note>> {
-            notes.as_ref().map(|notes| notes.iter().map(|(_, note)| note.clone()).collect())
-        };
-        if notes.is_none() || plain(&notes) != plain(&others) {
-            let count = |notes: Option<Vec<Note>>| {
-                notes.map_or("unreadable".to_owned(), |notes| format!("{} notes", notes.len()))
-            };
-            return Err(differs(WHAT, place, count(plain(&notes)), format!("others ({})", count(plain(&others)))));
-        }
-    }
-    let Some(notes) = notes else {
-        return if old.address == new.address {
+    let (Some(mut from_notes), Some(mut to_notes)) = (read(original.0, from, old.align), read(output.0, to, new.align))
+    else {
+        return if from == to && old.address == new.address {
             Ok(0)
         } else {
-            Err(differs(WHAT, place, hex(old.address), "moved, and unreadable"))
+            Err(differs(WHAT, place, "what does not divide into notes", "something else"))
         };
     };
-    if old.address != new.address {
-        if let Some((_, note)) = notes.iter().find(|(_, note)| note.name != b"GNU\0") {
-            let name = String::from_utf8_lossy(&note.name).into_owned();
-            return Err(differs(WHAT, place, hex(old.address), format!("moved, with a note of `{name}` in it")));
+    check_build_id(original.1, &from_notes, output, &to_notes)?;
+    if new.align > 1 && old.address != new.address && new.address.checked_rem(new.align) != Some(0) {
+        return Err(broken(output.0.which, WHAT, place, "they are not aligned"));
+    }
+    let by_content = |one: &(u64, Note), other: &(u64, Note)| {
+        let key = |note: &(u64, Note)| (note.1.name.clone(), note.1.kind, note.1.content.clone(), note.0);
+        key(one).cmp(&key(other))
+    };
+    from_notes.sort_by(by_content);
+    to_notes.sort_by(by_content);
+    if from_notes.len() != to_notes.len() {
+        return Err(differs(WHAT, place, from_notes.len(), to_notes.len()));
+    }
+    for ((from_at, from_note), (to_at, to_note)) in from_notes.iter().zip(&to_notes) {
+        let shown = |note: &Note| format!("type {:#x} of {:?}", note.kind, String::from_utf8_lossy(&note.name));
+        if from_note != to_note {
+            return Err(differs(WHAT, place, shown(from_note), format!("another, {}", shown(to_note))));
         }
-        if new.align > 1 && new.address.checked_rem(new.align) != Some(0) {
-            return Err(broken(output.0.which, WHAT, place, "they are not aligned"));
+        let (from_at, to_at) = (old.address.saturating_add(*from_at), new.address.saturating_add(*to_at));
+        let may_move = [&b"GNU\0"[..], b"FDO\0"].contains(&from_note.name.as_slice());
+        if from_at != to_at && !may_move {
+            return Err(differs(WHAT, format!("the place of {}", shown(from_note)), hex(from_at), hex(to_at)));
         }
     }
-    for (at, note) in notes.iter().filter(|(_, note)| note.name == b"GNU\0" && note.kind == 3) {
-        let end = |segment: &Segment| {
+    Ok(from_notes.len() as u64)
+}
+
+fn check_build_id(
+    old: &Segment,
+    from: &[(u64, Note)],
+    (output, new): (&Image<'_>, &Segment),
+    to: &[(u64, Note)],
+) -> Result<(), NotProven> {
+    let end = |segment: &Segment, notes: &[(u64, Note)]| {
+        let build_id = notes.iter().find(|(_, note)| note.name == b"GNU\0" && note.kind == 3);
+        build_id.map(|(at, note)| {
             segment.offset.saturating_add(*at).saturating_add(16).saturating_add(note.content.len() as u64)
-        };
-        if end(old) <= FIRST_PAGE && end(new) > FIRST_PAGE {
-            return Err(broken(
-                output.0.which,
-                WHAT,
-                place,
-                "the build id has left the first page, which core dumps hold",
-            ));
+        })
+    };
+    match (end(old, from), end(new, to)) {
+        (Some(before), Some(after)) if before <= FIRST_PAGE && after > FIRST_PAGE => {
+            let problem = "the build id has left the first page, which core dumps hold";
+            Err(broken(output.which, WHAT, hex(new.address), problem))
         }
+        _ => Ok(()),
     }
-    Ok(notes.len() as u64)
 }

@@ -102,7 +102,9 @@ pub(super) fn moved(original: (&Image<'_>, &Tables<'_>), output: (&Image<'_>, &T
             moved.push(table.memory.clone());
         }
     }
-    for range in small_segments(original.0) {
+    let notes = original.0.segments.iter().filter(|segment| [PT_NOTE, PT_GNU_PROPERTY].contains(&segment.kind));
+    let notes = notes.flat_map(|segment| super::notes::places(original.0, segment));
+    for range in notes.chain(original.0.segments_of(PT_INTERP).map(|segment| segment.backed())) {
         if original.0.at(range.clone()) != output.0.at(range.clone()) {
             moved.push(range);
         }

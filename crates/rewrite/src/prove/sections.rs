@@ -34,7 +34,7 @@ pub(super) fn check(
     let mut shifts = Vec::with_capacity(common);
     for (number, (old, new)) in from.iter().zip(to).enumerate() {
         check_pair((original.0, original.1, old), (output.0, output.1, new), number)?;
-        if old.memory() != new.memory() {
+        if old.is_allocated() && old.memory() != new.memory() {
             proof.moved_sections.push(new.shown_name());
         }
         shifts.push(if old.is_allocated() { new.address.wrapping_sub(old.address) } else { 0 });

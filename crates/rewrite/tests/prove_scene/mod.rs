@@ -53,6 +53,22 @@ fn compile(source: &Path, library: &Path, linker: &str, flags: &[&str]) -> bool 
     gcc.output().is_ok_and(|output| output.status.success())
 }
 
+/// A program or library with the C library, and enough relative relocations to be worth packing.
+pub(crate) fn build_program(linker: &str, kind: &str) -> Elf {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, output) = (folder.path().join("program.c"), folder.path().join("program"));
+    let words: String = (0..3000).map(|number| format!("&numbers[{number}],")).collect();
+    let text = format!(
+        "#include <stdio.h>\nstatic int numbers[3000] = {{1}};\nint *words[] = {{{words}}};\n\
+         int main(int count, char **arguments) {{ return printf(\"%d %s\", *words[count], arguments[0]) < 0; }}\n"
+    );
+    std::fs::write(&source, text).unwrap();
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O1", "-fPIC", kind]).arg(format!("-fuse-ld={linker}")).arg("-o").arg(&output).arg(&source);
+    assert!(gcc.status().unwrap().success());
+    Elf(std::fs::read(&output).unwrap())
+}
+
 /// The bytes of a file, with its fields by name.
 #[derive(Clone)]
 pub(crate) struct Elf(pub(crate) Vec<u8>);
