@@ -1,0 +1,30 @@
+//! Any bytes as a file to pack: a refusal, or a result that can be taken back to the very bytes it was made of.
+//!
+//! Not every result of hostile bytes is proven, and then it is never written; but what is planned must be complete.
+
+#![no_main]
+
+use coldstart_elf::ElfFile;
+use coldstart_rewrite::{PackDecision, PackOptions, Source, plan_pack, plan_unpack, prove};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(file) = ElfFile::parse(bytes) else { return };
+    for (sparse, drop_syment) in [(false, true), (true, false)] {
+        let options = PackOptions { sparse, drop_syment, ..PackOptions::default() };
+        let Ok(PackDecision::Pack(plan)) = plan_pack(&file, &options) else { continue };
+        let packed = plan.script.to_vec(bytes).expect("the script copies what is there");
+        assert_eq!(packed.len() as u64, plan.summary.size_after);
+        if prove(Source::in_memory(bytes), Source::in_memory(&packed)).is_err() {
+            continue;
+        }
+        let again = ElfFile::parse(&packed).expect("what is proven can be read");
+        assert!(matches!(plan_pack(&again, &options), Ok(PackDecision::Nothing(_))), "packing twice changes nothing");
+        if plan.summary.can_unpack {
+            let back = plan_unpack(&again).expect("the note says how");
+            let restored = back.script.to_vec(&packed).expect("the way back copies what is there");
+            assert!(restored == bytes, "the way back leads to the original");
+            back.check(Source::in_memory(&restored)).expect("the digest is that of the original");
+        }
+    }
+});
