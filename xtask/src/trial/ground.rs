@@ -75,6 +75,21 @@ impl Ground {
         self.pack(&["--in-place".into(), self.side(true)])
     }
 
+    /// Holds that a program, told to look in the packed side first, loads the library's packed form from there.
+    ///
+    /// # Errors
+    /// When it loads another, or cannot be started.
+    pub(super) fn holds_that_packed_is_used(&self, program: &str, library: &Path) -> Result<()> {
+        let side = self.side(true);
+        // By env(1), or the process that watches the time would be traced.
+        let mut traced = self.command("env");
+        traced.arg("LD_TRACE_LOADED_OBJECTS=1").arg(format!("LD_LIBRARY_PATH={}", side.display())).arg(program);
+        let loaded = process::stdout(&mut traced)?;
+        let packed = side.join(library.file_name().context("a library without a name")?);
+        ensure!(loaded.contains(&*packed.to_string_lossy()), "{program} does not load {}", packed.display());
+        Ok(())
+    }
+
     /// `coldstart pack` with these arguments; its totals in words.
     pub(super) fn pack(&self, arguments: &[PathBuf]) -> Result<String> {
         match self.pack_for_json(arguments)? {

@@ -23,6 +23,9 @@ const TABLE: &str = "fruit,count\napples,5\npears,=B2*2\ntotal,=SUM(B2:B3)\n";
 
 pub(super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
     table.told("packed", &ground.copy_tree(Path::new(FOLDER))?);
+    for packed in [false, true] {
+        moved(&ground.side(packed))?;
+    }
     ground.write("text.txt", TEXT)?;
     ground.write("table.csv", TABLE)?;
     // The documents are made by the original, so that both convert the same.
@@ -42,6 +45,16 @@ pub(super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
         let (_, body) = html.split_once("<body").context("no <body> in the page")?;
         Ok(body.to_owned())
     });
+    Ok(())
+}
+
+/// Debian's LibreOffice knows its own folder by name and would load half of its libraries from there.
+fn moved(side: &Path) -> Result<()> {
+    let file = side.join("program/fundamentalrc");
+    let text = fs_err::read_to_string(&file)?;
+    let base = |folder: &str| format!("BRAND_BASE_DIR=file://{folder}\n");
+    anyhow::ensure!(text.contains(&base(FOLDER)), "{} does not say where it lies", file.display());
+    fs_err::write(&file, text.replace(&base(FOLDER), &base(&side.to_string_lossy())))?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use super::ground::Ground;
 use super::process::{said, stdout};
@@ -59,7 +59,7 @@ pub(super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
         command
     };
     for (name, library) in [("clang", LIBRARIES[0]), ("clang", LIBRARIES[1]), ("opt", LIBRARIES[0])] {
-        is_used(ground, tool(true, name), Path::new(library))?;
+        ground.holds_that_packed_is_used(&format!("/usr/lib/llvm-14/bin/{name}"), Path::new(library))?;
     }
     let result = |packed: bool, name: &str| ground.side(packed).join(name);
     let targets: [(&str, &[&str]); 4] = [
@@ -93,13 +93,5 @@ pub(super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
     table.compare("llc for ARM", |packed| {
         stdout(tool(packed, "llc").args(["-mtriple=aarch64-linux-gnu", "-o", "-"]).arg(&bitcode))
     });
-    Ok(())
-}
-
-/// Holds that a program loads the packed library and not the system's.
-fn is_used(ground: &Ground, mut command: Command, library: &Path) -> Result<()> {
-    let loaded = stdout(command.env("LD_TRACE_LOADED_OBJECTS", "1"))?;
-    let copy = ground.side(true).join(library.file_name().context("a library without a name")?);
-    ensure!(loaded.contains(&*copy.to_string_lossy()), "the packed {} is not what is loaded", copy.display());
     Ok(())
 }

@@ -66,8 +66,7 @@ pub(super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
         python.env("LD_LIBRARY_PATH", ground.side(packed));
         python
     };
-    let loaded = stdout(python(true).env("LD_TRACE_LOADED_OBJECTS", "1"))?;
-    ensure!(loaded.contains(&*ground.side(true).to_string_lossy()), "the packed library is not what is loaded");
+    ground.holds_that_packed_is_used(&program.to_string_lossy(), Path::new(LIBRARY))?;
     for module in MODULES {
         table.compare(module, |packed| {
             let ended = said(python(packed).args(["-m", "unittest", "-q", &format!("test.{module}")]))?;
