@@ -1,4 +1,6 @@
 //! The proof of what the packer really makes, there and back, for files of this machine.
+//!
+//! Needs gcc; binutils for bfd and gold, lld, mold.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -83,7 +85,7 @@ fn programs_of_each_linker_are_proven_and_their_damage_is_found() {
             assert!(expected.contains(&error.what()), "{name}, {what}: {error}");
         }
     }
-    println!("{}", found.join(", "));
+    assert!(found.len() >= 2, "{found:?}");
 }
 
 fn rename_version(elf: &mut Elf) {

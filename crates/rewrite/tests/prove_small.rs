@@ -229,3 +229,29 @@ fn no_byte_of_mapped_memory_is_without_a_check() {
         assert!(proven.is_empty(), "{linker}: {proven:x?}");
     }
 }
+
+proptest::proptest! {
+    /// Headers and tables are damaged in the original, too: an answer, whatever it is, and no panic.
+    #[test]
+    fn hostile_files_get_an_answer(
+        changes in proptest::collection::vec((0_usize..1 << 14, proptest::prelude::any::<u8>()), 1..12),
+        length in 0_usize..1 << 15,
+    ) {
+        static FILES: std::sync::OnceLock<[Elf; 2]> = std::sync::OnceLock::new();
+        let [original, packed] = FILES.get_or_init(|| {
+            let original = build("bfd");
+            let packed = pack_in_place(&original);
+            [original, packed]
+        });
+        let mut damaged = packed.clone();
+        for (at, byte) in changes {
+            // Half of the changes go to the headers.
+            let at = if byte & 1 == 0 { at % 1500 } else { at % damaged.0.len() };
+            damaged.0[at] = byte;
+        }
+        damaged.0.truncate(length);
+        let _ = proof(&damaged, &damaged);
+        let _ = proof(&damaged, original);
+        let _ = proof(original, &damaged);
+    }
+}
