@@ -11,6 +11,7 @@
 use std::error::Error;
 
 use crate::exit::Exit;
+use crate::output::text::escaped;
 use crate::output::{self, style};
 
 /// An error on its way to the user, with the advice collected on the way.
@@ -31,9 +32,9 @@ impl CliError {
         if self.cause.chain().any(was_interrupted) {
             return Exit::Interrupted;
         }
-        output::complain(&style::ERROR, "error", &sentence(&self.cause));
+        output::complain(&style::ERROR, "error", &escaped(&sentence(&self.cause)));
         for hint in self.hints.iter().cloned().chain(self.cause.chain().filter_map(library_hint)) {
-            output::complain(&style::HINT, "hint", &hint);
+            output::hint(&escaped(&hint));
         }
         Exit::Broken
     }
@@ -58,7 +59,7 @@ impl Complaints {
     pub(crate) fn add(&mut self, error: impl Into<CliError>) {
         let error = error.into();
         self.count += 1;
-        output::complain(&style::ERROR, "error", &sentence(&error.cause));
+        output::complain(&style::ERROR, "error", &escaped(&sentence(&error.cause)));
         for hint in error.hints.iter().cloned().chain(error.cause.chain().filter_map(library_hint)) {
             if !self.hints.contains(&hint) {
                 self.hints.push(hint);
@@ -74,7 +75,7 @@ impl Complaints {
     /// Prints the hints, and says what to exit with: broken if there was any error.
     pub(crate) fn finish(self) -> Exit {
         for hint in &self.hints {
-            output::complain(&style::HINT, "hint", hint);
+            output::hint(&escaped(hint));
         }
         if self.count > 0 { Exit::Broken } else { Exit::Done }
     }

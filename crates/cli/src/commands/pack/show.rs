@@ -12,7 +12,7 @@ use crate::commands::rewriting::{Destination, Task, proof_words, refused_reasons
 use crate::output::path::{fitted, printable};
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, MAX_WIDTH, Table};
-use crate::output::text::{counted, fact, fit, heading, omitted, plain, prose, share, size, table};
+use crate::output::text::{counted, fact, fit, heading, number, omitted, plain, prose, share, size, table};
 
 /// Files listed, unless all are asked for.
 const SOME: usize = 20;
@@ -75,9 +75,7 @@ pub(super) fn many(report: &Report, all: bool) -> String {
         String::new()
     };
     let proven = if report.dry_run { "; nothing was written, and nothing proven" } else { "" };
-    let summary =
-        format!("{verb} {} of {}{sizes}{proven}", counted(total.packed, "file"), counted(total.files, "ELF file"));
-    let summary = summary.replace("ELF\u{a0}file", "ELF file");
+    let summary = format!("{verb} {} of {}{sizes}{proven}", number(total.packed), counted(total.files, "file"));
     let mut text = prose(&summary, 0, 2);
     text.push_str(&packed(report, all));
     text.push_str(&nothing(report, all));
@@ -120,7 +118,7 @@ fn packed(report: &Report, all: bool) -> String {
     let words = rows.iter().map(|(_, summary)| summary.packed).fold(0, u64::saturating_add);
     row(total.size_before.saturating_sub(total.size_after), total.size_before, words);
     let label = plain(&format!("total of {}", counted(total.packed, "file")));
-    fit(&mut table_of_files, |number, room| match rows.get(number).filter(|_| number < shown) {
+    fit(&mut table_of_files, |row, room| match rows.get(row).filter(|_| row < shown) {
         Some((path, _)) => fitted(path, room),
         None => label.clone(),
     });

@@ -1,16 +1,16 @@
 //! What `pack` and `unpack` share: which files are meant, where each result goes, and what became of them.
 
+mod destination;
 mod gather;
 mod outcome;
 mod passage;
-mod place;
 mod proof;
 mod writing;
 
+pub(super) use destination::Destination;
 pub(super) use gather::{Task, gather};
 pub(super) use outcome::{Refused, refused_reasons};
 pub(super) use passage::{Passage, complain_refused, finish, over_tasks};
-pub(super) use place::Destination;
 pub(super) use proof::proof_words;
 pub(super) use writing::{JsonSeconds, NotWritten, Unproven, Writing, is_gone, link_warnings, proven, shrank, write};
 

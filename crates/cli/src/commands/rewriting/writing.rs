@@ -11,8 +11,8 @@ use coldstart_rewrite::{
 use coldstart_sys::file_view::FileView;
 use serde::Serialize;
 
+use super::destination::Destination;
 use super::gather::Task;
-use super::place::Destination;
 use crate::error::CliError;
 use crate::output::path::printable;
 

@@ -1,0 +1,11 @@
+//! `coldstart pack`, `verify` and `unpack` as their users meet them: what is written where, what is said, exit codes.
+//!
+//! Whether packed files do the same is held elsewhere; here it is enough that they are smaller, and come back as they were.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod looking_back;
+mod one_file;
+mod refusals;
+mod scene;
+mod trees;
