@@ -29,11 +29,32 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("objcopy", "binutils"),
     tool("readelf", "binutils"),
     tool("strip", "binutils"),
+    tool("ld.gold", "binutils"),
+    tool("mold", "mold"),
+    tool("llvm-strip", "llvm"),
+    tool("llvm-readelf", "llvm"),
+    tool("eu-elflint", "elfutils"),
+    tool("eu-readelf", "elfutils"),
+    tool("patchelf", "patchelf"),
+    tool("gdb", "gdb"),
     tool("xz", "xz-utils"),
     tool("ldconfig", "libc-bin"),
     // musl's loader is no program of PATH. The tests that run it know x86-64 only.
     #[cfg(target_arch = "x86_64")]
     tool("/lib/ld-musl-x86_64.so.1", "musl"),
+    // Packed programs of other machines are built and run there, too. gcc-multilib cannot stand beside cross compilers.
+    #[cfg(target_arch = "x86_64")]
+    tool("musl-gcc", "musl-tools"),
+    #[cfg(target_arch = "x86_64")]
+    tool("i686-linux-gnu-gcc", "gcc-i686-linux-gnu"),
+    #[cfg(target_arch = "x86_64")]
+    tool("/usr/i686-linux-gnu/include/stdio.h", "libc6-dev-i386-cross"),
+    #[cfg(target_arch = "x86_64")]
+    tool("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    #[cfg(target_arch = "x86_64")]
+    tool("/usr/aarch64-linux-gnu/include/stdio.h", "libc6-dev-arm64-cross"),
+    #[cfg(target_arch = "x86_64")]
+    tool("qemu-aarch64", "qemu-user"),
     tool("fincore", "util-linux"),
     tool("setpriv", "util-linux"),
     tool("unshare", "util-linux"),
