@@ -86,15 +86,16 @@ impl Packing {
     }
 }
 
-/// Packs `file` to `output`, which is removed first. A refusal is a result.
+/// Packs `file` to `output`, which is removed first, with options of `coldstart pack`. A refusal is a result.
 ///
 /// # Errors
 /// When coldstart cannot be started, ends otherwise than done or refused, or prints no JSON.
-pub(super) fn pack(workshop: &Workshop, file: &Path, output: &Path) -> Result<Packing> {
+pub(super) fn pack(workshop: &Workshop, options: &[&str], file: &Path, output: &Path) -> Result<Packing> {
     if output.exists() {
         fs::remove_file(output)?;
     }
-    let command = workshop.coldstart(["pack", "--json", &text(file), "-o", &text(output)]);
+    let mut command = workshop.coldstart(["pack", "--json", &text(file), "-o", &text(output)]);
+    command.extend(options.iter().map(|&option| option.to_owned()));
     let said = workshop.runner.timed(&command)?;
     ensure!(
         matches!(said.status.code(), Some(0 | 1)),

@@ -97,7 +97,7 @@ fn copies(workshop: &Workshop, sample: &Sample, folder: &Path) -> Result<[PathBu
     }
     copy_flushed(file, &copies[ORIGINAL])?;
     copy_flushed(file, &copies[TWIN])?;
-    let packing = pack(workshop, file, &copies[PACKED])?;
+    let packing = pack(workshop, &[], file, &copies[PACKED])?;
     ensure!(packing.size.is_some(), "{} was not packed: {packing:?}", sample.name);
     Ok(copies)
 }

@@ -56,7 +56,7 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
 
 fn sizes(workshop: &Workshop, name: &str, file: &Path, folder: &Path) -> Result<Sizes> {
     let before = fs::metadata(file)?.len();
-    let coldstart = pack(workshop, file, &folder.join("packed"))?;
+    let coldstart = pack(workshop, &[], file, &folder.join("packed"))?;
     let elfhack = elfhack().map(|elfhack| pack_by_elfhack(workshop, &elfhack, file, &folder.join("elfhacked")));
     Ok(Sizes { name: name.to_owned(), before, coldstart, elfhack: elfhack.transpose()? })
 }

@@ -62,7 +62,7 @@ fn one_round(workshop: &Workshop, sample: &Sample, folder: &Path, elfhack_first:
         elfhack.transpose()
     };
     let first = elfhack_first.then(by_elfhack).transpose()?;
-    let coldstart = pack(workshop, file, &folder.join("packed"))?;
+    let coldstart = pack(workshop, &[], file, &folder.join("packed"))?;
     let elfhack = first.map_or_else(by_elfhack, Ok)?;
     Ok(Round { name: sample.name.to_owned(), coldstart, elfhack })
 }

@@ -83,7 +83,7 @@ fn verdict(said: &str) -> Result<String> {
     let ends = said.lines().filter(|line| ["OK", "FAILED"].iter().any(|end| line.starts_with(end)));
     let failed = said.lines().filter(|line| ["FAIL:", "ERROR:"].iter().any(|start| line.starts_with(start)));
     let verdict: Vec<&str> = [status].into_iter().chain(ran).chain(ends).chain(failed).collect();
-    ensure!(verdict.len() > 1, "no tests ran: {said}");
+    ensure!(status == "exit status: 0" && verdict.len() > 1, "{}", verdict.join("; "));
     Ok(verdict.join("\n"))
 }
 
@@ -95,6 +95,7 @@ mod tests {
     fn verdicts_have_no_times() {
         let said = "exit status: 0\nx 0x7f\n-----\nRan 180 tests in 1.23s\n\nOK (skipped=3)\n";
         assert_eq!(verdict(said).unwrap(), "exit status: 0\nRan 180 tests\nOK (skipped=3)");
-        assert!(verdict("exit status: 1\nno module\n").is_err());
+        assert!(verdict("exit status: 1\nRan 2 tests in 1s\nFAILED (errors=1)\n").is_err());
+        assert!(verdict("exit status: 0\nno module\n").is_err());
     }
 }
