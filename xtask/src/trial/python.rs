@@ -27,9 +27,7 @@ const MODULES: &[&str] = &[
     "test_re",
     "test_ctypes",
     "test_threading",
-    "test_sqlite3",
     "test_ssl",
-    "test_decimal",
     "test_datetime",
     "test_struct",
     "test_zlib",
@@ -45,12 +43,10 @@ const MODULES: &[&str] = &[
     "test_mmap",
     "test_unicode",
     "test_long",
-    "test_capi",
     "test_typing",
     "test_ast",
     "test_compile",
     "test_hashlib",
-    "test_subprocess",
     "test_xml_etree_c",
 ];
 
