@@ -3,7 +3,7 @@
 //! It is a section that is not loaded, so a running program never sees it and `strip -s` of LLVM may drop it.
 //! docs/formats/rewrite-note.md describes it byte by byte.
 
-use coldstart_elf::{ElfFile, Encoding, Notes};
+use coldstart_elf::{ElfFile, Encoding, Notes, SectionHeader};
 use serde::{Deserialize, Serialize};
 
 use crate::layout::{align_up, word_bytes};
@@ -40,11 +40,15 @@ impl About {
     }
 }
 
-/// Finds our note.
+/// Finds our note: the last, because the edit made last put its own at the end.
 pub(crate) fn read<'data>(file: &ElfFile<'data>) -> Option<OurNote<'data>> {
-    let section = file.section(SECTION)?;
-    let bytes = file.section_bytes(&section.header).ok()?;
-    let notes = Notes::new(bytes, section.header.offset, 4, file.encoding()).ok()?;
+    let mut ours = file.sections().iter().rev().filter(|section| section.name == SECTION.as_bytes());
+    ours.find_map(|section| of_section(file, &section.header))
+}
+
+fn of_section<'data>(file: &ElfFile<'data>, header: &SectionHeader) -> Option<OurNote<'data>> {
+    let bytes = file.section_bytes(header).ok()?;
+    let notes = Notes::new(bytes, header.offset, 4, file.encoding()).ok()?;
     let mut about = None;
     let mut undo = None;
     for note in notes.map_while(Result::ok).filter(|note| note.name == b"coldstart") {

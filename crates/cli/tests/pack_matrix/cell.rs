@@ -152,9 +152,6 @@ impl Cell {
                 }
                 Err(failure) => outcome.failures.push(format!("{name} of what was packed: {failure}")),
             }
-            if !treatment.is_packed_after(self.linker) {
-                continue;
-            }
             let to = folder.join(format!("{label}-packed"));
             match self.pack_all(&before, &to, &mut outcome.refused) {
                 Ok(after) => {

@@ -21,7 +21,6 @@ pub(crate) struct Expected {
 
 const ANY_ROLE: &[Role] = &[Role::Library, Role::Driver, Role::Program];
 const ANY_MACHINE: &[Machine] = &[Machine::Native, Machine::I386, Machine::Aarch64];
-const PROGRAMS: &[Role] = &[Role::Driver, Role::Program];
 
 /// All of them. The first that fits counts.
 pub(crate) const EXPECTED: &[Expected] = &[
@@ -59,33 +58,6 @@ pub(crate) const EXPECTED: &[Expected] = &[
         roles: ANY_ROLE,
         code: "no-dynamic-slot",
         remedies: &[&["--drop-syment"]],
-    },
-    Expected {
-        machines: ANY_MACHINE,
-        features: &[],
-        linkers: &[Linker::Lld],
-        roles: PROGRAMS,
-        code: "no-gain",
-        // Code or constants follow the tables in their segment, and programs have no program header to spare.
-        remedies: &[&["--sparse"]],
-    },
-    Expected {
-        machines: ANY_MACHINE,
-        features: &[],
-        linkers: &[Linker::Mold],
-        roles: &[Role::Library],
-        code: "relocates-itself",
-        // mold gives libraries an entry point, and none that they do not use: these look as loaders do.
-        remedies: &[&[]],
-    },
-    Expected {
-        machines: ANY_MACHINE,
-        features: &["opened 1000 times"],
-        linkers: &[Linker::Mold],
-        roles: &[Role::Library],
-        code: "layout",
-        // A segment of thread-local variables without bytes in the file stands at its begin.
-        remedies: &[&[]],
     },
     Expected {
         machines: ANY_MACHINE,

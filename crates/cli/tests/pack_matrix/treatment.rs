@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::run::succeed;
-use crate::toolchain::{Linker, Machine};
+use crate::toolchain::Machine;
 
 /// A tool's work on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +31,6 @@ impl Treatment {
             Self::AddNeeded => "patchelf --add-needed",
             Self::SplitDebug => "objcopy --add-gnu-debuglink",
         }
-    }
-
-    /// Whether what it made of a linker's files is packed afterwards, too. patchelf leaves gold's and mold's with tables in
-    /// places where packing is not proven, or does not pay.
-    pub(crate) fn is_packed_after(self, linker: Linker) -> bool {
-        !(matches!(self, Self::SetRpath | Self::AddNeeded) && matches!(linker, Linker::Gold | Linker::Mold))
     }
 
     /// Its name in the names of folders, which must have no blank: `LD_PRELOAD` divides by it.

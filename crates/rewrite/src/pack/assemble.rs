@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Tag, Vaddr};
+use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, SectionHeader, SectionKind, Tag, Vaddr};
 
 use super::decision::{Caution, PackOptions, PackPlan, PackSummary, Room};
 use super::headers::{NewHeaders, preface_pieces, program_headers};
@@ -109,8 +109,9 @@ fn names_section(file: &ElfFile<'_>) -> Result<usize, Refusal> {
     let number = usize::from(file.header().section_names_index);
     // With more than 65,279 sections numbers stand elsewhere.
     let plain = usize::from(file.header().section_count) == file.sections().len() && file.sections().len() < 0xfe00;
+    let is_names = |header: &SectionHeader| header.kind == SectionKind::Strings && !header.is_loaded();
     match file.sections().get(number) {
-        Some(_) if plain => Ok(number),
+        Some(section) if plain && is_names(&section.header) => Ok(number),
         _ => Err(Refusal::SectionsLie("the number of the section names".to_owned())),
     }
 }
@@ -120,10 +121,14 @@ fn names_section(file: &ElfFile<'_>) -> Result<usize, Refusal> {
 fn left_behind(file: &ElfFile<'_>, layout: &Layout, names: usize, tail: &Tail) -> Vec<Range<u64>> {
     let in_run = layout.run.file_range();
     let tables = layout.placed.tables.iter().filter_map(|table| table.old.map(|old| old.file_range()));
-    let mut left: Vec<Range<u64>> = tables.filter(|table| table.start < in_run.start || table.end > in_run.end).collect();
+    let mut left: Vec<Range<u64>> =
+        tables.filter(|table| table.start < in_run.start || table.end > in_run.end).collect();
     let names = file.sections().get(names).map(|section| section.header);
     let names = names.map(|header| header.offset.0..header.offset.0.saturating_add(header.size));
     left.extend(names.into_iter().chain([tail::section_headers(file)]).filter(|range| range.start < tail.from));
+    // What lies before the run is written anew with the program headers, when these grow.
+    let written = old_program_headers(file).start..in_run.start;
+    left.retain(|left| layout.shape.preface().is_none() || left.end <= written.start || left.start >= written.end);
     left
 }
 

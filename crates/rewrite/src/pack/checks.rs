@@ -1,6 +1,6 @@
 //! What a file must be to be packed at all.
 
-use coldstart_elf::{ByteOrder, Class, DynamicTable, ElfFile, FileType, Tag};
+use coldstart_elf::{ByteOrder, Class, DynamicTable, ElfFile, FileType, Symbol, Tag};
 
 use super::decision::PackOptions;
 use super::relatives::TableTags;
@@ -70,16 +70,35 @@ pub(super) fn check_dynamic(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> R
     if dynamic.has_text_relocations() {
         return Err(Refusal::TextRelocations);
     }
-    if file.interpreter().is_none() {
-        if dynamic.is_pie() {
-            return Err(Refusal::RelocatesItself("a static position-independent program"));
-        }
-        // The loader of glibc, and musl's libc, which is its own loader.
-        if file.header().entry.0 != 0 && dynamic.get(Tag::NEEDED).is_none() {
-            return Err(Refusal::RelocatesItself("it has an entry point and needs no library, as loaders do"));
-        }
+    match relocates_itself(file, dynamic)? {
+        Some(why) => Err(Refusal::RelocatesItself(why)),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Symbols that only loaders define: glibc's `rtld` and musl's libc, which is its own loader.
+const OF_LOADERS: &[&[u8]] = &[b"_r_debug", b"_dl_debug_state", b"_rtld_global", b"_dlstart"];
+
+/// Whether no loader will relocate the object, and how one sees it.
+///
+/// An entry point alone says nothing: mold and old GNU linkers give one to every library.
+fn relocates_itself(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<Option<&'static str>, Refusal> {
+    if file.interpreter().is_some() {
+        return Ok(None);
+    }
+    if dynamic.is_pie() {
+        return Ok(Some("a static position-independent program"));
+    }
+    if file.header().entry.0 == 0 || dynamic.get(Tag::NEEDED).is_some() {
+        return Ok(None);
+    }
+    let symbols = file.dynamic_symbols(dynamic)?;
+    let mut defined = symbols.iter().filter(Symbol::has_address).peekable();
+    if dynamic.get(Tag::DEBUG).is_some() || defined.peek().is_none() {
+        return Ok(Some("a static position-independent program"));
+    }
+    let is_loader = defined.any(|symbol| OF_LOADERS.contains(&symbols.name(&symbol)));
+    Ok(is_loader.then_some("a dynamic loader"))
 }
 
 /// Refuses tags that say two things, where loaders take the first or the last as they like.

@@ -1,11 +1,13 @@
 //! The new ELF header and program headers.
 
-use coldstart_elf::{ElfFile, SegmentKind};
+use std::ops::Range;
+
+use coldstart_elf::{ElfFile, SectionHeader, Segment, SegmentKind};
 
 use super::place::{Placed, zeros};
 use super::preface::Preface;
 use super::room::{HeaderSlot, Shape, Slide};
-use super::tables::FrontRun;
+use super::tables::{FILLERS, FrontRun};
 use crate::layout::program_header as field;
 use crate::refusal::Refusal;
 use crate::script::Piece;
@@ -49,10 +51,9 @@ pub(super) fn program_headers(
                 size_field.set_word(&mut raw, encoding, grown);
             }
         }
-        if segment.file_size > 0
-            && segment.offset.0 < dead.end
-            && segment.offset.0.saturating_add(segment.file_size) > dead.start
-        {
+        // mold gives segments that begin with zero-filled memory the file offset 0; only memory counts for them.
+        let is_true = segment.memory_size == 0 || file.offset_of(segment.address) == Some(segment.offset);
+        if is_true && reaches_into(segment, &dead) {
             return Err(Refusal::Layout(format!("segment {number} reaches into the loader's tables")));
         }
         if !follow_preface(file, shape, number, &mut raw) {
@@ -62,6 +63,11 @@ pub(super) fn program_headers(
         headers.push((Some(number), raw));
     }
     Ok(headers)
+}
+
+fn reaches_into(segment: &Segment, dead: &Range<u64>) -> bool {
+    let end = segment.offset.0.saturating_add(segment.file_size);
+    segment.file_size > 0 && segment.offset.0 < dead.end && end > dead.start
 }
 
 /// The file offset behind the new tables.
@@ -100,12 +106,31 @@ fn cut(
     field::FILE_SIZE.set_word(&mut rest, encoding, segment.file_size.saturating_sub(before));
     field::MEMORY_SIZE.set_word(&mut rest, encoding, segment.memory_size.saturating_sub(before));
     // What is left in front is data; code checkers complain about executable segments without code.
-    let in_front = file.sections().iter().map(|section| &section.header).filter(|header| header.is_loaded());
-    let mut in_front = in_front.filter(|header| header.address >= segment.address && header.address < next);
-    if segment.is_executable() && !in_front.any(|header| header.is_executable()) {
+    if segment.is_executable() && is_data(file, run) {
         field::FLAGS.set_u32(raw, encoding, segment.flags & !EXECUTE);
     }
     Ok(Some(rest))
+}
+
+/// Whether nothing from the segment's start to its tables can be code: sections that are not, and fillers between them.
+fn is_data(file: &ElfFile<'_>, run: &FrontRun) -> bool {
+    let header = file.header();
+    let headers_size = u64::from(header.segment_entry_size).saturating_mul(file.segments().len() as u64);
+    let tables = run.file_range();
+    let mut in_front: Vec<&SectionHeader> = file.sections().iter().map(|section| &section.header).collect();
+    in_front.retain(|header| header.is_loaded() && header.file_size() > 0 && header.offset.0 < tables.start);
+    in_front.sort_by_key(|header| header.offset);
+    let ends = in_front.iter().map(|header| (header.offset.0, header.offset.0.saturating_add(header.size)));
+    let mut at = header.segments_offset.0.saturating_add(headers_size);
+    for (start, end) in ends.chain([(tables.start, tables.end)]) {
+        let gap = usize::try_from(at).ok().zip(usize::try_from(start).ok());
+        let gap = gap.and_then(|(at, start)| file.bytes().get(at..start)).unwrap_or(&[]);
+        if gap.iter().any(|byte| !FILLERS.contains(byte)) {
+            return false;
+        }
+        at = end;
+    }
+    !in_front.iter().any(|header| header.is_executable())
 }
 
 /// Moves the header of a segment whose sections gave way; whether it was one.

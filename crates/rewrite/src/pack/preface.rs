@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use coldstart_elf::{ElfFile, Notes, SectionKind, Segment, SegmentKind};
 
-use super::tables::FrontRun;
+use super::tables::{FILLERS, FrontRun};
 use crate::layout::align_up;
 
 /// Core dumps keep the first page of a file for the sake of the build id (kernel, `fs/coredump.c`).
@@ -59,12 +59,12 @@ pub(super) fn give_way(file: &ElfFile<'_>, run: &FrontRun, headers_end: u64, siz
         sections.push(Moved { section: number, address: place.0, offset: place.1, size: header.size, by: 0 });
     }
     sections.sort_by_key(|section| section.offset);
-    // Bytes there that belong to no section belong to somebody else.
+    // Other bytes there that belong to no section belong to somebody else.
     let mut at = headers_end;
     let ends = sections.iter().map(|section| (section.offset, section.offset.saturating_add(section.size)));
     for (start, end) in ends.chain([(run_range.start, run_range.end)]) {
         let gap = file.bytes().get(usize::try_from(at).ok()?..usize::try_from(start).ok()?)?;
-        if gap.iter().any(|byte| *byte != 0) {
+        if gap.iter().any(|byte| !FILLERS.contains(byte)) {
             return None;
         }
         at = end;

@@ -172,10 +172,16 @@ fn lies_in(header: &SectionHeader, segment: &Segment) -> bool {
     header.address >= segment.address && header.address < segment.file_end()
 }
 
-/// Whether everything between two addresses is zero. Tables that overlap have no padding.
+/// Bytes that say nothing: linkers' padding, and what patchelf writes over sections that it has moved elsewhere.
+pub(super) const FILLERS: [u8; 2] = [0, b'X'];
+
+/// Whether nothing stands between two addresses. Tables that overlap have no padding.
 fn is_padding(file: &ElfFile<'_>, from: u64, to: u64) -> bool {
     let Some(size) = to.checked_sub(from) else { return false };
-    size == 0 || file.memory_bytes("padding", Vaddr(from), size).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+    size == 0
+        || file
+            .memory_bytes("padding", Vaddr(from), size)
+            .is_ok_and(|bytes| bytes.iter().all(|byte| FILLERS.contains(byte)))
 }
 
 /// Tags whose values are no addresses, or addresses of what never moves.

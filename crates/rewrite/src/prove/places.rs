@@ -67,7 +67,10 @@ pub(super) fn without(range: &Range<u64>, others: &[Range<u64>]) -> Vec<Range<u6
     left
 }
 
-/// Zeros behind a table that belong to no section, up to the next section or table. Without section headers, only as
+/// What linkers leave between tables, and what patchelf writes over those that it has moved away.
+const FILLERS: [u8; 2] = [0, b'X'];
+
+/// Fillers behind a table that belong to no section, up to the next section or table. Without section headers, only as
 /// many as aligning the next table takes.
 fn padding(image: &Image<'_>, named: &[Range<u64>]) -> Vec<Range<u64>> {
     // .tbss takes no room at its address.
@@ -86,8 +89,10 @@ fn padding(image: &Image<'_>, named: &[Range<u64>]) -> Vec<Range<u64>> {
         } else {
             without(&gap, &sections).into_iter().next().filter(|left| left.start == table.end)
         };
-        let is_zero = |gap: &Range<u64>| image.at(gap.clone()).is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
-        found.extend(gap.filter(|gap| gap.start < gap.end).filter(is_zero));
+        let is_filler = |gap: &Range<u64>| {
+            image.at(gap.clone()).is_some_and(|bytes| bytes.iter().all(|byte| FILLERS.contains(byte)))
+        };
+        found.extend(gap.filter(|gap| gap.start < gap.end).filter(is_filler));
     }
     found
 }
