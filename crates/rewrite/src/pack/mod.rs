@@ -118,7 +118,7 @@ fn lay_out(
     let contents = place::contents(&run, all, relatives, guard)?;
     for shape in room::shapes(file, &run, options.sparse) {
         let start = run.addresses().start.saturating_add(shape.run_moves_by());
-        let placed = place::place(file, start, &contents);
+        let placed = place::place(file, start, &contents)?;
         if placed.end.0 > run.addresses().end {
             continue;
         }

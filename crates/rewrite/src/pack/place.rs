@@ -3,6 +3,7 @@
 use coldstart_elf::{ElfFile, Tag, Vaddr};
 
 use super::relatives::Relatives;
+use super::room::PAGE;
 use super::tables::{FrontRun, LoaderTable};
 use super::versions::{Added, GUARD, Guard};
 use crate::layout::align_up;
@@ -82,18 +83,30 @@ pub(super) fn contents(
 }
 
 /// Gives each table the next place that suits its alignment.
-pub(super) fn place(file: &ElfFile<'_>, start: u64, contents: &[Content]) -> Placed {
+///
+/// # Errors
+/// If an alignment is larger than a page, which no linker gives a table.
+pub(super) fn place(file: &ElfFile<'_>, start: u64, contents: &[Content]) -> Result<Placed, Refusal> {
     let mut at = start;
     let mut tables = Vec::with_capacity(contents.len());
     for (old, pieces) in contents {
         // Versions of symbols are 2 bytes wide, but linkers also align other tables less than loaders like.
         let alignment = old.map_or(file.encoding().word_size(), |old| old.alignment);
+        check_alignment(alignment)?;
         at = align_up(at, alignment);
         let size = pieces.iter().map(Piece::size).fold(0, u64::saturating_add);
         tables.push(PlacedTable { old: *old, address: at, size, pieces: pieces.clone() });
         at = at.saturating_add(size);
     }
-    Placed { tables, end: Vaddr(at) }
+    Ok(Placed { tables, end: Vaddr(at) })
+}
+
+/// Refuses what would fill the file with padding.
+pub(super) fn check_alignment(alignment: u64) -> Result<(), Refusal> {
+    if alignment > PAGE {
+        return Err(Refusal::Layout(format!("a section that would move is aligned to {alignment} bytes")));
+    }
+    Ok(())
 }
 
 impl Placed {

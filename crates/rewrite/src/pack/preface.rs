@@ -125,7 +125,7 @@ fn is_note(file: &ElfFile<'_>, section: usize) -> bool {
 /// Whether nothing but program headers point to a section: the loader's path, or notes that GNU tools make.
 fn may_move(file: &ElfFile<'_>, section: usize) -> bool {
     let Some(section) = file.sections().get(section) else { return false };
-    if section.header.is_writable() || section.header.is_executable() {
+    if section.header.alignment > FIRST_PAGE || section.header.is_writable() || section.header.is_executable() {
         return false;
     }
     if section.header.kind != SectionKind::Note {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use coldstart_elf::{ElfFile, FileOffset};
 
-use super::place::zeros;
+use super::place::{check_alignment, zeros};
 use super::room::{PAGE, Slide};
 use crate::layout::{align_down, align_up};
 use crate::refusal::Refusal;
@@ -81,6 +81,7 @@ pub(super) fn lay_out(file: &ElfFile<'_>, names: usize, slide: Slide) -> Result<
         }
     };
     for (range, number, alignment) in &items {
+        check_alignment(*alignment)?;
         if let Some(number) = number {
             push(&mut tail, range, *number, *alignment);
         }
