@@ -19,6 +19,7 @@ const fn field(of_32: usize, of_64: usize) -> Field {
 /// `e_*`.
 pub(crate) mod file_header {
     use super::{Field, field};
+    pub(crate) const SEGMENTS_OFFSET: Field = field(28, 32);
     pub(crate) const SECTIONS_OFFSET: Field = field(32, 40);
     pub(crate) const SEGMENT_COUNT: Field = field(44, 56);
     pub(crate) const SECTION_COUNT: Field = field(48, 60);

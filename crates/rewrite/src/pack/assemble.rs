@@ -67,7 +67,7 @@ pub(super) fn assemble(
         address_to_offset: segment.offset.0.wrapping_sub(segment.address.0),
         names,
     };
-    let new_headers = program_headers(file, &layout.run, &layout.shape, layout.slide, &layout.placed)?;
+    let new_headers = program_headers(file, &layout.run, &layout.shape, layout.slide, &layout.placed, &tail)?;
     let new_dynamic = dynamic_bytes(file, dynamic, layout, relatives, guard, entries);
     let section_headers = old_headers(file, &moves);
     let symbols = symbol_patches(file, &moves)?;
@@ -93,7 +93,7 @@ pub(super) fn assemble(
     let note_offset = align_up(tail.end, 4);
     let headers_offset = align_up(note_offset.saturating_add(note.len() as u64), encoding.word_size());
     let mut pieces = script.pieces().to_vec();
-    set_file_header(file, &mut pieces, new_headers.len(), headers_offset);
+    set_file_header(file, &mut pieces, layout.slide, new_headers.len(), headers_offset);
     pieces.extend(zeros(note_offset.saturating_sub(tail.end)));
     pieces.push(Piece::Bytes(note.clone()));
     pieces.extend(zeros(headers_offset.saturating_sub(note_offset).saturating_sub(note.len() as u64)));
@@ -184,9 +184,12 @@ fn old_program_headers(file: &ElfFile<'_>) -> Range<u64> {
 }
 
 /// Writes the numbers of headers and where they are into the ELF header, which is the first piece.
-fn set_file_header(file: &ElfFile<'_>, pieces: &mut [Piece], segment_count: usize, sections_offset: u64) {
+fn set_file_header(file: &ElfFile<'_>, pieces: &mut [Piece], slide: Slide, segment_count: usize, sections_offset: u64) {
     let encoding = file.encoding();
     if let Some(Piece::Bytes(header)) = pieces.first_mut() {
+        // BOLT puts the program headers behind everything else, where they slide with it.
+        let segments_offset = slide.place(file.header().segments_offset.0);
+        file_header::SEGMENTS_OFFSET.set_word(header, encoding, segments_offset);
         file_header::SECTIONS_OFFSET.set_word(header, encoding, sections_offset);
         file_header::SEGMENT_COUNT.set_u16(header, encoding, segment_count as u16);
         file_header::SECTION_COUNT.set_u16(header, encoding, file.sections().len().saturating_add(2) as u16);
@@ -282,9 +285,10 @@ fn known(changes: &Changes<'_, '_>, section_headers: &[u8]) -> Vec<(Range<u64>, 
     let headers = old_program_headers(file);
     let size = u64::from(file.header().segment_entry_size);
     for (place, (number, raw)) in new_headers.iter().enumerate() {
-        let at = |number: usize| headers.start.saturating_add(size.saturating_mul(number as u64));
+        let at = |start: u64, number: usize| start.saturating_add(size.saturating_mul(number as u64));
         let Some(number) = number else { continue };
-        known.push((at(*number)..at(number.saturating_add(1)), Known::Like(at(place), raw.clone())));
+        let old = at(headers.start, *number)..at(headers.start, number.saturating_add(1));
+        known.push((old, Known::Like(at(layout.slide.place(headers.start), place), raw.clone())));
     }
     let start = dynamic.file_offset().0;
     known.push((

@@ -123,6 +123,8 @@ pub enum SlotSource {
     RedundantFlags,
     /// `DT_FINI` or `DT_INIT` of a function that does nothing.
     EmptyFunction,
+    /// `DT_INIT` of a function that only calls `__gmon_start__`, as the one of a profiled program does anyway.
+    ProfilingOnly,
     /// `DT_RPATH` beside `DT_RUNPATH`, which makes loaders ignore it.
     IgnoredRpath,
     /// `DT_SYMENT`, as asked for.

@@ -1,9 +1,11 @@
-//! Whether a function provably does nothing: `_fini` of today's C libraries is such.
+//! Whether a function provably does nothing: `_fini` of today's C libraries is such, and `_init` nearly.
 //!
 //! glibc's `crti.o` and `crtn.o` make `_init` and `_fini` of a prologue and an epilogue, with the sections `.init` and
-//! `.fini` of other objects between. Nothing has put anything into `.fini` for twenty years.
+//! `.fini` of other objects between. Nothing has put anything into `.fini` for twenty years. All that is left in `.init` is
+//! a call of `__gmon_start__`, if there is one: only programs built with `gcc -pg` have it, and their own `_init` makes the
+//! same call, of which only the first counts (glibc, `csu/gmon-start.c`).
 
-use coldstart_elf::{ElfFile, Vaddr};
+use coldstart_elf::{DynamicRelocations, DynamicTable, ElfFile, RelocationClass, SymbolBinding, Vaddr};
 
 /// `EM_386`, `EM_ARM`, `EM_X86_64`, `EM_AARCH64`.
 const I386: u16 = 3;
@@ -54,7 +56,71 @@ const EMPTY: &[(u16, &[u8])] = &[
 
 /// Whether the function at `address` is one of those that do nothing.
 pub(super) fn does_nothing(file: &ElfFile<'_>, address: Vaddr) -> bool {
-    let is_code = file.segment_at(address).is_some_and(|segment| segment.is_executable() && !segment.is_writable());
-    let Some(code) = file.memory_from(address).filter(|_| is_code) else { return false };
+    let Some(code) = code_at(file, address) else { return false };
     EMPTY.iter().any(|(machine, function)| *machine == file.encoding().machine && code.starts_with(function))
+}
+
+/// Whether the function at `address` calls `__gmon_start__`, if there is one, and does nothing else.
+pub(super) fn only_starts_profiling(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, address: Vaddr) -> bool {
+    let slot = || {
+        let code = code_at(file, address).filter(|_| file.encoding().machine == X86_64)?;
+        let (before, code) = match code.strip_prefix(&ENDBR64) {
+            Some(code) => (ENDBR64.len(), code),
+            None => (0, code),
+        };
+        let code = code.strip_prefix(&LOAD)?;
+        let (distance, code) = code.split_first_chunk::<4>()?;
+        let behind = before.checked_add(LOAD.len())?.checked_add(distance.len())?;
+        let next = address.0.checked_add(behind as u64)?;
+        is_guarded_call(code).then(|| next.wrapping_add_signed(i32::from_le_bytes(*distance).into()))
+    };
+    let Some(slot) = slot() else { return false };
+    file.dynamic_relocations(dynamic).is_ok_and(|relocations| holds_gmon_start(file, dynamic, &relocations, slot))
+}
+
+const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+/// sub $8,%rsp; mov slot(%rip),%rax
+const LOAD: [u8; 7] = [0x48, 0x83, 0xec, 0x08, 0x48, 0x8b, 0x05];
+/// test %rax,%rax
+const TEST: [u8; 3] = [0x48, 0x85, 0xc0];
+/// add $8,%rsp; ret
+const LEAVE: [u8; 5] = [0x48, 0x83, 0xc4, 0x08, 0xc3];
+
+/// A call that is left out if %rax is zero, and the return.
+fn is_guarded_call(code: &[u8]) -> bool {
+    let Some(code) = code.strip_prefix(&TEST) else { return false };
+    let rest = match code {
+        // je 1f; call *%rax; 1:
+        [0x74, 0x02, 0xff, 0xd0, rest @ ..] => rest,
+        // je 1f; call __gmon_start__@plt; 1:
+        [0x74, 0x05, 0xe8, _, _, _, _, rest @ ..] => rest,
+        // jne to the call, elsewhere: so BOLT writes it.
+        [0x0f, 0x85, _, _, _, _, rest @ ..] => rest,
+        _ => return false,
+    };
+    rest.starts_with(&LEAVE)
+}
+
+/// Whether the loader writes the address of an undefined weak `__gmon_start__` to this word.
+fn holds_gmon_start(
+    file: &ElfFile<'_>,
+    dynamic: &DynamicTable<'_>,
+    relocations: &DynamicRelocations<'_>,
+    slot: u64,
+) -> bool {
+    let Ok(symbols) = file.dynamic_symbols(dynamic) else { return false };
+    let machine = file.encoding().machine;
+    let records = relocations.tables().flat_map(|table| (0..table.len()).filter_map(|number| table.get(number)));
+    let mut here = records.filter(|relocation| relocation.offset.0 == slot);
+    here.next().is_some_and(|relocation| {
+        let symbol = symbols.get(relocation.symbol).filter(|symbol| {
+            !symbol.is_defined() && symbol.binding == SymbolBinding::Weak && symbols.name(symbol) == b"__gmon_start__"
+        });
+        symbol.is_some() && RelocationClass::of(machine, relocation.kind) == RelocationClass::GlobalData
+    })
+}
+
+fn code_at<'data>(file: &ElfFile<'data>, address: Vaddr) -> Option<&'data [u8]> {
+    let segment = file.segment_at(address)?;
+    file.memory_from(address).filter(|_| segment.is_executable() && !segment.is_writable())
 }

@@ -8,6 +8,7 @@ use super::place::{Placed, zeros};
 use super::preface::Preface;
 use super::room::{HeaderSlot, Shape, Slide};
 use super::tables::{FILLERS, FrontRun};
+use super::tail::Tail;
 use crate::layout::program_header as field;
 use crate::refusal::Refusal;
 use crate::script::Piece;
@@ -25,6 +26,7 @@ pub(super) fn program_headers(
     shape: &Shape,
     slide: Slide,
     placed: &Placed,
+    tail: &Tail,
 ) -> Result<NewHeaders, Refusal> {
     let encoding = file.encoding();
     let size = usize::from(file.header().segment_entry_size);
@@ -58,7 +60,8 @@ pub(super) fn program_headers(
         }
         if !follow_preface(file, shape, number, &mut raw) {
             // A segment without bytes may have any offset; it need only stay in the file.
-            field::OFFSET.set_word(&mut raw, encoding, slide.place(segment.offset.0));
+            let place = tail.place_of(file, segment.offset.0).unwrap_or(slide.place(segment.offset.0));
+            field::OFFSET.set_word(&mut raw, encoding, place);
         }
         headers.push((Some(number), raw));
     }

@@ -6,7 +6,7 @@
 use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Tag, Vaddr};
 
 use super::decision::SlotSource;
-use super::empty_function::does_nothing;
+use super::empty_function::{does_nothing, only_starts_profiling};
 use super::relatives::TableTags;
 use crate::refusal::Refusal;
 
@@ -66,6 +66,11 @@ pub(super) fn make_room(
             let is_empty = |entry: &DynamicEntry| entry.tag == tag && does_nothing(file, Vaddr(entry.value));
             remove(&mut entries, &mut freed, SlotSource::EmptyFunction, is_empty);
         }
+    }
+    if missing(&entries) > 0 {
+        let starts =
+            |entry: &DynamicEntry| entry.tag == Tag::INIT && only_starts_profiling(file, dynamic, Vaddr(entry.value));
+        remove(&mut entries, &mut freed, SlotSource::ProfilingOnly, starts);
     }
     if missing(&entries) > 0 && wanted.drop_syment {
         remove(&mut entries, &mut freed, SlotSource::SymbolEntrySize, |entry| entry.tag == Tag::SYMENT);

@@ -34,6 +34,15 @@ pub(super) struct Tail {
     pub(super) end: u64,
 }
 
+impl Tail {
+    /// The new place of the section that begins at an offset, if it is one of these.
+    pub(super) fn place_of(&self, file: &ElfFile<'_>, offset: u64) -> Option<u64> {
+        let begins =
+            |number: usize| file.sections().get(number).is_some_and(|section| section.header.offset.0 == offset);
+        self.places.iter().find(|(number, _)| begins(*number)).map(|(_, place)| *place)
+    }
+}
+
 /// Lays the end of the file out anew.
 pub(super) fn lay_out(file: &ElfFile<'_>, names: usize, slide: Slide) -> Result<Tail, Refusal> {
     let headers = section_headers(file);

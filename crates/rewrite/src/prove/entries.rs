@@ -6,7 +6,8 @@
 use super::dynamic::{Entry, tag, tag_name};
 use super::image::Image;
 use super::no_op::does_nothing;
-use super::tables::symbol_size;
+use super::profiling::only_starts_profiling;
+use super::tables::{Tables, symbol_size};
 use super::verdict::{NotProven, Proof, broken, differs, hex};
 
 const WHAT: &str = "dynamic table";
@@ -68,7 +69,12 @@ const NUMBERS: &[u64] = &[
 ];
 
 /// Compares the two tables.
-pub(super) fn check(original: &Image<'_>, output: &Image<'_>, proof: &mut Proof) -> Result<(), NotProven> {
+pub(super) fn check(
+    old: (&Image<'_>, &Tables<'_>),
+    new: (&Image<'_>, &Tables<'_>),
+    proof: &mut Proof,
+) -> Result<(), NotProven> {
+    let (original, output) = (old.0, new.0);
     if original.dynamic.exists != output.dynamic.exists || original.dynamic.memory != output.dynamic.memory {
         let [from, to] = [original, output].map(|image| format!("{:x?}", image.dynamic.memory));
         return Err(differs(WHAT, "its place", from, to));
@@ -87,12 +93,12 @@ pub(super) fn check(original: &Image<'_>, output: &Image<'_>, proof: &mut Proof)
                 to.next();
             }
             // Before an entry is taken for changed, it may be one that only one of the files has.
-            (Some(old), _) if output.dynamic.get(old.tag).is_none() && is_redundant(original, old, output) => {
-                proof.redundant_entries.push(tag_name(old.tag));
+            (Some(entry), _) if output.dynamic.get(entry.tag).is_none() && is_redundant(old, entry, output) => {
+                proof.redundant_entries.push(tag_name(entry.tag));
                 from.next();
             }
-            (_, Some(new)) if original.dynamic.get(new.tag).is_none() && is_redundant(output, new, original) => {
-                proof.redundant_entries.push(tag_name(new.tag));
+            (_, Some(entry)) if original.dynamic.get(entry.tag).is_none() && is_redundant(new, entry, original) => {
+                proof.redundant_entries.push(tag_name(entry.tag));
                 to.next();
             }
             (old, new) => {
@@ -134,7 +140,7 @@ fn check_rest(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven>
 }
 
 /// Whether an entry of `fuller` says nothing that `other`, which lacks it, does not say in another way.
-fn is_redundant(fuller: &Image<'_>, entry: &Entry, other: &Image<'_>) -> bool {
+fn is_redundant(fuller: (&Image<'_>, &Tables<'_>), entry: &Entry, other: &Image<'_>) -> bool {
     const ORIGIN: u64 = 1;
     const SYMBOLIC: u64 = 2;
     const TEXTREL: u64 = 4;
@@ -155,10 +161,11 @@ fn is_redundant(fuller: &Image<'_>, entry: &Entry, other: &Image<'_>) -> bool {
         tag::BIND_NOW => says(BIND_NOW),
         tag::SYMBOLIC => says(SYMBOLIC),
         tag::TEXTREL => says(TEXTREL),
-        tag::INIT | tag::FINI => does_nothing(fuller, entry.value),
+        tag::INIT if only_starts_profiling(fuller, entry.value) => true,
+        tag::INIT | tag::FINI => does_nothing(fuller.0, entry.value),
         // elf/dl-load.c and dl-dst.h: with DT_RUNPATH, DT_RPATH is not looked at.
         tag::RPATH => has(tag::RUNPATH),
-        tag::SYMENT => entry.value == symbol_size(fuller),
+        tag::SYMENT => entry.value == symbol_size(fuller.0),
         _ => false,
     }
 }

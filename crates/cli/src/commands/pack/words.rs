@@ -101,6 +101,7 @@ fn slot(slot: SlotSource) -> &'static str {
         SlotSource::EmptyTable => "a table that is empty now",
         SlotSource::RedundantFlags => "flags that stand twice",
         SlotSource::EmptyFunction => "a function that does nothing",
+        SlotSource::ProfilingOnly => "a function that only starts profiling",
         SlotSource::IgnoredRpath => "an RPATH that loaders ignore",
         SlotSource::SymbolEntrySize => "DT_SYMENT",
     }
