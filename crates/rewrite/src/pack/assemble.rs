@@ -7,26 +7,32 @@ use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, SectionHeader, SectionK
 use super::decision::{Caution, PackOptions, PackPlan, PackSummary, Room};
 use super::headers::{NewHeaders, preface_pieces, program_headers};
 use super::place::{Placed, zeros};
-use super::relatives::{InPlace, Relatives};
+use super::relatives::Relatives;
 use super::room::{PAGE, Shape, Slide};
 use super::sections::{Moves, added_headers, old_headers, symbol_patches};
 use super::slots::Entries;
 use super::tables::FrontRun;
 use super::tail::{self, Tail};
 use super::versions::Guard;
+use super::way_back::{Changes, way_back};
 use crate::edits::Edits;
 use crate::layout::{align_down, align_up, file_header, word_bytes};
 use crate::note;
 use crate::refusal::Refusal;
-use crate::script::{Piece, Script, WordPatch};
-use crate::source::Source;
-use crate::undo::{Copies, Held, Known, SECTION_HEADERS, Undo, encode, steps_back};
-use crate::unpack::digest;
+use crate::script::{Piece, Script};
 
 /// The edit's name in our note.
 pub(super) const EDIT: &str = "relr";
-/// More words than this that differ for no common reason are not listed in a note.
-const LISTED: usize = 4096;
+
+/// All that was found out and decided about a file.
+pub(super) struct Parts<'a, 'data> {
+    pub(super) file: &'a ElfFile<'data>,
+    pub(super) dynamic: &'a DynamicTable<'data>,
+    pub(super) layout: &'a Layout,
+    pub(super) relatives: &'a Relatives<'data>,
+    pub(super) guard: &'a Guard,
+    pub(super) entries: &'a Entries,
+}
 
 /// Where everything goes.
 #[derive(Debug)]
@@ -46,15 +52,8 @@ pub(super) fn hole(file: &ElfFile<'_>, run: &FrontRun, end: Vaddr) -> Option<Ran
 }
 
 /// Puts the plan together.
-pub(super) fn assemble(
-    file: &ElfFile<'_>,
-    dynamic: &DynamicTable<'_>,
-    layout: &Layout,
-    relatives: &Relatives<'_>,
-    guard: &Guard,
-    entries: &Entries,
-    options: &PackOptions,
-) -> Result<PackPlan, Refusal> {
+pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<PackPlan, Refusal> {
+    let Parts { file, dynamic, layout, relatives, .. } = *parts;
     let encoding = file.encoding();
     let names = names_section(file)?;
     let segment = file.segments().get(layout.run.segment).ok_or(Refusal::NoDynamicTable)?;
@@ -68,7 +67,7 @@ pub(super) fn assemble(
         names,
     };
     let new_headers = program_headers(file, &layout.run, &layout.shape, layout.slide, &layout.placed, &tail)?;
-    let new_dynamic = dynamic_bytes(file, dynamic, layout, relatives, guard, entries);
+    let new_dynamic = dynamic_bytes(parts);
     let section_headers = old_headers(file, &moves);
     let symbols = symbol_patches(file, &moves)?;
 
@@ -86,9 +85,14 @@ pub(super) fn assemble(
     }
     // The way back names places in the new file; all of them lie before the note, whose size depends on it.
     let mut script = edits.into_script(encoding, file.size())?;
-    let known =
-        Changes { file, dynamic, layout, relatives, guard, new_headers: &new_headers, new_dynamic: &new_dynamic };
-    let undo = if options.undo { way_back(&known, &script, &symbols, &section_headers) } else { None };
+    let changes = Changes {
+        parts,
+        symbols: &symbols,
+        program_headers: &new_headers,
+        dynamic: &new_dynamic,
+        section_headers: &section_headers,
+    };
+    let undo = if options.undo { way_back(&changes, &script) } else { None };
     let note = note::write(encoding, &[EDIT], undo.as_deref());
     let note_offset = align_up(tail.end, 4);
     let headers_offset = align_up(note_offset.saturating_add(note.len() as u64), encoding.word_size());
@@ -100,7 +104,7 @@ pub(super) fn assemble(
     pieces.push(Piece::Bytes(section_headers));
     pieces.push(Piece::Bytes(added_headers(file, &moves, note_offset, note.len() as u64)));
     script = Script::new(encoding, pieces, script.patches().to_vec());
-    let summary = summary(file, layout, relatives, guard, entries, script.size(), undo.is_some());
+    let summary = summary(parts, script.size(), undo.is_some());
     Ok(PackPlan { script, summary })
 }
 
@@ -177,7 +181,7 @@ fn first_bytes<'data>(file: &ElfFile<'data>) -> &'data [u8] {
     file.bytes().get(..size).unwrap_or(&[])
 }
 
-fn old_program_headers(file: &ElfFile<'_>) -> Range<u64> {
+pub(super) fn old_program_headers(file: &ElfFile<'_>) -> Range<u64> {
     let start = file.header().segments_offset.0;
     let size = u64::from(file.header().segment_entry_size).saturating_mul(file.segments().len() as u64);
     start..start.saturating_add(size)
@@ -197,14 +201,8 @@ fn set_file_header(file: &ElfFile<'_>, pieces: &mut [Piece], slide: Slide, segme
 }
 
 /// The dynamic table, as long as before.
-fn dynamic_bytes(
-    file: &ElfFile<'_>,
-    dynamic: &DynamicTable<'_>,
-    layout: &Layout,
-    relatives: &Relatives<'_>,
-    guard: &Guard,
-    entries: &Entries,
-) -> Vec<u8> {
+fn dynamic_bytes(parts: &Parts<'_, '_>) -> Vec<u8> {
+    let Parts { file, dynamic, layout, relatives, guard, entries } = *parts;
     let encoding = file.encoding();
     let kept = relatives.kept_bytes();
     // Where the PLT's relocations count as a part of this table, too, they still do.
@@ -231,96 +229,8 @@ fn dynamic_bytes(
     bytes
 }
 
-/// What the way back is made of.
-struct Changes<'a, 'data> {
-    file: &'a ElfFile<'data>,
-    dynamic: &'a DynamicTable<'data>,
-    layout: &'a Layout,
-    relatives: &'a Relatives<'data>,
-    guard: &'a Guard,
-    new_headers: &'a NewHeaders,
-    new_dynamic: &'a [u8],
-}
-
-/// The note's second part; `None` where the way back would be too long.
-fn way_back(
-    changes: &Changes<'_, '_>,
-    script: &Script,
-    symbols: &[WordPatch],
-    section_headers: &[u8],
-) -> Option<Vec<u8>> {
-    let Changes { file, relatives, .. } = changes;
-    if !relatives.in_order {
-        return None;
-    }
-    let copies = Copies::of(script);
-    let mut words: Vec<(u64, u64)> = Vec::new();
-    let held = match &relatives.in_place {
-        InPlace::Addends => Held::Same,
-        InPlace::Zeros => Held::Zeros,
-        InPlace::Mixed(before) if before.len() <= LISTED => {
-            words.extend(before.iter().filter_map(|word| Some((copies.place(word.at)?, word.value))));
-            Held::Same
-        }
-        InPlace::Mixed(_) => return None,
-    };
-    let before = |patch: &WordPatch| {
-        let start = usize::try_from(patch.at).ok()?;
-        Some((copies.place(patch.at)?, file.encoding().word(file.bytes().get(start..)?)?))
-    };
-    words.extend(symbols.iter().filter_map(before));
-    words.sort_unstable();
-    let known = known(changes, section_headers);
-    let steps = steps_back(file.bytes(), &copies, &known);
-    let digest = digest(Source::in_memory(file.bytes()));
-    Some(encode(&Undo { size: file.size(), digest, held, steps, words }))
-}
-
-/// Ranges of the original that follow from the new file.
-fn known(changes: &Changes<'_, '_>, section_headers: &[u8]) -> Vec<(Range<u64>, Known)> {
-    let Changes { file, dynamic, layout, relatives, guard, new_headers, new_dynamic } = changes;
-    let mut known = Vec::new();
-    let packed = relatives.runs.iter().filter(|run| run.is_packed);
-    known.extend(packed.map(|run| (relatives.file_range(&run.records), Known::Relatives(run.records.len() as u64))));
-    let headers = old_program_headers(file);
-    let size = u64::from(file.header().segment_entry_size);
-    for (place, (number, raw)) in new_headers.iter().enumerate() {
-        let at = |start: u64, number: usize| start.saturating_add(size.saturating_mul(number as u64));
-        let Some(number) = number else { continue };
-        let old = at(headers.start, *number)..at(headers.start, number.saturating_add(1));
-        known.push((old, Known::Like(at(layout.slide.place(headers.start), place), raw.clone())));
-    }
-    let start = dynamic.file_offset().0;
-    known.push((
-        start..start.saturating_add(dynamic.size()),
-        Known::Like(layout.slide.place(start), new_dynamic.to_vec()),
-    ));
-    if let (Guard::Added(added), Some(table)) = (guard, layout.placed.of(Tag::VERNEED))
-        && let Some(old) = table.old
-        && let Some(segment) = file.segments().get(layout.run.segment)
-    {
-        let new_start = table.address.wrapping_add(segment.offset.0.wrapping_sub(segment.address.0));
-        let split = old.offset.saturating_add(added.place);
-        let (first, rest) = added.table.split_at_checked(added.place as usize).unwrap_or_default();
-        let rest = rest.get(added.size as usize..).unwrap_or(&[]);
-        known.push((old.offset..split, Known::Like(new_start, first.to_vec())));
-        let behind = new_start.saturating_add(added.place).saturating_add(added.size);
-        known.push((split..old.file_range().end, Known::Like(behind, rest.to_vec())));
-    }
-    known.push((tail::section_headers(file), Known::Like(SECTION_HEADERS, section_headers.to_vec())));
-    known.sort_by_key(|(range, _)| range.start);
-    known
-}
-
-fn summary(
-    file: &ElfFile<'_>,
-    layout: &Layout,
-    relatives: &Relatives<'_>,
-    guard: &Guard,
-    entries: &Entries,
-    size_after: u64,
-    can_unpack: bool,
-) -> PackSummary {
+fn summary(parts: &Parts<'_, '_>, size_after: u64, can_unpack: bool) -> PackSummary {
+    let Parts { file, layout, relatives, guard, entries, .. } = *parts;
     let mut cautions = Vec::new();
     if *guard == Guard::NotDemanded {
         cautions.push(Caution::NoVersionGuard);

@@ -9,7 +9,7 @@
 //! | new places for the tables | `place.rs` |
 //! | how the rest of the file follows | `room.rs`, `preface.rs` |
 //! | new headers, dynamic table, end of the file | `headers.rs`, `slots.rs`, `empty_function.rs`, `sections.rs`, `tail.rs` |
-//! | all of it as one script, with the way back | `assemble.rs` |
+//! | all of it as one script; the way back | `assemble.rs`, `way_back.rs` |
 
 mod assemble;
 mod checks;
@@ -25,6 +25,7 @@ mod slots;
 mod tables;
 mod tail;
 mod versions;
+mod way_back;
 mod words;
 
 use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, RelocationTable, Tag, Vaddr};
@@ -33,7 +34,7 @@ pub use decision::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, 
 
 use crate::note;
 use crate::refusal::Refusal;
-use assemble::Layout;
+use assemble::{Layout, Parts};
 use relatives::{Relatives, TableTags};
 use room::{PAGE, Shape};
 use tables::{FrontRun, LoaderTable};
@@ -79,7 +80,9 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
         drop_syment: options.drop_syment,
     };
     let entries = slots::make_room(file, &dynamic, &wanted)?;
-    let plan = assemble::assemble(file, &dynamic, &layout, &relatives, &guard, &entries, options)?;
+    let parts =
+        Parts { file, dynamic: &dynamic, layout: &layout, relatives: &relatives, guard: &guard, entries: &entries };
+    let plan = assemble::assemble(&parts, options)?;
     // The note and the new section headers take some of what was won.
     if plan.summary.room != Room::Hole && plan.summary.size_after >= plan.summary.size_before {
         return nothing(NothingToPack::NoGain { table_bytes, stuck: false });
