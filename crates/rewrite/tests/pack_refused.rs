@@ -8,7 +8,7 @@ use std::process::Command;
 
 use coldstart_elf::ElfFile;
 use coldstart_rewrite::{
-    LibcFloor, NothingToPack, PackDecision, PackOptions, Refusal, Source, plan_pack, plan_unpack, prove,
+    LibcFloor, NothingToPack, PackDecision, PackOptions, Refusal, SlotSource, Source, plan_pack, plan_unpack, prove,
 };
 use prove_scene::Elf;
 
@@ -239,17 +239,24 @@ fn loaders_that_may_not_know_relr_are_refused() {
 
 #[test]
 fn a_full_dynamic_table_is_refused() {
-    let full = edited(|elf| {
+    let mut full = edited(|elf| {
         let (_, size) = elf.dynamic();
         let capacity = size / 16;
         elf.edit_entries(|entries| {
             while entries.len() + 1 < capacity {
-                entries.push((0x6fff_fef5 + 0x1000, 0));
+                entries.push((0x6000_1000 + entries.len() as u64, 0));
             }
         });
     });
+    // DT_RELACOUNT goes, DT_FINI of a function that does nothing, and DT_INIT of one that may only start profiling.
+    let Ok(PackDecision::Pack(plan)) = decide(&full, &PackOptions::default()) else { panic!("{}", code(&full)) };
+    assert_eq!(plan.summary.slots, [SlotSource::RelativeCount, SlotSource::EmptyFunction, SlotSource::ProfilingOnly]);
+    let packed = plan.script.to_vec(&full.0).unwrap();
+    prove(Source::in_memory(&full.0), Source::in_memory(&packed)).unwrap();
+    // An initialiser that does anything else stays.
+    let init = full.content(".init");
+    full.0[init.end - 2] ^= 1;
     let refusal = decide(&full, &PackOptions::default()).unwrap_err();
-    // DT_RELACOUNT goes, and DT_FINI of a function that does nothing.
     assert_eq!(refusal, Refusal::NoDynamicSlot { needed: 3, found: 2 });
     let hint = refusal.hint().unwrap();
     assert!(hint.contains("--drop-syment"), "{hint}");
