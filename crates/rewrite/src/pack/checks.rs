@@ -1,6 +1,6 @@
 //! What a file must be to be packed at all.
 
-use coldstart_elf::{ByteOrder, Class, DynamicTable, ElfFile, FileType, Symbol, Tag};
+use coldstart_elf::{ByteOrder, Class, DynamicTable, ElfFile, FileType, SectionHeader, Symbol, Tag};
 
 use super::decision::PackOptions;
 use super::relatives::TableTags;
@@ -37,6 +37,12 @@ pub(super) fn check_file(file: &ElfFile<'_>) -> Result<(), Refusal> {
             Some(problem) => Refusal::SectionsLie(problem.to_string()),
             None => Refusal::NoSections,
         });
+    }
+    let past_end = |header: &SectionHeader| {
+        header.file_size() > 0 && header.offset.0.checked_add(header.size).is_none_or(|end| end > file.size())
+    };
+    if let Some(number) = file.sections().iter().position(|section| past_end(&section.header)) {
+        return Err(Refusal::SectionsLie(format!("the file's size: section {number} ends behind it")));
     }
     let mut end = 0;
     for segment in file.load_segments() {

@@ -176,6 +176,11 @@ impl<'file, 'data> Sorting<'file, 'data> {
 
     fn take(&mut self, number: usize, relocation: &Relocation) -> Result<(), Refusal> {
         let is_relative = self.classes.of(relocation.kind) == RelocationClass::Relative && relocation.symbol == 0;
+        // glibc takes as many as that for relative ones without a look at their types (`elf/do-rel.h`).
+        if !is_relative && (number as u64) < self.old_leading {
+            let table = self.result.tags.name;
+            return Err(Refusal::Layout(format!("entry {number} of {table} counts as relative, and is not")));
+        }
         let packed = is_relative && self.pack(number, relocation)?;
         match self.result.runs.last_mut() {
             Some(run) if run.is_packed == packed => run.records.end = number.saturating_add(1),

@@ -1,0 +1,90 @@
+//! Files that contradict themselves in ways that linkers never would, and files that are merely odd: each is refused in
+//! words, or packed and proven.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod prove_scene;
+
+use std::process::Command;
+
+use coldstart_elf::ElfFile;
+use coldstart_rewrite::{PackDecision, PackOptions, Source, plan_pack, prove};
+use prove_scene::Elf;
+
+const SOURCE: &str = "
+int printf(const char *, ...);
+static int value[4];
+#define P8 &value[0], &value[1], &value[2], &value[3], &value[1], &value[2], &value[3], &value[0],
+#define P64 P8 P8 P8 P8 P8 P8 P8 P8
+int *table[] = { P64 P64 P64 P64 P64 P64 P64 P64 };
+int sum(int number) { return *table[number] + printf(\"\"); }
+";
+
+fn library(flags: &[&str]) -> Elf {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("library.c");
+    std::fs::write(&source, SOURCE).unwrap();
+    let out = folder.path().join("out");
+    let mut gcc = Command::new("gcc");
+    let built =
+        gcc.args(["-O1", "-g0", "-fPIC", "-shared"]).args(flags).arg("-o").arg(&out).arg(&source).output().unwrap();
+    assert!(built.status.success(), "{flags:?}: {}", String::from_utf8_lossy(&built.stderr));
+    Elf(std::fs::read(&out).unwrap())
+}
+
+/// The library after an edit at a place that is looked up in it.
+fn edited(place: impl Fn(&ElfFile<'_>) -> u64, bytes: &[u8]) -> Elf {
+    let mut elf = library(&[]);
+    let at = usize::try_from(place(&ElfFile::parse(&elf.0).unwrap())).unwrap();
+    elf.0[at..at + bytes.len()].copy_from_slice(bytes);
+    elf
+}
+
+fn section_offset(file: &ElfFile<'_>, name: &str) -> u64 {
+    file.section(name).unwrap().header.offset.0
+}
+
+/// The refusal's code; or "packed", if that is proven.
+fn outcome(elf: &Elf) -> String {
+    match plan_pack(&ElfFile::parse(&elf.0).unwrap(), &PackOptions::default()) {
+        Err(refusal) => refusal.code().to_owned(),
+        Ok(PackDecision::Nothing(reason)) => format!("{reason:?}"),
+        Ok(PackDecision::Pack(plan)) => {
+            let packed = plan.script.to_vec(&elf.0).unwrap();
+            let proof = prove(Source::in_memory(&elf.0), Source::in_memory(&packed));
+            proof.map_or_else(|problem| problem.to_string(), |_| "packed".to_owned())
+        }
+    }
+}
+
+#[test]
+fn the_library_as_it_is() {
+    assert_eq!(outcome(&library(&[])), "packed");
+}
+
+#[test]
+fn counted_as_relative_without_being_so() {
+    // The type of the third record: R_X86_64_64 in place of R_X86_64_RELATIVE.
+    let elf = edited(|file| section_offset(file, ".rela.dyn") + 2 * 24 + 8, &1_u32.to_le_bytes());
+    assert_eq!(outcome(&elf), "layout");
+}
+
+#[test]
+fn a_section_past_the_end_of_the_file() {
+    let size_of_text = |file: &ElfFile<'_>| {
+        let text = file.sections().iter().position(|section| section.name == b".text").unwrap() as u64;
+        file.header().sections_offset.0 + text * 64 + 32
+    };
+    assert_eq!(outcome(&edited(size_of_text, &[0xff; 8])), "sections-lie");
+}
+
+#[test]
+fn a_symbol_with_a_version_that_no_table_has() {
+    // patchelf and editors of symbols take versions out of one table and leave the other.
+    let last = |file: &ElfFile<'_>| {
+        let versions = file.sections().iter().find(|section| section.name == b".gnu.version").unwrap();
+        versions.header.offset.0 + versions.header.size - 2
+    };
+    let elf = edited(last, &3_u16.to_le_bytes());
+    assert_eq!(outcome(&elf), "packed");
+}
