@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use coldstart_rewrite::LibcFloor;
 
-use super::rewriting::PlaceArgs;
+use super::rewriting::{ManyArgs, PlaceArgs};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -50,17 +50,8 @@ pub(crate) struct PackArgs {
     #[arg(long)]
     pub(crate) allow_signed: bool,
 
-    /// Do not walk into other file systems
-    #[arg(long, short = 'x')]
-    pub(crate) one_file_system: bool,
-
-    /// List all files instead of the first
-    #[arg(long)]
-    pub(crate) all: bool,
-
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) many: ManyArgs,
 }
 
 const HELP: &str = "\

@@ -1,4 +1,4 @@
-//! What `pack` and `unpack` share: where the result goes.
+//! What `pack` and `unpack` share: where the result goes, how far a directory is walked, and what is said.
 
 use std::path::PathBuf;
 
@@ -13,4 +13,19 @@ pub(crate) struct PlaceArgs {
     /// Put each result in the place of its file
     #[arg(long)]
     pub(crate) in_place: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManyArgs {
+    /// Do not walk into other file systems
+    #[arg(long, short = 'x')]
+    pub(crate) one_file_system: bool,
+
+    /// List all files instead of the first
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }

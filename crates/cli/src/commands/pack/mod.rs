@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use coldstart_launch::Interrupt;
 use coldstart_rewrite::{Allowed, Caution, PackOptions};
 
-use super::rewriting::{Destination, complain_refused, finish, gather, over_tasks};
+use super::rewriting::{Destination, complain, finish, gather, over_tasks};
 use crate::args::pack::PackArgs;
 use crate::args::rewriting::PlaceArgs;
 use crate::error::{CliError, Complaints};
@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::output::text::{counted, plain};
 use crate::output::{self, note};
 use libc_here::LibcsHere;
-use one::{Outcome, Packer};
+use one::Packer;
 use report::{Report, warnings};
 
 pub(super) fn run(args: &PackArgs) -> Result<Exit, CliError> {
@@ -29,7 +29,7 @@ pub(super) fn run(args: &PackArgs) -> Result<Exit, CliError> {
     let mut complaints = Complaints::default();
     let results: Vec<_> =
         [Some(&place), keep_original.as_ref()].into_iter().flatten().filter_map(Destination::directory).collect();
-    let gathered = gather(&args.targets, args.one_file_system, &results, &interrupt, &mut complaints);
+    let gathered = gather(&args.targets, args.many.one_file_system, &results, &interrupt, &mut complaints);
     for place in [Some(&place), keep_original.as_ref()].into_iter().flatten() {
         place.check("pack", &gathered.tasks)?;
     }
@@ -54,30 +54,18 @@ pub(super) fn run(args: &PackArgs) -> Result<Exit, CliError> {
     };
     let passage = over_tasks(gathered.tasks, &interrupt, |task| packer.pack(task));
     let report = Report::new(passage, args.dry_run);
-    if args.json {
+    if args.many.json {
         report.print_json()?;
     } else {
         match report.done.as_slice() {
             [(task, worked)] if is_one => output::print(&show::one(task, worked, &packer.place))?,
             [] if complaints.count() > 0 => {}
-            _ => output::print(&show::many(&report, args.all))?,
+            _ => output::print(&show::many(&report, args.many.all))?,
         }
         tell(&report, gathered.debug_files);
     }
     let not_begun = report.total.not_begun;
-    let mut refused = Exit::Done;
-    for (task, worked) in report.done {
-        match worked.outcome {
-            Outcome::Refused(reason) if task.is_named => {
-                refused = Exit::No;
-                if is_one && !args.json {
-                    complain_refused("pack", &task.path, &reason);
-                }
-            }
-            Outcome::Failed(error) => complaints.add(error),
-            _ => {}
-        }
-    }
+    let refused = complain("pack", report.done, is_one && !args.many.json, &mut complaints);
     Ok(finish(complaints, refused, &interrupt, not_begun))
 }
 

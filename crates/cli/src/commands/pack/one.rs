@@ -1,8 +1,6 @@
 //! The work on one file: plan, write, prove, put in place.
 
 use std::ops::Range;
-use std::path::PathBuf;
-use std::time::Instant;
 
 use anyhow::Context;
 use coldstart_elf::ElfFile;
@@ -13,7 +11,9 @@ use coldstart_rewrite::{
 use coldstart_sys::file_view::FileView;
 
 use super::libc_here::LibcsHere;
-use crate::commands::rewriting::{Destination, Refused, Task, Unproven, Writing, is_gone, proven, shrank, write};
+use crate::commands::rewriting::{
+    Destination, Outcome, Planning, Task, Unproven, Worked, Writing, proven, shrank, write,
+};
 use crate::error::CliError;
 use crate::output::path::printable;
 
@@ -29,61 +29,35 @@ pub(super) struct Packer {
     pub(super) libcs: LibcsHere,
 }
 
-/// What became of a file.
-pub(super) struct Worked {
-    pub(super) outcome: Outcome,
-    /// Seconds it took to read the file and to decide.
-    pub(super) plan_seconds: f64,
-    /// Whether its path is a symbolic link, and where that leads.
-    pub(super) link_to: Option<PathBuf>,
-}
-
-/// What became of a file, in a word.
-pub(super) enum Outcome {
+/// What came of a file that could be packed.
+pub(super) enum Done {
     /// A packed file was put in place.
     Packed(Box<(PackSummary, Replacement<Proof>)>),
     /// It would be packed; nothing was written.
     WouldPack(Box<PackSummary>),
     /// It is as good as it can be; copied if there had to be a result.
     Nothing(NothingToPack, Option<Box<Replacement<Proof>>>),
-    /// It is left as it is.
-    Refused(Refused),
-    /// Something broke.
-    Failed(CliError),
-    /// It was there when the directory was read, and is not any more.
-    Gone,
 }
 
 impl Packer {
     /// Packs a file.
-    pub(super) fn pack(&self, task: &Task) -> Worked {
-        let begin = Instant::now();
-        let mut worked = Worked { outcome: Outcome::Gone, plan_seconds: 0.0, link_to: None };
-        worked.outcome = match OriginalFile::open(&task.path) {
-            Ok(original) => {
-                worked.link_to = original.facts().is_symlink.then(|| original.real_path().to_owned());
-                self.work_on(task, &original, begin, &mut worked.plan_seconds).unwrap_or_else(Outcome::Failed)
-            }
-            Err(_) if !task.is_named && is_gone(&task.path) => Outcome::Gone,
-            Err(error) => Outcome::Failed(error.into()),
-        };
-        worked
+    pub(super) fn pack(&self, task: &Task) -> Worked<Done> {
+        Worked::on(task, |original, planning| self.work_on(task, original, planning))
     }
 
     fn work_on(
         &self,
         task: &Task,
         original: &OriginalFile,
-        begin: Instant,
-        plan_seconds: &mut f64,
-    ) -> Result<Outcome, CliError> {
+        planning: &mut Planning,
+    ) -> Result<Outcome<Done>, CliError> {
         let view = original.map().with_context(|| format!("cannot read `{}`", printable(&task.path)))?;
         let file = match ElfFile::parse(view.bytes()) {
             Ok(file) => file,
             Err(error) => return refused(task, &view, Refusal::from(error)),
         };
         let decision = coldstart_rewrite::plan_pack(&file, &self.options);
-        *plan_seconds = begin.elapsed().as_secs_f64();
+        planning.ends();
         let plan = match decision {
             Err(refusal) => return refused(task, &view, refusal),
             Ok(PackDecision::Nothing(nothing)) => {
@@ -97,7 +71,7 @@ impl Packer {
                 } else {
                     None
                 };
-                return Ok(Outcome::Nothing(nothing, copied));
+                return Ok(Outcome::Done(Done::Nothing(nothing, copied)));
             }
             Ok(PackDecision::Pack(plan)) => plan,
         };
@@ -113,18 +87,18 @@ impl Packer {
             return if view.shrank() {
                 Err(shrank(&task.path))
             } else {
-                Ok(Outcome::WouldPack(Box::new(plan.summary)))
+                Ok(Outcome::Done(Done::WouldPack(Box::new(plan.summary))))
             };
         }
         let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
         let writing = Writing { task, original, view: &view, place: &self.place, keep_original };
         let replacement = write(&writing, &plan.script, |output| self::proof(task, &view, output))?;
-        Ok(Outcome::Packed(Box::new((plan.summary, replacement))))
+        Ok(Outcome::Done(Done::Packed(Box::new((plan.summary, replacement)))))
     }
 }
 
 /// A refusal, unless what was read of the file is worth nothing.
-fn refused(task: &Task, view: &FileView, refusal: Refusal) -> Result<Outcome, CliError> {
+fn refused(task: &Task, view: &FileView, refusal: Refusal) -> Result<Outcome<Done>, CliError> {
     if view.shrank() { Err(shrank(&task.path)) } else { Ok(Outcome::Refused(refusal.into())) }
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use coldstart_rewrite::{NothingToPack, PackSummary, Proof, Replacement};
 use serde::Serialize;
 
-use super::one::{Outcome, Worked};
-use crate::commands::rewriting::{JsonSeconds, Passage, Refused, Task, link_warnings};
+use super::one::Done;
+use crate::commands::rewriting::{JsonSeconds, Outcome, Passage, Refused, Task, Worked, link_warnings};
 use crate::error::CliError;
 use crate::output::json;
 use crate::output::path::JsonPath;
@@ -16,7 +16,7 @@ const SCHEMA: &str = "coldstart.pack/1";
 
 /// What became of all files.
 pub(super) struct Report {
-    pub(super) done: Vec<(Task, Worked)>,
+    pub(super) done: Vec<(Task, Worked<Done>)>,
     pub(super) total: Total,
     pub(super) dry_run: bool,
 }
@@ -40,15 +40,15 @@ pub(super) struct Total {
 }
 
 impl Report {
-    pub(super) fn new(passage: Passage<Worked>, dry_run: bool) -> Self {
+    pub(super) fn new(passage: Passage<Worked<Done>>, dry_run: bool) -> Self {
         let mut total = Total { not_begun: passage.not_begun, ..Total::default() };
         let mut done = passage.done;
         done.retain(|(_, worked)| !matches!(worked.outcome, Outcome::Gone));
         for (_, worked) in &done {
             total.files += 1;
             match &worked.outcome {
-                Outcome::Packed(_) | Outcome::WouldPack(_) => total.packed += 1,
-                Outcome::Nothing(..) => total.nothing += 1,
+                Outcome::Done(Done::Packed(_) | Done::WouldPack(_)) => total.packed += 1,
+                Outcome::Done(Done::Nothing(..)) => total.nothing += 1,
                 Outcome::Refused(_) => total.refused += 1,
                 Outcome::Failed(_) => total.failed += 1,
                 Outcome::Gone => {}
@@ -73,22 +73,22 @@ impl Report {
     }
 }
 
-impl Worked {
+impl Worked<Done> {
     /// What packing does to it, if it does.
     pub(super) fn summary(&self) -> Option<&PackSummary> {
-        match &self.outcome {
-            Outcome::Packed(packed) => Some(&packed.0),
-            Outcome::WouldPack(summary) => Some(summary),
-            _ => None,
+        match self.done()? {
+            Done::Packed(packed) => Some(&packed.0),
+            Done::WouldPack(summary) => Some(summary),
+            Done::Nothing(..) => None,
         }
     }
 
     /// What was written, if anything was.
     pub(super) fn replacement(&self) -> Option<&Replacement<Proof>> {
-        match &self.outcome {
-            Outcome::Packed(packed) => Some(&packed.1),
-            Outcome::Nothing(_, copied) => copied.as_deref(),
-            _ => None,
+        match self.done()? {
+            Done::Packed(packed) => Some(&packed.1),
+            Done::Nothing(_, copied) => copied.as_deref(),
+            Done::WouldPack(_) => None,
         }
     }
 }
@@ -118,32 +118,26 @@ struct Record<'a> {
     warnings: Vec<String>,
 }
 
-fn record<'a>(task: &Task, worked: &'a Worked) -> Record<'a> {
+fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
     let replacement = worked.replacement();
     let text = |path: &Path| path.to_string_lossy().into_owned();
     Record {
         path: JsonPath::new(&task.path),
         output: replacement.map(|replacement| text(&replacement.path)),
         outcome: match &worked.outcome {
-            Outcome::Packed(_) => "packed",
-            Outcome::WouldPack(_) => "would-pack",
-            Outcome::Nothing(..) => "nothing",
+            Outcome::Done(Done::Packed(_)) => "packed",
+            Outcome::Done(Done::WouldPack(_)) => "would-pack",
+            Outcome::Done(Done::Nothing(..)) => "nothing",
             Outcome::Refused(_) => "refused",
             Outcome::Failed(_) | Outcome::Gone => "failed",
         },
         summary: worked.summary(),
-        nothing: match worked.outcome {
-            Outcome::Nothing(nothing, _) => Some(nothing),
+        nothing: match worked.done() {
+            Some(Done::Nothing(nothing, _)) => Some(*nothing),
             _ => None,
         },
-        refusal: match &worked.outcome {
-            Outcome::Refused(refused) => Some(refused),
-            _ => None,
-        },
-        error: match &worked.outcome {
-            Outcome::Failed(error) => Some(error.sentence()),
-            _ => None,
-        },
+        refusal: worked.refused(),
+        error: worked.error(),
         proof: replacement.map(|replacement| &replacement.proof),
         seconds: JsonSeconds::of(worked.plan_seconds, replacement),
         kept_original: replacement.and_then(|replacement| Some(text(replacement.kept_original.as_deref()?))),
@@ -153,7 +147,7 @@ fn record<'a>(task: &Task, worked: &'a Worked) -> Record<'a> {
 }
 
 /// What is to be said about a file besides its result.
-pub(super) fn warnings(task: &Task, worked: &Worked) -> Vec<String> {
+pub(super) fn warnings(task: &Task, worked: &Worked<Done>) -> Vec<String> {
     match worked.replacement() {
         Some(replacement) => link_warnings(task, worked.link_to.as_deref(), replacement),
         None => Vec::new(),

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use coldstart_rewrite::{NothingToPack, PackSummary};
 
-use super::one::{Outcome, Worked};
+use super::one::Done;
 use super::{Report, words};
-use crate::commands::rewriting::{Destination, Task, proof_words, refused_reasons};
+use crate::commands::rewriting::{Destination, Task, Worked, proof_words, refused_part};
 use crate::output::path::{fitted, printable};
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, MAX_WIDTH, Table};
@@ -18,36 +18,32 @@ use crate::output::text::{counted, fact, fit, heading, number, omitted, plain, p
 const SOME: usize = 20;
 
 /// What became of the only file; nothing where an error or a refusal has said all.
-pub(super) fn one(task: &Task, worked: &Worked, place: &Destination) -> String {
+pub(super) fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> String {
     let name = format!("`{}`", printable(&task.path));
-    let into = |path: &Path| match place {
-        Destination::InPlace => format!("{name} in place"),
-        _ => format!("{name} into `{}`", printable(path)),
-    };
-    match &worked.outcome {
-        Outcome::Packed(packed) => {
+    let Some(done) = worked.done() else { return String::new() };
+    match done {
+        Done::Packed(packed) => {
             let (summary, replacement) = packed.as_ref();
             let sizes = words::sizes(summary.size_before, summary.size_after);
-            let mut text = prose(&format!("packed {}: {sizes}", into(&replacement.path)), 0, 2);
+            let mut text = prose(&format!("packed {}: {sizes}", place.words(task, &replacement.path)), 0, 2);
             text.push_str(&facts_of(summary));
             text.push_str(&fact("proof", &proof_words(&replacement.proof)));
             text.push_str(&fact("undo", &undo(summary, &replacement.path, replacement.kept_original.as_deref())));
             text.push_str(&fact("time", &words::time(worked.plan_seconds, replacement)));
             text
         }
-        Outcome::WouldPack(summary) => {
+        Done::WouldPack(summary) => {
             let sizes = words::sizes(summary.size_before, summary.size_after);
             let text = format!("would pack {name}: {sizes}; nothing was written, and nothing proven");
             prose(&text, 0, 2) + &facts_of(summary)
         }
-        Outcome::Nothing(nothing, copied) => {
+        Done::Nothing(nothing, copied) => {
             let done = match copied {
                 Some(replacement) => format!("; copied unchanged into `{}`", printable(&replacement.path)),
                 None => String::new(),
             };
             prose(&format!("nothing to pack in {name}: {}{done}", words::nothing(*nothing)), 0, 2)
         }
-        Outcome::Refused(_) | Outcome::Failed(_) | Outcome::Gone => String::new(),
     }
 }
 
@@ -79,15 +75,7 @@ pub(super) fn many(report: &Report, all: bool) -> String {
     let mut text = prose(&summary, 0, 2);
     text.push_str(&packed(report, all));
     text.push_str(&nothing(report, all));
-    let refused = report.done.iter().filter_map(|(task, worked)| match &worked.outcome {
-        Outcome::Refused(refused) => Some((task.path.as_path(), refused)),
-        _ => None,
-    });
-    let reasons = refused_reasons(refused, all);
-    if !reasons.is_empty() {
-        text.push_str(&heading("Refused", "left as they are"));
-        text.push_str(&reasons);
-    }
+    text.push_str(&refused_part(&report.done, all));
     text
 }
 
@@ -128,11 +116,11 @@ fn packed(report: &Report, all: bool) -> String {
 fn nothing(report: &Report, all: bool) -> String {
     let mut reasons: BTreeMap<&str, (NothingToPack, Vec<&Path>, u64)> = BTreeMap::new();
     for (task, worked) in &report.done {
-        if let Outcome::Nothing(nothing, _) = worked.outcome {
-            let of_reason = reasons.entry(words::nothing_in_short(nothing)).or_insert((nothing, Vec::new(), 0));
+        if let Some(Done::Nothing(nothing, _)) = worked.done() {
+            let of_reason = reasons.entry(words::nothing_in_short(*nothing)).or_insert((*nothing, Vec::new(), 0));
             of_reason.1.push(&task.path);
             if let NothingToPack::NoGain { table_bytes, stuck: true } = nothing {
-                of_reason.2 = of_reason.2.saturating_add(table_bytes);
+                of_reason.2 = of_reason.2.saturating_add(*table_bytes);
             }
         }
     }

@@ -88,6 +88,15 @@ impl Destination {
         self.target(task).unwrap_or_else(|| link_to.unwrap_or(&task.path).to_owned())
     }
 
+    /// A file and where its result went: "`a.so` in place", "`a.so` into `b.so`".
+    pub(in super::super) fn words(&self, task: &Task, result: &Path) -> String {
+        let name = printable(&task.path);
+        match self {
+            Self::InPlace => format!("`{name}` in place"),
+            _ => format!("`{name}` into `{}`", printable(result)),
+        }
+    }
+
     /// Holds that no two results would be one file, and that none would lie over its original.
     pub(in super::super) fn check(&self, verb: &str, tasks: &[Task]) -> Result<(), CliError> {
         let mut taken: HashMap<PathBuf, &Task> = HashMap::new();

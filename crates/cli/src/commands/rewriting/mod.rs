@@ -5,14 +5,16 @@ mod gather;
 mod outcome;
 mod passage;
 mod proof;
+mod worked;
 mod writing;
 
 pub(super) use destination::Destination;
 pub(super) use gather::{Task, gather};
-pub(super) use outcome::{Refused, refused_reasons};
+pub(super) use outcome::Refused;
 pub(super) use passage::{Passage, complain_refused, finish, over_tasks};
 pub(super) use proof::proof_words;
-pub(super) use writing::{JsonSeconds, NotWritten, Unproven, Writing, is_gone, link_warnings, proven, shrank, write};
+pub(super) use worked::{Outcome, Planning, Worked, complain, refused_part};
+pub(super) use writing::{JsonSeconds, NotWritten, Unproven, Writing, link_warnings, proven, shrank, write};
 
 /// The advice of an error of these verbs.
 pub(crate) fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {

@@ -35,10 +35,7 @@ impl From<FileRefusal> for Refused {
 }
 
 /// A line for each kind of reason, the most frequent first, with its number of files and the first of them, or all.
-pub(in super::super) fn refused_reasons<'a>(
-    refused: impl Iterator<Item = (&'a Path, &'a Refused)>,
-    all: bool,
-) -> String {
+pub(super) fn refused_reasons<'a>(refused: impl Iterator<Item = (&'a Path, &'a Refused)>, all: bool) -> String {
     let mut kinds: BTreeMap<&str, Vec<(&Path, &Refused)>> = BTreeMap::new();
     for (path, refused) in refused {
         kinds.entry(refused.code).or_default().push((path, refused));

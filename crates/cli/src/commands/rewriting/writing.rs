@@ -114,7 +114,7 @@ pub(in super::super) fn shrank(path: &Path) -> CliError {
 }
 
 /// Whether there is nothing any more where a file was found.
-pub(in super::super) fn is_gone(path: &Path) -> bool {
+pub(super) fn is_gone(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 

@@ -2,13 +2,15 @@
 
 use serde::Serialize;
 
-use super::{Outcome, Worked};
-use crate::commands::rewriting::{Destination, JsonSeconds, Passage, Refused, Task, link_warnings, refused_reasons};
+use super::{Done, Restored};
+use crate::commands::rewriting::{
+    Destination, JsonSeconds, Outcome, Passage, Refused, Task, Worked, link_warnings, refused_part,
+};
 use crate::error::CliError;
 use crate::output::json;
-use crate::output::path::{JsonPath, fitted, printable};
+use crate::output::path::{JsonPath, fitted};
 use crate::output::table::MAX_WIDTH;
-use crate::output::text::{counted, escaped, fact, heading, omitted, plain, prose, size};
+use crate::output::text::{counted, escaped, fact, omitted, plain, prose, size};
 
 /// The schema of `--json`.
 const SCHEMA: &str = "coldstart.unpack/1";
@@ -16,7 +18,7 @@ const SCHEMA: &str = "coldstart.unpack/1";
 const SOME: usize = 20;
 
 pub(super) struct Report {
-    pub(super) done: Vec<(Task, Worked)>,
+    pub(super) done: Vec<(Task, Worked<Done>)>,
     pub(super) total: Total,
 }
 
@@ -35,20 +37,20 @@ pub(super) struct Total {
 }
 
 impl Report {
-    pub(super) fn new(passage: Passage<Worked>) -> Self {
+    pub(super) fn new(passage: Passage<Worked<Done>>) -> Self {
         let mut total = Total { not_begun: passage.not_begun, ..Total::default() };
         let mut done = passage.done;
         for (_, worked) in &done {
             match worked.outcome {
-                Outcome::Restored(_) => total.restored += 1,
+                Outcome::Done(Done::Restored(_)) => total.restored += 1,
                 Outcome::Refused(_) => total.refused += 1,
                 Outcome::Failed(_) => total.failed += 1,
-                Outcome::NotOurs => total.not_ours += 1,
+                Outcome::Done(Done::NotOurs) => total.not_ours += 1,
                 Outcome::Gone => {}
             }
         }
         total.files = total.restored + total.refused + total.failed;
-        done.retain(|(_, worked)| !matches!(worked.outcome, Outcome::Gone | Outcome::NotOurs));
+        done.retain(|(_, worked)| !matches!(worked.outcome, Outcome::Gone | Outcome::Done(Done::NotOurs)));
         Self { done, total }
     }
 
@@ -84,28 +86,27 @@ struct Record<'a> {
     warnings: Vec<String>,
 }
 
-fn record<'a>(task: &Task, worked: &'a Worked) -> Record<'a> {
-    let restored = match &worked.outcome {
-        Outcome::Restored(restored) => Some(restored),
-        _ => None,
-    };
+/// A file that was restored.
+fn restored(worked: &Worked<Done>) -> Option<&Restored> {
+    match worked.done()? {
+        Done::Restored(restored) => Some(restored),
+        Done::NotOurs => None,
+    }
+}
+
+fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
+    let restored = restored(worked);
     let replacement = restored.map(|restored| &restored.replacement);
     Record {
         path: JsonPath::new(&task.path),
         output: replacement.map(|replacement| replacement.path.to_string_lossy().into_owned()),
         outcome: match worked.outcome {
-            Outcome::Restored(_) => "restored",
-            Outcome::Refused(_) | Outcome::NotOurs => "refused",
+            Outcome::Done(Done::Restored(_)) => "restored",
+            Outcome::Done(Done::NotOurs) | Outcome::Refused(_) => "refused",
             Outcome::Failed(_) | Outcome::Gone => "failed",
         },
-        refusal: match &worked.outcome {
-            Outcome::Refused(refused) => Some(refused),
-            _ => None,
-        },
-        error: match &worked.outcome {
-            Outcome::Failed(error) => Some(error.sentence()),
-            _ => None,
-        },
+        refusal: worked.refused(),
+        error: worked.error(),
         size_before: restored.map(|restored| restored.size_before),
         size_after: replacement.map(|replacement| replacement.size),
         digest: replacement.map(|replacement| replacement.proof.as_str()),
@@ -118,13 +119,9 @@ fn record<'a>(task: &Task, worked: &'a Worked) -> Record<'a> {
 }
 
 /// What became of the only file; nothing where an error or a refusal has said all.
-pub(super) fn one(task: &Task, worked: &Worked, place: &Destination) -> String {
-    let Outcome::Restored(restored) = &worked.outcome else { return String::new() };
-    let name = printable(&task.path);
-    let into = match place {
-        Destination::InPlace => format!("`{name}` in place"),
-        _ => format!("`{name}` into `{}`", printable(&restored.replacement.path)),
-    };
+pub(super) fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> String {
+    let Some(restored) = restored(worked) else { return String::new() };
+    let into = place.words(task, &restored.replacement.path);
     let size = size(restored.replacement.size);
     let packed_by = escaped(&restored.packed_by);
     prose(&format!("restored {into}: {size}, packed by version {packed_by}"), 0, 2)
@@ -139,33 +136,21 @@ pub(super) fn many(report: &Report, all: bool) -> String {
         count => format!("; passed over {} without a note of ours", counted(count, "file")),
     };
     let mut text = prose(&format!("restored {}{without}", counted(total.restored, "file")), 0, 2);
-    let restored: Vec<&Task> = report
-        .done
-        .iter()
-        .filter(|(_, worked)| matches!(worked.outcome, Outcome::Restored(_)))
-        .map(|(task, _)| task)
-        .collect();
+    let done = report.done.iter().filter(|(_, worked)| restored(worked).is_some());
+    let restored: Vec<&Task> = done.map(|(task, _)| task).collect();
     let shown = if all { restored.len() } else { restored.len().min(SOME) };
     for task in restored.iter().take(shown) {
         text.push_str(&format!("  {}\n", fitted(&task.path, MAX_WIDTH - 2)));
     }
     text.push_str(&omitted(shown, restored.len(), "all files"));
-    let refused = report.done.iter().filter_map(|(task, worked)| match &worked.outcome {
-        Outcome::Refused(refused) => Some((task.path.as_path(), refused)),
-        _ => None,
-    });
-    let reasons = refused_reasons(refused, all);
-    if !reasons.is_empty() {
-        text.push_str(&heading("Refused", "left as they are"));
-        text.push_str(&reasons);
-    }
+    text.push_str(&refused_part(&report.done, all));
     plain(&text)
 }
 
 /// What is to be said about a file besides its result.
-pub(super) fn warnings(task: &Task, worked: &Worked) -> Vec<String> {
-    match &worked.outcome {
-        Outcome::Restored(restored) => link_warnings(task, worked.link_to.as_deref(), &restored.replacement),
-        _ => Vec::new(),
+pub(super) fn warnings(task: &Task, worked: &Worked<Done>) -> Vec<String> {
+    match restored(worked) {
+        Some(restored) => link_warnings(task, worked.link_to.as_deref(), &restored.replacement),
+        None => Vec::new(),
     }
 }
