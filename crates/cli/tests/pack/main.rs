@@ -7,5 +7,7 @@
 mod looking_back;
 mod one_file;
 mod refusals;
+mod rights;
+mod room;
 mod scene;
 mod trees;

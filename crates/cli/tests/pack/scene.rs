@@ -12,6 +12,12 @@ pub(crate) fn scratch() -> TempDir {
     TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
+/// Says why a test does nothing; where skipping is forbidden, fails.
+pub(crate) fn skip(reason: &str) {
+    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
+    println!("skipped: {reason}");
+}
+
 pub(crate) fn coldstart(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart"));
     command.current_dir(directory).args(arguments).stdin(Stdio::null()).output().unwrap()
@@ -79,12 +85,17 @@ pub(crate) const UNPACKED: &str = "-Wl,-z,nopack-relative-relocs";
 
 /// A library with a table of pointers, which are relative relocations: 6000 of them are 144 kB of 64-bit records.
 pub(crate) fn library(path: &Path, pointers: usize) -> PathBuf {
+    library_by(path, pointers, &[])
+}
+
+/// Such a library, compiled and linked with more options.
+pub(crate) fn library_by(path: &Path, pointers: usize, options: &[&str]) -> PathBuf {
     let table: String = (0..pointers).map(|number| format!("&words[{number}],")).collect();
     let source = format!(
         "#include <stdlib.h>\nstatic int words[{pointers}];\nint *table[] = {{ {table} }};\n\
          int *at(int place) {{ return place < 0 ? malloc(4) : table[place]; }}\n"
     );
-    compile(path, &source, &["-shared", UNPACKED])
+    compile(path, &source, &[&["-shared", UNPACKED], options].concat())
 }
 
 pub(crate) const POINTERS: usize = 6000;
