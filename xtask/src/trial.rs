@@ -21,6 +21,7 @@ mod libreoffice;
 mod llvm;
 mod process;
 mod python;
+mod rustc;
 mod table;
 mod usr_lib;
 
@@ -52,6 +53,8 @@ enum Name {
     Java,
     /// Sources compiled by a clang whose libraries are packed
     Llvm,
+    /// Programs and macros compiled by a rustc whose libraries are packed
+    Rustc,
     /// Python's own tests, with its library packed
     Python,
     /// gdb, perf and core dumps of a program with a packed library
@@ -67,6 +70,7 @@ impl Name {
             Self::Chromium => chromium::TOOLS,
             Self::Java => java::TOOLS,
             Self::Llvm => llvm::TOOLS,
+            Self::Rustc => rustc::TOOLS,
             Self::Python => python::TOOLS,
             Self::Debuggers => debuggers::TOOLS,
             Self::UsrLib => usr_lib::TOOLS,
@@ -79,6 +83,7 @@ impl Name {
             Self::Chromium => chromium::make(ground, table),
             Self::Java => java::make(ground, table),
             Self::Llvm => llvm::make(ground, table),
+            Self::Rustc => rustc::make(ground, table),
             Self::Python => python::make(ground, table),
             Self::Debuggers => debuggers::make(ground, table),
             Self::UsrLib => usr_lib::make(ground, table),
