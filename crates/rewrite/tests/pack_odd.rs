@@ -7,7 +7,7 @@ mod prove_scene;
 
 use std::process::Command;
 
-use coldstart_elf::ElfFile;
+use coldstart_elf::{ElfFile, SegmentKind, Tag};
 use coldstart_rewrite::{PackDecision, PackOptions, Source, plan_pack, prove};
 use prove_scene::Elf;
 
@@ -21,9 +21,13 @@ int sum(int number) { return *table[number] + printf(\"\"); }
 ";
 
 fn library(flags: &[&str]) -> Elf {
+    built(SOURCE, flags)
+}
+
+fn built(text: &str, flags: &[&str]) -> Elf {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("library.c");
-    std::fs::write(&source, SOURCE).unwrap();
+    std::fs::write(&source, text).unwrap();
     let out = folder.path().join("out");
     let mut gcc = Command::new("gcc");
     let built =
@@ -87,4 +91,68 @@ fn a_symbol_with_a_version_that_no_table_has() {
     };
     let elf = edited(last, &3_u16.to_le_bytes());
     assert_eq!(outcome(&elf), "packed");
+}
+
+#[test]
+fn a_section_that_is_loaded_in_part() {
+    // The last segment ends a byte early in the file.
+    let size_of_last = |file: &ElfFile<'_>| {
+        let last = file.segments().iter().rposition(|segment| segment.kind == SegmentKind::Load).unwrap() as u64;
+        file.header().segments_offset.0 + last * 56 + 32
+    };
+    let original = library(&[]);
+    let file = ElfFile::parse(&original.0).unwrap();
+    let size = file.load_segments().last().unwrap().file_size - 1;
+    assert_eq!(outcome(&edited(size_of_last, &size.to_le_bytes())), "sections-lie");
+}
+
+#[test]
+fn a_segment_that_is_not_where_its_address_is() {
+    let offset_of_relro = |file: &ElfFile<'_>| {
+        let number = file.segments().iter().position(|segment| segment.kind == SegmentKind::Relro).unwrap() as u64;
+        file.header().segments_offset.0 + number * 56 + 8
+    };
+    let odd = edited(offset_of_relro, &0x0010_0000_u64.to_le_bytes());
+    assert_eq!(outcome(&odd), "layout");
+}
+
+/// The library with another tag in place of the one that promises nothing but the number of relative relocations.
+fn with_entry(tag: u64, value: u64) -> Elf {
+    let entry = |file: &ElfFile<'_>| {
+        let dynamic = file.dynamic().unwrap().unwrap();
+        let number = dynamic.entries().position(|entry| entry.tag == Tag::RELACOUNT).unwrap() as u64;
+        dynamic.file_offset().0 + number * 16
+    };
+    edited(entry, &[tag.to_le_bytes(), value.to_le_bytes()].concat())
+}
+
+#[test]
+fn tags_that_make_no_sense() {
+    let original = library(&[]);
+    let table = ElfFile::parse(&original.0).unwrap().section(".rela.dyn").unwrap().header.address.0;
+    assert_eq!(outcome(&with_entry(Tag::RELRENT.0, 8)), "layout");
+    assert_eq!(outcome(&with_entry(Tag::PREINIT_ARRAY.0, table + 8)), "unknown-pointer");
+}
+
+#[test]
+fn needed_versions_that_share_a_record() {
+    let library = library(&[]);
+    let file = ElfFile::parse(&library.0).unwrap();
+    let versions = file.section(".gnu.version_r").unwrap().header.offset.0;
+    // Where the versions of the first file begin: at the file's own record.
+    let elf = edited(|_| versions + 8, &0_u32.to_le_bytes());
+    assert_ne!(outcome(&elf), "packed");
+    assert!(["layout", "unreadable"].contains(&outcome(&elf).as_str()), "{}", outcome(&elf));
+}
+
+#[test]
+fn versions_of_other_libraries_than_libc() {
+    // glibc: "DT_RELR without GLIBC_ABI_DT_RELR dependency".
+    let text = SOURCE
+        .replace("printf(\"\")", "(int)sin(number)")
+        .replace("int printf(const char *, ...);", "double sin(double);");
+    let with_libc = built(&text, &["-nostdlib", "-Wl,--no-as-needed", "-l:libm.so.6", "-l:libc.so.6"]);
+    assert_eq!(outcome(&with_libc), "layout");
+    let without = built(&text, &["-nostdlib", "-Wl,--no-as-needed", "-l:libm.so.6"]);
+    assert_eq!(outcome(&without), "packed");
 }

@@ -127,6 +127,9 @@ pub(super) fn check_tags(dynamic: &DynamicTable<'_>, relocations: &TableTags, ma
         relocations.entry_size,
         relocations.relative_count,
     ];
+    if let Some(tag) = [Tag::RELRSZ, Tag::RELRENT].into_iter().find(|tag| dynamic.get(*tag).is_some()) {
+        return Err(Refusal::Layout(format!("it has {} without DT_RELR", tag.name(machine))));
+    }
     match single.into_iter().find(|tag| dynamic.all(*tag).nth(1).is_some()) {
         Some(tag) => Err(Refusal::RepeatedTag(tag.name(machine))),
         None => Ok(()),

@@ -61,6 +61,9 @@ pub(super) fn program_headers(
         if !follow_preface(file, shape, number, &mut raw) {
             // A segment without bytes may have any offset; it need only stay in the file.
             let place = tail.place_of(file, segment.offset.0).unwrap_or(slide.place(segment.offset.0));
+            if !is_true && segment.file_size > 0 && place != segment.offset.0 {
+                return Err(Refusal::Layout(format!("segment {number} stands elsewhere in memory than in the file")));
+            }
             field::OFFSET.set_word(&mut raw, encoding, place);
         }
         headers.push((Some(number), raw));

@@ -184,17 +184,14 @@ fn is_padding(file: &ElfFile<'_>, from: u64, to: u64) -> bool {
             .is_ok_and(|bytes| bytes.iter().all(|byte| FILLERS.contains(byte)))
 }
 
-/// Tags whose values are no addresses, or addresses of what never moves.
+/// Tags whose values are no addresses.
 const OTHER_TAGS: &[Tag] = &[
     Tag::NEEDED,
     Tag::PLTRELSZ,
-    Tag::PLTGOT,
     Tag::RELASZ,
     Tag::RELAENT,
     Tag::STRSZ,
     Tag::SYMENT,
-    Tag::INIT,
-    Tag::FINI,
     Tag::SONAME,
     Tag::RPATH,
     Tag::SYMBOLIC,
@@ -203,13 +200,10 @@ const OTHER_TAGS: &[Tag] = &[
     Tag::PLTREL,
     Tag::DEBUG,
     Tag::BIND_NOW,
-    Tag::INIT_ARRAY,
-    Tag::FINI_ARRAY,
     Tag::INIT_ARRAYSZ,
     Tag::FINI_ARRAYSZ,
     Tag::RUNPATH,
     Tag::FLAGS,
-    Tag::PREINIT_ARRAY,
     Tag::PREINIT_ARRAYSZ,
     Tag::RELACOUNT,
     Tag::RELCOUNT,

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use coldstart_elf::{ElfFile, FileOffset};
+use coldstart_elf::{ElfFile, FileOffset, SectionHeader};
 
 use super::place::{check_alignment, zeros};
 use super::room::{PAGE, Slide};
@@ -48,6 +48,12 @@ pub(super) fn lay_out(file: &ElfFile<'_>, names: usize, slide: Slide) -> Result<
     let headers = section_headers(file);
     let loaded_end = file.load_segments().map(|load| load.offset.0.saturating_add(load.file_size)).max().unwrap_or(0);
     let from = loaded_end.max(slide.from);
+    let crosses = |header: &SectionHeader| {
+        header.file_size() > 0 && header.offset.0 < from && header.offset.0.saturating_add(header.size) > from
+    };
+    if let Some(number) = file.sections().iter().position(|section| crosses(&section.header)) {
+        return Err(Refusal::SectionsLie(format!("the segments: section {number} is loaded in part")));
+    }
     let mut items: Vec<(Range<u64>, Option<usize>, u64)> = file
         .sections()
         .iter()

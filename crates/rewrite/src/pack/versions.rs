@@ -1,7 +1,8 @@
 //! `GLIBC_ABI_DT_RELR`: the version that makes a loader without RELR refuse a file, and that glibc demands with it.
 //!
 //! glibc's loader refuses `DT_RELR` in an object that needs versions of libc.so.6 but not this one (glibc 2.36,
-//! `elf/dl-version.c`). An object that needs no version of libc.so.6 loads without it.
+//! `elf/dl-version.c`): in one with a `DT_VERNEED` of any library whose `DT_NEEDED` names libc.so.6. Other objects load
+//! without it.
 
 use coldstart_elf::{DynamicTable, ElfFile, Encoding, Tag, Vaddr, VersionTable, sysv_hash};
 
@@ -12,6 +13,9 @@ use crate::refusal::Refusal;
 pub(crate) const GUARD: &str = "GLIBC_ABI_DT_RELR";
 /// The library that defines it.
 const LIBC: &[u8] = b"libc.so.6";
+
+/// How glibc knows the C library among what an object needs.
+const ANY_LIBC: &[u8] = b"libc.so.";
 
 /// Size of a `Verneed` and of a `Vernaux`, in bytes, for both classes (LSB core, 10.7.2).
 const RECORD: u64 = 16;
@@ -43,7 +47,7 @@ pub(super) struct Added {
 pub(super) fn with_guard(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<Guard, Refusal> {
     let versions = VersionTable::parse(file, dynamic)?;
     let Some(libc) = versions.needed().iter().find(|needed| needed.file == LIBC) else {
-        return Ok(Guard::NotDemanded);
+        return without_libc(file, dynamic);
     };
     if libc.versions.iter().any(|version| version.name == GUARD.as_bytes()) {
         return Ok(Guard::Present);
@@ -73,6 +77,18 @@ pub(super) fn with_guard(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Resu
         .add(is_libc, index, name_at)
         .map(Guard::Added)
         .ok_or_else(|| Refusal::Layout("its version table (DT_VERNEED) is not in order".to_owned()))
+}
+
+/// What an object must do that needs no version of libc.so.6.
+fn without_libc(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<Guard, Refusal> {
+    let strings = file.dynamic_strings(dynamic)?;
+    let needs_libc =
+        dynamic.all(Tag::NEEDED).any(|name| strings.get(name).is_some_and(|name| name.starts_with(ANY_LIBC)));
+    if needs_libc && dynamic.get(Tag::VERNEED).is_some() {
+        let problem = "it needs libc.so.6, and versions of other libraries alone: glibc does not load it with DT_RELR";
+        return Err(Refusal::Layout(problem.to_owned()));
+    }
+    Ok(Guard::NotDemanded)
 }
 
 /// A table of needed versions as bytes: records with distances to the next.
@@ -107,6 +123,12 @@ impl Editor<'_> {
                 0 => break,
                 next => at = at.checked_add(next.into())?,
             }
+        }
+        // Lists that share records have no place for one more.
+        let mut records = [files.as_slice(), &versions].concat();
+        records.sort_unstable();
+        if records.windows(2).any(|pair| matches!(pair, [one, next] if next.saturating_sub(*one) < RECORD)) {
+            return None;
         }
         let (libc, last) = libc?;
         let place = last.checked_add(RECORD)?;
