@@ -159,6 +159,7 @@ impl Refusal {
             Self::RelocatesItself(_) => "relocates-itself",
             Self::LoaderTooOld { .. } => "loader-too-old",
             Self::LibcUnknown { .. } => "libc-unknown",
+            Self::Payload { .. } => Some("pack the file before anything is added to it".to_owned()),
             Self::NoSections => "no-sections",
             Self::SectionsLie(_) => "sections-lie",
             Self::PackedByOther(_) => "packed-by-other",

@@ -5,7 +5,7 @@
 mod replace_scene;
 
 use std::fs::{File, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use coldstart_rewrite::{OriginalFile, Piece, Target};
@@ -232,6 +232,26 @@ fn holes_take_no_room() {
     assert_eq!(replaced.size, expected.len() as u64);
     assert!(replaced.blocks_bytes <= 64 << 10, "{} bytes on disk", replaced.blocks_bytes);
     assert_eq!(stat(&path, "%b").parse::<u64>().unwrap() * 512, replaced.blocks_bytes);
+}
+
+#[test]
+fn what_had_holes_has_holes_again() {
+    let directory = scratch();
+    let path = directory.path().join("library");
+    let content = [vec![b'x'; 5000], vec![0; 4 << 20], vec![b'y'; 9000], vec![0; 3 << 20]].concat();
+    let sparse = std::fs::File::create(&path).unwrap();
+    sparse.write_at(&content[..5000], 0).unwrap();
+    sparse.write_at(&content[5000 + (4 << 20)..][..9000], 5000 + (4 << 20)).unwrap();
+    sparse.set_len(content.len() as u64).unwrap();
+    drop(sparse);
+    let original = OriginalFile::open(&path).unwrap();
+    // Ranges that begin anywhere, in pieces larger and smaller than a buffer.
+    let pieces =
+        vec![Piece::Bytes(vec![b'z'; 700]), Piece::Copy(0..content.len() as u64), Piece::Bytes(vec![0; 10_000])];
+    let expected = [vec![b'z'; 700], content.clone(), vec![0; 10_000]].concat();
+    let replaced = replace_opened(&original, script(pieces), &Target::InPlace, None, &expected).unwrap();
+    assert!(std::fs::read(&path).unwrap() == expected);
+    assert!(replaced.blocks_bytes <= 64 << 10, "{} bytes on disk", replaced.blocks_bytes);
 }
 
 #[test]

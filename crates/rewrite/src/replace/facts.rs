@@ -53,6 +53,11 @@ pub struct FileFacts {
 }
 
 impl FileFacts {
+    /// Whether it takes less room than its size: it has holes, or is compressed.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.blocks_bytes < self.size
+    }
+
     /// Reads them of an open file.
     pub(super) fn read(file: &File, status: &Stat, attributes: StatxAttributes, is_symlink: bool) -> io::Result<Self> {
         let signature = if attributes.contains(StatxAttributes::VERITY) {

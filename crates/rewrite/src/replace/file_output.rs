@@ -14,6 +14,8 @@ use crate::script::Output;
 const PORTION: usize = 1 << 20;
 /// The disk is told to begin whenever this many bytes are new.
 const WRITTEN_BACK: u64 = 16 << 20;
+/// The unit in which file systems hand out room.
+const BLOCK: usize = 4096;
 /// The file system's number where preallocation has a price (`linux/magic.h`).
 const BTRFS_SUPER_MAGIC: u64 = 0x9123_683e;
 
@@ -26,12 +28,19 @@ pub(super) struct FileOutput<'a> {
     position: u64,
     written_back: u64,
     holes: Vec<Range<u64>>,
+    /// Whether blocks of zeros become holes, too.
+    is_sparse: bool,
 }
 
 impl<'a> FileOutput<'a> {
     /// Writes to an empty file, whose position is its start.
     pub(super) fn new(file: &'a File) -> Self {
-        Self { file, buffer: Vec::new(), position: 0, written_back: 0, holes: Vec::new() }
+        Self { file, buffer: Vec::new(), position: 0, written_back: 0, holes: Vec::new(), is_sparse: false }
+    }
+
+    /// Writes to an empty file as before, and leaves a hole for each block of zeros: for copies of files that have holes.
+    pub(super) fn sparse(file: &'a File) -> Self {
+        Self { is_sparse: true, ..Self::new(file) }
     }
 
     /// Writes what is still in memory, and makes the file as long as it is to be. Returns that length.
@@ -49,6 +58,38 @@ impl<'a> FileOutput<'a> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if !self.is_sparse {
+            return self.put_all(bytes);
+        }
+        // Up to the next block's start, then block by block; neighbours with the same fate go together.
+        let block_size = BLOCK as u64;
+        let to_block = self.position.next_multiple_of(block_size).saturating_sub(self.position);
+        let (first, mut rest) = bytes.split_at_checked(to_block as usize).unwrap_or((bytes, &[]));
+        self.put_all(first)?;
+        while !rest.is_empty() {
+            let is_hole = |block: &[u8]| block.len() == BLOCK && block.iter().all(|byte| *byte == 0);
+            let are_holes = rest.chunks(BLOCK).next().is_some_and(is_hole);
+            let alike = rest.chunks(BLOCK).take_while(|block| is_hole(block) == are_holes).map(<[u8]>::len).sum();
+            let (run, behind) = rest.split_at_checked(alike).unwrap_or((rest, &[]));
+            match are_holes {
+                true => self.leave(run.len() as u64)?,
+                false => self.put_all(run)?,
+            }
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// Leaves a hole at the end of what is written.
+    fn leave(&mut self, size: u64) -> io::Result<()> {
+        let end = self.position.checked_add(size).ok_or(io::ErrorKind::FileTooLarge)?;
+        self.file.seek(SeekFrom::Start(end))?;
+        self.holes.push(self.position..end);
+        self.position = end;
+        Ok(())
+    }
+
+    fn put_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)?;
         self.position = self.position.saturating_add(bytes.len() as u64);
         let new = self.position.saturating_sub(self.written_back);
@@ -86,11 +127,7 @@ impl Write for FileOutput<'_> {
 impl Output for FileOutput<'_> {
     fn skip(&mut self, size: u64) -> io::Result<()> {
         self.flush()?;
-        let end = self.position.checked_add(size).ok_or(io::ErrorKind::FileTooLarge)?;
-        self.file.seek(SeekFrom::Start(end))?;
-        self.holes.push(self.position..end);
-        self.position = end;
-        Ok(())
+        self.leave(size)
     }
 }
 

@@ -106,7 +106,7 @@ pub fn write_proven<P, E>(
     let _ = remove_leftovers(&destination.directory);
 
     let mut clock = Clock::start();
-    let staged = write_staged(source, script, &destination)?;
+    let staged = write_staged(original.facts(), source, script, &destination)?;
     let view = FileView::map(staged.file()).map_err(|source| looking(&destination, source))?;
     let write = clock.lap();
 
@@ -141,14 +141,24 @@ pub fn write_proven<P, E>(
 }
 
 /// Writes all bytes of the new file beside its place.
-fn write_staged(source: Source<'_>, script: &Script, destination: &Destination) -> Result<StagedFile, ReplaceError> {
+fn write_staged(
+    original: &FileFacts,
+    source: Source<'_>,
+    script: &Script,
+    destination: &Destination,
+) -> Result<StagedFile, ReplaceError> {
     let directory = &destination.directory;
     let writing = |what, error| ReplaceError::writing(what, directory, script.size(), error);
     let staged = StagedFile::create(directory, &destination.name).map_err(|error| writing("make a file in", error))?;
-    if !script.pieces().iter().any(|piece| matches!(piece, Piece::Hole(_))) {
-        reserve(staged.file(), script.size()).map_err(|error| writing("reserve room in", error))?;
-    }
-    let mut out = FileOutput::new(staged.file());
+    let has_holes = script.pieces().iter().any(|piece| matches!(piece, Piece::Hole(_)));
+    let mut out = if original.is_sparse() {
+        FileOutput::sparse(staged.file())
+    } else {
+        if !has_holes {
+            reserve(staged.file(), script.size()).map_err(|error| writing("reserve room in", error))?;
+        }
+        FileOutput::new(staged.file())
+    };
     script.write(source, &mut out).map_err(|error| writing("write the new file in", error))?;
     out.finish().map_err(|error| writing("write the new file in", error))?;
     Ok(staged)
