@@ -54,12 +54,14 @@ pub(super) fn with_guard(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Resu
     }
     let of_needed = versions.needed().iter().flat_map(|needed| &needed.versions).map(|version| version.index);
     let of_defined = versions.defined().iter().map(|defined| defined.index);
-    // Symbols may have numbers that no table has (any more); the new one must not give these a meaning.
-    let symbols = (0..).take(file.dynamic_symbols(dynamic)?.len());
-    let of_symbols = symbols.filter_map(|symbol| versions.version_of(symbol)).map(|version| version.index);
     // The highest bit hides a symbol, and 0 and 1 are taken.
-    let largest = of_needed.chain(of_defined).chain(of_symbols).map(|index| index & 0x7fff).max().unwrap_or(1);
-    let index = largest.max(1).checked_add(1).filter(|index| *index < 0x7fff);
+    let largest = of_needed.chain(of_defined).map(|index| index & 0x7fff).max().unwrap_or(1).max(1);
+    // glibc has room for as many versions; what it reads for larger numbers would become another thing.
+    let mut symbols = (0..).take(file.dynamic_symbols(dynamic)?.len());
+    if symbols.any(|symbol| versions.version_of(symbol).is_some_and(|version| version.index > largest)) {
+        return Err(Refusal::Layout("a symbol has a version with a number that no table has".to_owned()));
+    }
+    let index = largest.checked_add(1).filter(|index| *index < 0x7fff);
     let index = index.ok_or(Refusal::NoVersionNumber)?;
     let table = super::tables::find(file, dynamic, Tag::VERNEED);
     let table = table.ok_or(Refusal::TableIsNoSection {
