@@ -12,7 +12,7 @@ use coldstart_sys::file_view::FileView;
 
 use super::libc_here::LibcsHere;
 use crate::commands::rewriting::{
-    Destination, Outcome, Planning, Task, Unproven, Worked, Writing, proven, shrank, write,
+    Destination, NotWritten, Outcome, Planning, Refused, Task, Unproven, Worked, Writing, proven, shrank, write,
 };
 use crate::error::CliError;
 use crate::output::path::printable;
@@ -67,7 +67,10 @@ impl Packer {
                 let copied = if self.copies_unchanged && self.place.is_elsewhere() {
                     let script = Script::identity(file.encoding(), file.size());
                     let writing = Writing { task, original, view: &view, place: &self.place, keep_original: None };
-                    Some(Box::new(write(&writing, &script, |output| self::proof(task, &view, output))?))
+                    match write_or_refuse(&writing, &script)? {
+                        Ok(copied) => Some(Box::new(copied)),
+                        Err(refused) => return Ok(Outcome::Refused(refused)),
+                    }
                 } else {
                     None
                 };
@@ -92,14 +95,29 @@ impl Packer {
         }
         let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
         let writing = Writing { task, original, view: &view, place: &self.place, keep_original };
-        let replacement = write(&writing, &plan.script, |output| self::proof(task, &view, output))?;
-        Ok(Outcome::Done(Done::Packed(Box::new((plan.summary, replacement)))))
+        Ok(match write_or_refuse(&writing, &plan.script)? {
+            Ok(replacement) => Outcome::Done(Done::Packed(Box::new((plan.summary, replacement)))),
+            Err(refused) => Outcome::Refused(refused),
+        })
     }
 }
 
 /// A refusal, unless what was read of the file is worth nothing.
 fn refused(task: &Task, view: &FileView, refusal: Refusal) -> Result<Outcome<Done>, CliError> {
     if view.shrank() { Err(shrank(&task.path)) } else { Ok(Outcome::Refused(refusal.into())) }
+}
+
+/// Writes a result; or refuses, because the file breaks rules by itself.
+fn write_or_refuse(writing: &Writing<'_>, script: &Script) -> Result<Result<Replacement<Proof>, Refused>, CliError> {
+    match write(writing, script, |output| proof(writing.task, writing.view, output)) {
+        Ok(replacement) => Ok(Ok(replacement)),
+        // Whatever went wrong, it began with that.
+        Err(_) if writing.view.shrank() => Err(shrank(&writing.task.path)),
+        Err(NotWritten::Unproven(Unproven::Contradicts { source, .. })) => {
+            Ok(Err(Refusal::Layout(source.to_string()).into()))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The proof that a result is the same to a loader.

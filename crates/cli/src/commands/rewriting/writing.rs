@@ -21,6 +21,8 @@ use crate::output::path::printable;
 pub(in super::super) enum Unproven {
     #[error("what was made of `{}` is not proven to be the same to a loader", printable(.path))]
     Differs { path: PathBuf, source: NotProven },
+    #[error("`{}` contradicts itself", printable(.path))]
+    Contradicts { path: PathBuf, source: NotProven },
     #[error("`{}` became shorter while it was read", printable(.path))]
     Shrank { path: PathBuf },
     #[error("what was made of `{}` is not what it was before packing", printable(.path))]
@@ -36,7 +38,7 @@ impl Unproven {
                     "nothing was changed; please report this with the file, it is a fault of coldstart"
                 }
                 Self::Shrank { .. } => "nothing was changed; try again when nobody writes to the file",
-                Self::NotRestored { .. } => return None,
+                Self::Contradicts { .. } | Self::NotRestored { .. } => return None,
             }
             .to_owned(),
         )
@@ -104,8 +106,14 @@ pub(in super::super) fn write<P>(
 }
 
 /// Proves that two files are the same to a loader.
+///
+/// What is not even proven to be the same as itself breaks rules of its own, and no writer could keep them.
 pub(in super::super) fn proven(path: &Path, original: Source<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
-    prove(original, output).map_err(|source| Unproven::Differs { path: path.to_owned(), source })
+    let path = || path.to_owned();
+    prove(original, output).map_err(|source| match prove(original, original) {
+        Err(source) => Unproven::Contradicts { path: path(), source },
+        Ok(_) => Unproven::Differs { path: path(), source },
+    })
 }
 
 /// Says that a file became shorter while it was read.
