@@ -159,7 +159,6 @@ impl Refusal {
             Self::RelocatesItself(_) => "relocates-itself",
             Self::LoaderTooOld { .. } => "loader-too-old",
             Self::LibcUnknown { .. } => "libc-unknown",
-            Self::Payload { .. } => Some("pack the file before anything is added to it".to_owned()),
             Self::NoSections => "no-sections",
             Self::SectionsLie(_) => "sections-lie",
             Self::PackedByOther(_) => "packed-by-other",
@@ -198,6 +197,7 @@ impl Refusal {
             Self::NoDynamicSlot { .. } => {
                 Some("link with `-z pack-relative-relocs`, or with `-z now` so that DT_FLAGS can go".to_owned())
             }
+            Self::Payload { .. } => Some("pack the file before anything is added to it".to_owned()),
             Self::NoSections => Some("pack the file before its section headers are removed".to_owned()),
             Self::PackedByOther(_) => Some("pack the file that elfhack was given".to_owned()),
             Self::TextRelocations => Some("compile it with -fPIC".to_owned()),
