@@ -27,7 +27,9 @@ mod unpack;
 
 pub use libc_floor::{LibcFloor, UnknownLibc};
 pub use note::About;
-pub use pack::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, plan_pack};
+pub use pack::{
+    Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck, plan_pack,
+};
 pub use prove::{NotProven, Proof, Which, prove};
 pub use refusal::Refusal;
 pub use replace::{

@@ -129,7 +129,13 @@ fn left_behind(file: &ElfFile<'_>, layout: &Layout, names: usize, tail: &Tail) -
         tables.filter(|table| table.start < in_run.start || table.end > in_run.end).collect();
     let names = file.sections().get(names).map(|section| section.header);
     let names = names.map(|header| header.offset.0..header.offset.0.saturating_add(header.size));
-    left.extend(names.into_iter().chain([tail::section_headers(file)]).filter(|range| range.start < tail.from));
+    // What is loaded stays, though: a program may look at it, as Go's has its section headers in its memory.
+    let is_loaded = |range: &Range<u64>| {
+        file.load_segments()
+            .any(|load| range.start < load.offset.0.saturating_add(load.file_size) && range.end > load.offset.0)
+    };
+    let for_tools = names.into_iter().chain([tail::section_headers(file)]);
+    left.extend(for_tools.filter(|range| range.start < tail.from && !is_loaded(range)));
     // What lies before the run is written anew with the program headers, when these grow.
     let written = old_program_headers(file).start..in_run.start;
     left.retain(|left| layout.shape.preface().is_none() || left.end <= written.start || left.start >= written.end);

@@ -50,9 +50,19 @@ pub enum NothingToPack {
     NoGain {
         /// Bytes by which the tables would be smaller.
         table_bytes: u64,
-        /// Whether they could not leave the file, because there is no program header for the rest of the segment.
-        stuck: bool,
+        /// Why they cannot leave the file, if they would make it smaller.
+        stuck: Option<Stuck>,
     },
+}
+
+/// Why bytes that are free cannot leave a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stuck {
+    /// The rest of the segment needs a program header, and there is no room for one.
+    NoProgramHeader,
+    /// What follows can only move by a multiple of its alignment, which is larger.
+    Alignment,
 }
 
 /// How to rewrite a file.

@@ -30,7 +30,7 @@ mod words;
 
 use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, RelocationTable, Tag, Vaddr};
 
-pub use decision::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource};
+pub use decision::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck};
 
 use crate::note;
 use crate::refusal::Refusal;
@@ -69,8 +69,13 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
     let guard = versions::with_guard(file, &dynamic)?;
     let table_bytes =
         relatives.table.size().saturating_sub(relatives.kept_bytes()).saturating_sub(relatives.relr.len() as u64);
+    let stuck = match room::shapes(file, &run, false).is_empty() {
+        true => Stuck::NoProgramHeader,
+        false => Stuck::Alignment,
+    };
     let Some(layout) = lay_out(file, run, &all, &relatives, &guard, options)? else {
-        return nothing(NothingToPack::NoGain { table_bytes, stuck: table_bytes >= PAGE.saturating_mul(2) });
+        let would_gain = table_bytes >= PAGE.saturating_mul(2);
+        return nothing(NothingToPack::NoGain { table_bytes, stuck: would_gain.then_some(stuck) });
     };
     let wanted = slots::Wanted {
         relocations: &relatives.tags,
@@ -85,7 +90,7 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
     let plan = assemble::assemble(&parts, options)?;
     // The note and the new section headers take some of what was won.
     if plan.summary.room != Room::Hole && plan.summary.size_after >= plan.summary.size_before {
-        return nothing(NothingToPack::NoGain { table_bytes, stuck: false });
+        return nothing(NothingToPack::NoGain { table_bytes, stuck: None });
     }
     Ok(PackDecision::Pack(Box::new(plan)))
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use coldstart_elf::{ElfFile, Notes, SectionKind, Segment, SegmentKind};
 
 use super::tables::{FILLERS, FrontRun};
+use super::tail::section_headers;
 use crate::layout::align_up;
 
 /// Core dumps keep the first page of a file for the sake of the build id (kernel, `fs/coredump.c`).
@@ -45,6 +46,11 @@ pub(super) fn give_way(file: &ElfFile<'_>, run: &FrontRun, headers_end: u64, siz
     if headers_end > run_range.start {
         return None;
     }
+    // Go's linker puts the section headers there, where a program might read them in memory.
+    let section_headers = section_headers(file);
+    if section_headers.start < wanted_end && section_headers.end > headers_end {
+        return None;
+    }
     let mut sections: Vec<Moved> = Vec::new();
     for (number, section) in file.sections().iter().enumerate() {
         let header = &section.header;
@@ -59,18 +65,19 @@ pub(super) fn give_way(file: &ElfFile<'_>, run: &FrontRun, headers_end: u64, siz
         sections.push(Moved { section: number, address: place.0, offset: place.1, size: header.size, by: 0 });
     }
     sections.sort_by_key(|section| section.offset);
+    let first = sections.first().map_or(run_range.start, |first| first.offset);
+    if first >= wanted_end {
+        let stays = wanted_end..run_range.start;
+        return is_filler(file, headers_end..wanted_end).then(|| Preface { stays, ..Preface::default() });
+    }
     // Other bytes there that belong to no section belong to somebody else.
     let mut at = headers_end;
     let ends = sections.iter().map(|section| (section.offset, section.offset.saturating_add(section.size)));
     for (start, end) in ends.chain([(run_range.start, run_range.end)]) {
-        let gap = file.bytes().get(usize::try_from(at).ok()?..usize::try_from(start).ok()?)?;
-        if gap.iter().any(|byte| !FILLERS.contains(byte)) {
+        if !is_filler(file, at..start) {
             return None;
         }
         at = end;
-    }
-    if sections.first().map_or(run_range.start, |first| first.offset) >= wanted_end {
-        return Some(Preface { stays: range_of(&sections), ..Preface::default() });
     }
     if sections.is_empty() {
         let alignment = run.tables.first().map_or(1, |table| table.alignment);
@@ -79,6 +86,13 @@ pub(super) fn give_way(file: &ElfFile<'_>, run: &FrontRun, headers_end: u64, siz
     }
     let ways = [to_the_back(file, &sections, wanted_end, run_range.start), all_further(file, &sections, size)];
     ways.into_iter().flatten().find(|preface| keeps_notes(file, preface) && preface.run_moves_by < FIRST_PAGE)
+}
+
+/// Whether bytes of the file say nothing; not those of a range that runs backwards.
+fn is_filler(file: &ElfFile<'_>, range: Range<u64>) -> bool {
+    let range = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+    let bytes = range.and_then(|(start, end)| file.bytes().get(start..end));
+    bytes.is_some_and(|bytes| bytes.iter().all(|byte| FILLERS.contains(byte)))
 }
 
 /// Those that stand in the way go behind the others.

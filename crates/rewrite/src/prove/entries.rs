@@ -4,6 +4,7 @@
 //! rules hold for an edit and for its reverse.
 
 use super::dynamic::{Entry, tag, tag_name};
+use super::hash_tables::string;
 use super::image::Image;
 use super::no_op::does_nothing;
 use super::profiling::only_starts_profiling;
@@ -112,7 +113,18 @@ pub(super) fn check(
         }
     }
     proof.dynamic_entries = original.dynamic.entries.len() as u64;
+    check_names(new)?;
     check_rest(original, output)
+}
+
+/// What a name behind the last string is depends on what happens to lie there.
+fn check_names((image, tables): (&Image<'_>, &Tables<'_>)) -> Result<(), NotProven> {
+    const NAMES: &[u64] = &[tag::NEEDED, tag::SONAME, tag::RPATH, tag::RUNPATH, tag::AUXILIARY, tag::FILTER];
+    let mut entries = image.dynamic.entries.iter().filter(|entry| NAMES.contains(&entry.tag));
+    match entries.find(|entry| string(tables.strings, entry.value).is_none()) {
+        Some(entry) => Err(broken(image.which, WHAT, tag_name(entry.tag), "its name is not in the strings")),
+        None => Ok(()),
+    }
 }
 
 /// Behind the end there is nothing, or what was there. Linkers leave values in spare entries; where the original used the

@@ -132,7 +132,21 @@ pub(super) fn check(
             return Err(differs(WHAT, "the form of those of the PLT", from, to));
         }
     }
-    check_counts(output)
+    check_counts(output)?;
+    check_symbols(output)
+}
+
+/// What a number behind the last symbol means depends on what happens to lie there.
+fn check_symbols((image, tables): (&Image<'_>, &Tables<'_>)) -> Result<(), NotProven> {
+    let all = tables.relocations.iter().chain(&tables.plt_relocations);
+    let mut records = all.flat_map(|table| records(image, *table));
+    match records.find(|record| record.symbol != 0 && u64::from(record.symbol) >= tables.symbol_count) {
+        Some(record) => {
+            let problem = format!("it names symbol {} of {}", record.symbol, tables.symbol_count);
+            Err(broken(image.which, WHAT, format!("the one at {:#x}", record.offset), problem))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The records of `DT_REL` or `DT_RELA` that are not relative.

@@ -1,6 +1,6 @@
 //! Versions that symbols are defined with, and those needed from other objects.
 //!
-//! Since 2.36 glibc refuses an object with `DT_RELR` that needs versions of libc.so.6, but not the version
+//! Since 2.36 glibc refuses an object with `DT_RELR` that needs libc.so.6 and versions of anything, but not the version
 //! `GLIBC_ABI_DT_RELR` (`elf/dl-version.c`): so older ones, which lack that version, refuse it, too.
 
 use super::dynamic::tag;
@@ -175,8 +175,12 @@ fn check_guard(
     let wrong = |problem: &str| Err(broken(image.which, WHAT, "libc.so.6", problem));
     let packed = image.dynamic.get(tag::RELR).is_some();
     let Some(guard) = guard else {
-        let needs_libc = others.iter().any(|needed| needed.object == b"libc.so.6");
-        return if packed && needs_libc { wrong("DT_RELR without the version GLIBC_ABI_DT_RELR") } else { Ok(()) };
+        // Any versions at all, beside a library of this name (glibc 2.36, elf/dl-version.c).
+        let mut names = image.dynamic.entries.iter().filter(|entry| entry.tag == tag::NEEDED);
+        let needs_libc =
+            names.any(|entry| string(tables.strings, entry.value).is_some_and(|name| name.starts_with(b"libc.so.")));
+        let is_refused = packed && needs_libc && !others.is_empty();
+        return if is_refused { wrong("DT_RELR without the version GLIBC_ABI_DT_RELR") } else { Ok(()) };
     };
     if guard.hash != u64::from(object::elf::hash(RELR_VERSION)) || guard.flags != 0 {
         return wrong("the hash or the flags of GLIBC_ABI_DT_RELR are not its own");

@@ -119,7 +119,7 @@ fn nothing(report: &Report, all: bool) -> String {
         if let Some(Done::Nothing(nothing, _)) = worked.done() {
             let of_reason = reasons.entry(words::nothing_in_short(*nothing)).or_insert((*nothing, Vec::new(), 0));
             of_reason.1.push(&task.path);
-            if let NothingToPack::NoGain { table_bytes, stuck: true } = nothing {
+            if let NothingToPack::NoGain { table_bytes, stuck: Some(_) } = nothing {
                 of_reason.2 = of_reason.2.saturating_add(*table_bytes);
             }
         }

@@ -1,6 +1,6 @@
 //! Words for what packing does.
 
-use coldstart_rewrite::{Caution, NothingToPack, PackSummary, Replacement, Room, SlotSource};
+use coldstart_rewrite::{Caution, NothingToPack, PackSummary, Replacement, Room, SlotSource, Stuck};
 
 use crate::output::text::{counted, glued, number, plain, share, size};
 use crate::output::time::seconds;
@@ -11,12 +11,15 @@ pub(super) fn nothing(nothing: NothingToPack) -> String {
         NothingToPack::PackedByUs => "it was packed by coldstart already".to_owned(),
         NothingToPack::AlreadyRelr => "its relative relocations are RELR already".to_owned(),
         NothingToPack::NoRelative => "it has no relative relocations".to_owned(),
-        NothingToPack::NoGain { stuck: true, table_bytes } => format!(
-            "{} could be saved, and cannot leave the file: there is no room for another program header (`--sparse` makes \
-             a hole of them)",
-            size(table_bytes)
+        NothingToPack::NoGain { stuck: Some(stuck), table_bytes } => format!(
+            "{} could be saved, and cannot leave the file: {} (`--sparse` makes a hole of them)",
+            size(table_bytes),
+            match stuck {
+                Stuck::NoProgramHeader => "there is no room for another program header",
+                Stuck::Alignment => "what follows can only move by more, because of its alignment",
+            }
         ),
-        NothingToPack::NoGain { stuck: false, .. } => "the file would not get a page smaller".to_owned(),
+        NothingToPack::NoGain { stuck: None, .. } => "the file would not get a page smaller".to_owned(),
     }
 }
 
@@ -26,8 +29,13 @@ pub(super) fn nothing_in_short(nothing: NothingToPack) -> &'static str {
         NothingToPack::PackedByUs => "packed by coldstart already",
         NothingToPack::AlreadyRelr => "linked with RELR already",
         NothingToPack::NoRelative => "no relative relocations",
-        NothingToPack::NoGain { stuck: true, .. } => "no room for another program header; `--sparse` makes a hole",
-        NothingToPack::NoGain { stuck: false, .. } => "the file would not get a page smaller",
+        NothingToPack::NoGain { stuck: Some(Stuck::NoProgramHeader), .. } => {
+            "no room for another program header; `--sparse` makes a hole"
+        }
+        NothingToPack::NoGain { stuck: Some(Stuck::Alignment), .. } => {
+            "the alignment is larger than what would go; `--sparse` makes a hole"
+        }
+        NothingToPack::NoGain { stuck: None, .. } => "the file would not get a page smaller",
     }
 }
 
