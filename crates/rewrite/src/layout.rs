@@ -3,6 +3,8 @@
 //! Records are edited as bytes: a field that we do not know stays as it is. Offsets are those of the ELF specification
 //! (figures 1-3, 1-9 and 2-1), for 32 and 64 bits.
 
+use std::ops::Range;
+
 use coldstart_elf::{ByteOrder, Class, Encoding};
 
 /// A field: its place in the record of each class. Its width follows from what it is.
@@ -73,20 +75,12 @@ impl Field {
 
     /// Writes a field of 4 bytes.
     pub(crate) fn set_u32(self, record: &mut [u8], encoding: Encoding, value: u32) {
-        let bytes = match encoding.byte_order {
-            ByteOrder::Little => value.to_le_bytes(),
-            ByteOrder::Big => value.to_be_bytes(),
-        };
-        put(record, self.at(encoding), &bytes);
+        put(record, self.at(encoding), &u32_bytes(encoding, value));
     }
 
     /// Writes a field of 2 bytes.
     pub(crate) fn set_u16(self, record: &mut [u8], encoding: Encoding, value: u16) {
-        let bytes = match encoding.byte_order {
-            ByteOrder::Little => value.to_le_bytes(),
-            ByteOrder::Big => value.to_be_bytes(),
-        };
-        put(record, self.at(encoding), &bytes);
+        put(record, self.at(encoding), &u16_bytes(encoding, value));
     }
 }
 
@@ -98,6 +92,27 @@ pub(crate) fn word_bytes(encoding: Encoding, value: u64) -> Vec<u8> {
         (Class::Elf32, ByteOrder::Little) => (value as u32).to_le_bytes().to_vec(),
         (Class::Elf32, ByteOrder::Big) => (value as u32).to_be_bytes().to_vec(),
     }
+}
+
+/// A number of 4 bytes as it stands in a file of this encoding.
+pub(crate) fn u32_bytes(encoding: Encoding, value: u32) -> [u8; 4] {
+    match encoding.byte_order {
+        ByteOrder::Little => value.to_le_bytes(),
+        ByteOrder::Big => value.to_be_bytes(),
+    }
+}
+
+/// A number of 2 bytes as it stands in a file of this encoding.
+pub(crate) fn u16_bytes(encoding: Encoding, value: u16) -> [u8; 2] {
+    match encoding.byte_order {
+        ByteOrder::Little => value.to_le_bytes(),
+        ByteOrder::Big => value.to_be_bytes(),
+    }
+}
+
+/// A range of a file's bytes; `None` if not all of it is there, or it runs backwards.
+pub(crate) fn part(bytes: &[u8], range: Range<u64>) -> Option<&[u8]> {
+    bytes.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
 }
 
 /// Overwrites bytes in place, if all of them are there.

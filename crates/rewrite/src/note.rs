@@ -6,7 +6,7 @@
 use coldstart_elf::{ElfFile, Encoding, Notes, SectionHeader};
 use serde::{Deserialize, Serialize};
 
-use crate::layout::{align_up, word_bytes};
+use crate::layout::{align_up, u32_bytes};
 
 /// The section's name.
 pub(crate) const SECTION: &str = ".note.coldstart";
@@ -76,10 +76,7 @@ pub(crate) fn write(encoding: Encoding, edits: &[&str], undo: Option<&[u8]>) -> 
 
 /// One note: three numbers of 4 bytes, owner, content, both filled up to a multiple of 4 (gABI, "Note Section").
 fn one(encoding: Encoding, kind: u32, content: &[u8]) -> Vec<u8> {
-    let number = |number: u32| {
-        let narrow = Encoding { class: coldstart_elf::Class::Elf32, ..encoding };
-        word_bytes(narrow, number.into())
-    };
+    let number = |number: u32| u32_bytes(encoding, number).to_vec();
     let padded = |bytes: &[u8]| {
         let mut bytes = bytes.to_vec();
         bytes.resize(align_up(bytes.len() as u64, 4) as usize, 0);

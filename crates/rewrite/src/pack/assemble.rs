@@ -5,7 +5,7 @@ use std::ops::Range;
 use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, SectionHeader, SectionKind, Tag, Vaddr};
 
 use super::decision::{Caution, PackOptions, PackPlan, PackSummary, Room};
-use super::headers::{NewHeaders, preface_pieces, program_headers};
+use super::headers::{NewHeaders, preface_pieces, program_header_range, program_headers};
 use super::place::{Placed, zeros};
 use super::relatives::Relatives;
 use super::room::{PAGE, Shape, Slide};
@@ -44,10 +44,8 @@ pub(super) struct Layout {
 }
 
 /// The whole pages of the file that are free when the tables end at `end` and nothing slides.
-pub(super) fn hole(file: &ElfFile<'_>, run: &FrontRun, end: Vaddr) -> Option<Range<u64>> {
-    let segment = file.segments().get(run.segment)?;
-    let end = end.0.checked_sub(segment.address.0)?.checked_add(segment.offset.0)?;
-    let hole = align_up(end, PAGE)..align_down(run.file_range().end, PAGE);
+pub(super) fn hole(run: &FrontRun, end: Vaddr) -> Option<Range<u64>> {
+    let hole = align_up(run.offset_of(end.0), PAGE)..align_down(run.file_range().end, PAGE);
     (hole.start < hole.end).then_some(hole)
 }
 
@@ -56,14 +54,13 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     let Parts { file, dynamic, layout, relatives, .. } = *parts;
     let encoding = file.encoding();
     let names = names_section(file)?;
-    let segment = file.segments().get(layout.run.segment).ok_or(Refusal::NoDynamicTable)?;
     let tail = tail::lay_out(file, names, layout.slide)?;
     let moves = Moves {
         shape: &layout.shape,
         slide: layout.slide,
         placed: &layout.placed,
         tail: &tail,
-        address_to_offset: segment.offset.0.wrapping_sub(segment.address.0),
+        run: &layout.run,
         names,
     };
     let new_headers = program_headers(file, &layout.run, &layout.shape, layout.slide, &layout.placed, &tail)?;
@@ -137,7 +134,7 @@ fn left_behind(file: &ElfFile<'_>, layout: &Layout, names: usize, tail: &Tail) -
     let for_tools = names.into_iter().chain([tail::section_headers(file)]);
     left.extend(for_tools.filter(|range| range.start < tail.from && !is_loaded(range)));
     // What lies before the run is written anew with the program headers, when these grow.
-    let written = old_program_headers(file).start..in_run.start;
+    let written = program_header_range(file).start..in_run.start;
     left.retain(|left| layout.shape.preface().is_none() || left.end <= written.start || left.start >= written.end);
     left
 }
@@ -146,28 +143,23 @@ fn left_behind(file: &ElfFile<'_>, layout: &Layout, names: usize, tail: &Tail) -
 fn replace_front(file: &ElfFile<'_>, layout: &Layout, new_headers: &NewHeaders, edits: &mut Edits) {
     let header_size = first_bytes(file).len() as u64;
     edits.replace(0..header_size, vec![Piece::Bytes(first_bytes(file).to_vec())]);
-    let old = old_program_headers(file);
-    let new = new_headers.iter().flat_map(|(_, raw)| raw.iter().copied()).collect();
+    let old = program_header_range(file);
     let run = layout.run.file_range();
     let start = run.start.saturating_add(layout.shape.run_moves_by());
-    let mut front = match layout.shape.preface() {
-        None => {
-            edits.replace(old, vec![Piece::Bytes(new)]);
-            Vec::new()
-        }
+    let mut before = vec![Piece::Bytes(new_headers.iter().flat_map(|(_, raw)| raw.iter().copied()).collect())];
+    match layout.shape.preface() {
+        None => edits.replace(old, before),
+        // One range up to the run, so that the rest of it follows without a gap.
         Some(preface) => {
-            let end = old.start.saturating_add(new.len() as u64);
-            let mut pieces = vec![Piece::Bytes(new)];
-            pieces.extend(preface_pieces(preface, end, start));
-            // One range up to the run, so that the rest of it follows without a gap.
-            edits.replace(old.start..run.start, pieces);
-            Vec::new()
+            let end = old.start.saturating_add(before.iter().map(Piece::size).sum());
+            before.extend(preface_pieces(preface, end, start));
+            edits.replace(old.start..run.start, before);
         }
-    };
+    }
     let address = layout.run.addresses().start.saturating_add(layout.shape.run_moves_by());
-    front.extend(layout.placed.pieces(address));
+    let mut front = layout.placed.pieces(address);
     let end = start.saturating_add(layout.placed.end.0.saturating_sub(address));
-    match hole(file, &layout.run, layout.placed.end).filter(|_| layout.shape == Shape::Hole) {
+    match hole(&layout.run, layout.placed.end).filter(|_| layout.shape == Shape::Hole) {
         Some(hole) => {
             front.extend(zeros(hole.start.saturating_sub(end)));
             front.push(Piece::Hole(hole.end.saturating_sub(hole.start)));
@@ -185,12 +177,6 @@ fn replace_front(file: &ElfFile<'_>, layout: &Layout, new_headers: &NewHeaders, 
 fn first_bytes<'data>(file: &ElfFile<'data>) -> &'data [u8] {
     let size = if file.encoding().word_size() == 4 { 52 } else { 64 };
     file.bytes().get(..size).unwrap_or(&[])
-}
-
-pub(super) fn old_program_headers(file: &ElfFile<'_>) -> Range<u64> {
-    let start = file.header().segments_offset.0;
-    let size = u64::from(file.header().segment_entry_size).saturating_mul(file.segments().len() as u64);
-    start..start.saturating_add(size)
 }
 
 /// Writes the numbers of headers and where they are into the ELF header, which is the first piece.

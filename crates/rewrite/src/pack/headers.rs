@@ -7,7 +7,7 @@ use coldstart_elf::{ElfFile, SectionHeader, Segment, SegmentKind};
 use super::place::{Placed, zeros};
 use super::preface::Preface;
 use super::room::{HeaderSlot, Shape, Slide};
-use super::tables::{FILLERS, FrontRun};
+use super::tables::{FrontRun, is_filler};
 use super::tail::Tail;
 use crate::layout::program_header as field;
 use crate::refusal::Refusal;
@@ -32,7 +32,7 @@ pub(super) fn program_headers(
     let size = usize::from(file.header().segment_entry_size);
     let start = usize::try_from(file.header().segments_offset.0).ok();
     let table = start.and_then(|start| file.bytes().get(start..)).unwrap_or(&[]);
-    let dead = placed_end(file, run, placed)..slide.from;
+    let dead = run.offset_of(placed.end.0)..slide.from;
     let mut headers: NewHeaders = Vec::new();
     for (number, (segment, raw)) in file.segments().iter().zip(table.chunks_exact(size.max(1))).enumerate() {
         let mut raw = raw.to_vec();
@@ -76,10 +76,11 @@ fn reaches_into(segment: &Segment, dead: &Range<u64>) -> bool {
     segment.file_size > 0 && segment.offset.0 < dead.end && end > dead.start
 }
 
-/// The file offset behind the new tables.
-fn placed_end(file: &ElfFile<'_>, run: &FrontRun, placed: &Placed) -> u64 {
-    let segment = file.segments().get(run.segment);
-    segment.map_or(0, |segment| placed.end.0.saturating_sub(segment.address.0).saturating_add(segment.offset.0))
+/// Where the program headers are in the file.
+pub(super) fn program_header_range(file: &ElfFile<'_>) -> Range<u64> {
+    let start = file.header().segments_offset.0;
+    let size = u64::from(file.header().segment_entry_size).saturating_mul(file.segments().len() as u64);
+    start..start.saturating_add(size)
 }
 
 /// Ends the segment behind the tables, and returns the header for the rest of it.
@@ -120,18 +121,15 @@ fn cut(
 
 /// Whether nothing from the segment's start to its tables can be code: sections that are not, and fillers between them.
 fn is_data(file: &ElfFile<'_>, run: &FrontRun) -> bool {
-    let header = file.header();
-    let headers_size = u64::from(header.segment_entry_size).saturating_mul(file.segments().len() as u64);
     let tables = run.file_range();
     let mut in_front: Vec<&SectionHeader> = file.sections().iter().map(|section| &section.header).collect();
     in_front.retain(|header| header.is_loaded() && header.file_size() > 0 && header.offset.0 < tables.start);
     in_front.sort_by_key(|header| header.offset);
     let ends = in_front.iter().map(|header| (header.offset.0, header.offset.0.saturating_add(header.size)));
-    let mut at = header.segments_offset.0.saturating_add(headers_size);
+    let mut at = program_header_range(file).end;
     for (start, end) in ends.chain([(tables.start, tables.end)]) {
-        let gap = usize::try_from(at).ok().zip(usize::try_from(start).ok());
-        let gap = gap.and_then(|(at, start)| file.bytes().get(at..start)).unwrap_or(&[]);
-        if gap.iter().any(|byte| !FILLERS.contains(byte)) {
+        // Sections that overlap leave nothing between them.
+        if start > at && !is_filler(file, at..start) {
             return false;
         }
         at = end;

@@ -69,13 +69,12 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
     let guard = versions::with_guard(file, &dynamic)?;
     let table_bytes =
         relatives.table.size().saturating_sub(relatives.kept_bytes()).saturating_sub(relatives.relr.len() as u64);
-    let stuck = match room::shapes(file, &run, false).is_empty() {
-        true => Stuck::NoProgramHeader,
-        false => Stuck::Alignment,
-    };
-    let Some(layout) = lay_out(file, run, &all, &relatives, &guard, options)? else {
-        let would_gain = table_bytes >= PAGE.saturating_mul(2);
-        return nothing(NothingToPack::NoGain { table_bytes, stuck: would_gain.then_some(stuck) });
+    let layout = match lay_out(file, run, &all, &relatives, &guard, options)? {
+        Ok(layout) => layout,
+        Err(stuck) => {
+            let would_gain = table_bytes >= PAGE.saturating_mul(2);
+            return nothing(NothingToPack::NoGain { table_bytes, stuck: would_gain.then_some(stuck) });
+        }
     };
     let wanted = slots::Wanted {
         relocations: &relatives.tags,
@@ -114,7 +113,7 @@ fn section_of(
     })
 }
 
-/// The best layout that makes the file at least a page smaller; `None` if there is none.
+/// The best layout that makes the file at least a page smaller; or why there is none.
 fn lay_out(
     file: &ElfFile<'_>,
     run: FrontRun,
@@ -122,20 +121,25 @@ fn lay_out(
     relatives: &Relatives<'_>,
     guard: &Guard,
     options: &PackOptions,
-) -> Result<Option<Layout>, Refusal> {
+) -> Result<Result<Layout, Stuck>, Refusal> {
     let contents = place::contents(&run, all, relatives, guard)?;
-    for shape in room::shapes(file, &run, options.sparse) {
+    let shapes = room::shapes(file, &run, options.sparse);
+    let stuck = match shapes.iter().all(|shape| *shape == Shape::Hole) {
+        true => Stuck::NoProgramHeader,
+        false => Stuck::Alignment,
+    };
+    for shape in shapes {
         let start = run.addresses().start.saturating_add(shape.run_moves_by());
         let placed = place::place(file, start, &contents)?;
         if placed.end.0 > run.addresses().end {
             continue;
         }
         let slide = room::slide(file, &run, &shape, placed.end)?;
-        if slide.by > 0 || (shape == Shape::Hole && assemble::hole(file, &run, placed.end).is_some()) {
-            return Ok(Some(Layout { run, shape, slide, placed }));
+        if slide.by > 0 || (shape == Shape::Hole && assemble::hole(&run, placed.end).is_some()) {
+            return Ok(Ok(Layout { run, shape, slide, placed }));
         }
     }
-    Ok(None)
+    Ok(Err(stuck))
 }
 
 fn new_entries(file: &ElfFile<'_>, layout: &Layout) -> Vec<DynamicEntry> {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use coldstart_elf::{ElfFile, Notes, SectionKind, Segment, SegmentKind};
 
-use super::tables::{FILLERS, FrontRun};
+use super::tables::{FrontRun, is_filler};
 use super::tail::section_headers;
 use crate::layout::align_up;
 
@@ -86,13 +86,6 @@ pub(super) fn give_way(file: &ElfFile<'_>, run: &FrontRun, headers_end: u64, siz
     }
     let ways = [to_the_back(file, &sections, wanted_end, run_range.start), all_further(file, &sections, size)];
     ways.into_iter().flatten().find(|preface| keeps_notes(file, preface) && preface.run_moves_by < FIRST_PAGE)
-}
-
-/// Whether bytes of the file say nothing; not those of a range that runs backwards.
-fn is_filler(file: &ElfFile<'_>, range: Range<u64>) -> bool {
-    let range = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
-    let bytes = range.and_then(|(start, end)| file.bytes().get(start..end));
-    bytes.is_some_and(|bytes| bytes.iter().all(|byte| FILLERS.contains(byte)))
 }
 
 /// Those that stand in the way go behind the others.

@@ -63,8 +63,6 @@ pub(super) enum InPlace {
 pub(super) struct Relatives<'data> {
     pub(super) table: RelocationTable<'data>,
     pub(super) tags: TableTags,
-    /// The type number of relative relocations.
-    pub(super) kind: u32,
     /// All records in order.
     pub(super) runs: Vec<Run>,
     pub(super) packed: u64,
@@ -72,8 +70,6 @@ pub(super) struct Relatives<'data> {
     pub(super) kept_others: u64,
     /// How many of the kept records come first and are relative.
     pub(super) leading: u64,
-    /// The addresses of packed words, ascending.
-    pub(super) addresses: Vec<u64>,
     /// Whether the records stand in ascending order of their addresses.
     pub(super) in_order: bool,
     pub(super) relr: Vec<u8>,
@@ -137,7 +133,9 @@ struct Sorting<'file, 'data> {
     classes: RelocationClasses,
     old_leading: u64,
     forbidden: Range<u64>,
-    /// Packed words with the values they must hold, in the order of the records.
+    /// The type number of the first relative relocation.
+    kind: Option<u32>,
+    /// Packed words with the values they must hold: in the order of the records, then in that of their addresses.
     packed: Vec<(u64, u64)>,
     zeros: u64,
     result: Relatives<'data>,
@@ -152,19 +150,18 @@ impl<'file, 'data> Sorting<'file, 'data> {
             classes: RelocationClasses::new(encoding.machine),
             old_leading: 0,
             forbidden: 0..0,
+            kind: None,
             packed: Vec::new(),
             zeros: 0,
             encoding,
             result: Relatives {
                 table,
                 tags,
-                kind: 0,
                 runs: Vec::new(),
                 packed: 0,
                 kept_relative: 0,
                 kept_others: 0,
                 leading: 0,
-                addresses: Vec::new(),
                 in_order: true,
                 relr: Vec::new(),
                 patches: Vec::new(),
@@ -200,9 +197,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
     /// Whether RELR can take this relative relocation; remembers it then.
     fn pack(&mut self, number: usize, relocation: &Relocation) -> Result<bool, Refusal> {
         // x32 has two kinds of relative relocations; one of another size is left alone.
-        if self.result.kind == 0 {
-            self.result.kind = relocation.kind;
-        }
+        let kind = *self.kind.get_or_insert(relocation.kind);
         let address = relocation.offset;
         if !self.words.is_writable(address) {
             return Err(Refusal::NotWritable {
@@ -212,7 +207,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
                 address,
             });
         }
-        if self.result.kind != relocation.kind || address.0 & 1 != 0 {
+        if kind != relocation.kind || address.0 & 1 != 0 {
             return Ok(false);
         }
         // Zeros that the file has no bytes for cannot hold an addend.
@@ -246,7 +241,6 @@ impl<'file, 'data> Sorting<'file, 'data> {
         if !self.result.in_order {
             self.packed.sort_unstable();
         }
-        self.result.addresses = self.packed.iter().map(|(address, _)| *address).collect();
         self.result.patches.sort_unstable_by_key(|patch| patch.at);
         self.check_overlaps(relocations)?;
         self.encode()?;
@@ -268,15 +262,14 @@ impl<'file, 'data> Sorting<'file, 'data> {
     /// RELR is applied before the other tables, which only matters where two relocations change the same bytes.
     fn check_overlaps(&self, relocations: &DynamicRelocations<'_>) -> Result<(), Refusal> {
         let size = self.encoding.word_size();
-        let addresses = &self.result.addresses;
-        let touching = |pair: &&[u64]| matches!(pair, [one, next] if next.saturating_sub(*one) < size);
-        if let Some([address, _]) = addresses.windows(2).find(touching) {
+        let touching = |pair: &&[(u64, u64)]| matches!(pair, [one, next] if next.0.saturating_sub(one.0) < size);
+        if let Some([(address, _), _]) = self.packed.windows(2).find(touching) {
             return Err(Refusal::Overlapping { address: Vaddr(*address) });
         }
         let overlapped = |relocation: &Relocation| {
             let from = relocation.offset.0.saturating_sub(size.saturating_sub(1));
-            let first = addresses.partition_point(|address| *address < from);
-            addresses.get(first).is_some_and(|address| *address < relocation.offset.0.saturating_add(size))
+            let first = self.packed.partition_point(|(address, _)| *address < from);
+            self.packed.get(first).is_some_and(|(address, _)| *address < relocation.offset.0.saturating_add(size))
         };
         let others = self.result.runs.iter().filter(|run| !run.is_packed).flat_map(|run| run.records.clone());
         let others = others.filter_map(|number| self.result.table.get(number));
@@ -291,7 +284,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
         let encoding = self.encoding;
         let mut bytes = Vec::new();
         let mut encoder = RelrEncoder::new(encoding, |word| bytes.extend_from_slice(&word_bytes(encoding, word)));
-        for address in &self.result.addresses {
+        for (address, _) in &self.packed {
             encoder.push(Vaddr(*address)).map_err(|not: NotRelr| Refusal::Layout(not.to_string()))?;
         }
         encoder.finish();

@@ -5,8 +5,10 @@
 
 use coldstart_elf::{ElfFile, Segment, SegmentKind, Vaddr};
 
+use super::headers::program_header_range;
 use super::preface::{Preface, give_way};
 use super::tables::FrontRun;
+use super::tail::check_zeros;
 use crate::layout::{align_down, align_up};
 use crate::refusal::Refusal;
 
@@ -79,9 +81,7 @@ pub(super) fn shapes(file: &ElfFile<'_>, run: &FrontRun, sparse: bool) -> Vec<Sh
 }
 
 fn header_slot(file: &ElfFile<'_>, run: &FrontRun) -> Option<HeaderSlot> {
-    let header = file.header();
-    let size = u64::from(header.segment_entry_size);
-    let headers_end = header.segments_offset.0.checked_add(size.checked_mul(file.segments().len() as u64)?)?;
+    let size = u64::from(file.header().segment_entry_size);
     let is_library = file.segment(SegmentKind::Interpreter).is_none();
     let says_nothing = |segment: &Segment| match segment.kind {
         SegmentKind::Other(kind) => kind == 0,
@@ -95,7 +95,7 @@ fn header_slot(file: &ElfFile<'_>, run: &FrontRun) -> Option<HeaderSlot> {
     if file.segments().len() >= 0xfffe {
         return None;
     }
-    give_way(file, run, headers_end, size).map(HeaderSlot::Grown)
+    give_way(file, run, program_header_range(file).end, size).map(HeaderSlot::Grown)
 }
 
 /// How far what follows can slide, when the tables end at `end`; 0 if not at all.
@@ -105,20 +105,13 @@ fn header_slot(file: &ElfFile<'_>, run: &FrontRun) -> Option<HeaderSlot> {
 pub(super) fn slide(file: &ElfFile<'_>, run: &FrontRun, shape: &Shape, end: Vaddr) -> Result<Slide, Refusal> {
     let segment = file.segments().get(run.segment).ok_or(Refusal::NoDynamicTable)?;
     let run_end = run.file_range().end;
-    let offset_of = |address: u64| address.checked_sub(segment.address.0)?.checked_add(segment.offset.0);
-    let end_offset =
-        offset_of(end.0).ok_or_else(|| Refusal::Layout("its tables lie outside their segment".to_owned()))?;
+    let end_offset = run.offset_of(end.0);
     let from = match (shape, run.next) {
         (Shape::Hole, _) => return Ok(Slide { from: run_end, by: 0 }),
         (_, Some((_, offset))) => offset,
         (_, None) => first_behind(file, run_end),
     };
-    let gap = usize::try_from(run_end).ok().zip(usize::try_from(from).ok());
-    let gap = gap.and_then(|(start, end)| file.bytes().get(start..end)).unwrap_or(&[]);
-    if let Some(at) = gap.iter().position(|byte| *byte != 0) {
-        let offset = coldstart_elf::FileOffset(run_end.saturating_add(at as u64));
-        return Err(Refusal::Payload { offset, size: (gap.len() as u64).saturating_sub(at as u64) });
-    }
+    check_zeros(file, run_end..from)?;
     let alignment = alignment(file, from)?;
     let page = segment.alignment.max(PAGE);
     let mut by = align_down(from.saturating_sub(end_offset), alignment);

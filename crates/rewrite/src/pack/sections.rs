@@ -7,8 +7,9 @@ use coldstart_elf::{ElfFile, SectionKind, Symbol};
 
 use super::place::Placed;
 use super::room::{Shape, Slide};
+use super::tables::FrontRun;
 use super::tail::{RELR_NAME, Tail, section_headers};
-use crate::layout::{SYMBOL_VALUE, section_header as field};
+use crate::layout::{SYMBOL_VALUE, part, section_header as field};
 use crate::refusal::Refusal;
 use crate::script::WordPatch;
 
@@ -23,8 +24,7 @@ pub(super) struct Moves<'a> {
     pub(super) slide: Slide,
     pub(super) placed: &'a Placed,
     pub(super) tail: &'a Tail,
-    /// From a table's address to its file offset: both differ by this much in the segment of the tables.
-    pub(super) address_to_offset: u64,
+    pub(super) run: &'a FrontRun,
     /// Number of the section with the sections' names.
     pub(super) names: usize,
 }
@@ -32,9 +32,7 @@ pub(super) struct Moves<'a> {
 /// The headers of the old sections as they must be now, one after the other.
 pub(super) fn old_headers(file: &ElfFile<'_>, moves: &Moves<'_>) -> Vec<u8> {
     let encoding = file.encoding();
-    let range = section_headers(file);
-    let old = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
-    let mut bytes = old.and_then(|(start, end)| file.bytes().get(start..end)).unwrap_or(&[]).to_vec();
+    let mut bytes = part(file.bytes(), section_headers(file)).unwrap_or(&[]).to_vec();
     let size = usize::from(file.header().section_entry_size).max(1);
     for (number, (raw, section)) in bytes.chunks_exact_mut(size).zip(file.sections()).enumerate() {
         let header = &section.header;
@@ -43,7 +41,7 @@ pub(super) fn old_headers(file: &ElfFile<'_>, moves: &Moves<'_>) -> Vec<u8> {
         }
         if let Some(table) = moves.placed.of_section(number) {
             field::ADDRESS.set_word(raw, encoding, table.address);
-            field::OFFSET.set_word(raw, encoding, table.address.wrapping_add(moves.address_to_offset));
+            field::OFFSET.set_word(raw, encoding, moves.run.offset_of(table.address));
             field::SIZE.set_word(raw, encoding, table.size);
         } else if let Some(moved) = preface_move(moves, number) {
             field::ADDRESS.set_word(raw, encoding, header.address.0.saturating_add(moved));
@@ -70,7 +68,7 @@ pub(super) fn added_headers(file: &ElfFile<'_>, moves: &Moves<'_>, note_offset: 
         field::KIND.set_u32(&mut relr, encoding, RELR);
         field::FLAGS.set_word(&mut relr, encoding, ALLOC);
         field::ADDRESS.set_word(&mut relr, encoding, table.address);
-        field::OFFSET.set_word(&mut relr, encoding, table.address.wrapping_add(moves.address_to_offset));
+        field::OFFSET.set_word(&mut relr, encoding, moves.run.offset_of(table.address));
         field::SIZE.set_word(&mut relr, encoding, table.size);
         field::ALIGNMENT.set_word(&mut relr, encoding, encoding.word_size());
         field::ENTRY_SIZE.set_word(&mut relr, encoding, encoding.word_size());

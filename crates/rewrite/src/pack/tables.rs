@@ -9,6 +9,7 @@ use std::ops::Range;
 use coldstart_elf::{DynamicTable, ElfFile, SectionHeader, SectionKind, Segment, Symbol, SymbolKind, Tag, Vaddr};
 
 use super::relatives::TableTags;
+use crate::layout::part;
 use crate::refusal::Refusal;
 
 /// `SHT_GNU_HASH`, `SHT_HASH`, `SHT_GNU_versym`, `SHT_GNU_verdef`, `SHT_GNU_verneed` (gABI; LSB core, 10.2.2.2).
@@ -63,6 +64,11 @@ impl FrontRun {
     pub(super) fn file_range(&self) -> Range<u64> {
         let start = self.tables.first().map_or(0, |table| table.offset);
         start..self.tables.iter().map(|table| table.file_range().end).max().unwrap_or(start)
+    }
+
+    /// Where in the file an address of the run's segment is, or would be; wraps around.
+    pub(super) fn offset_of(&self, address: u64) -> u64 {
+        address.wrapping_sub(self.addresses().start).wrapping_add(self.file_range().start)
     }
 }
 
@@ -173,15 +179,21 @@ fn lies_in(header: &SectionHeader, segment: &Segment) -> bool {
 }
 
 /// Bytes that say nothing: linkers' padding, and what patchelf writes over sections that it has moved elsewhere.
-pub(super) const FILLERS: [u8; 2] = [0, b'X'];
+const FILLERS: [u8; 2] = [0, b'X'];
+
+/// Whether bytes of the file say nothing; not those of a range that runs backwards.
+pub(super) fn is_filler(file: &ElfFile<'_>, range: Range<u64>) -> bool {
+    part(file.bytes(), range).is_some_and(says_nothing)
+}
+
+fn says_nothing(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| FILLERS.contains(byte))
+}
 
 /// Whether nothing stands between two addresses. Tables that overlap have no padding.
 fn is_padding(file: &ElfFile<'_>, from: u64, to: u64) -> bool {
     let Some(size) = to.checked_sub(from) else { return false };
-    size == 0
-        || file
-            .memory_bytes("padding", Vaddr(from), size)
-            .is_ok_and(|bytes| bytes.iter().all(|byte| FILLERS.contains(byte)))
+    size == 0 || file.memory_bytes("padding", Vaddr(from), size).is_ok_and(says_nothing)
 }
 
 /// Tags whose values are no addresses.

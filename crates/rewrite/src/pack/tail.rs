@@ -7,9 +7,10 @@ use std::ops::Range;
 
 use coldstart_elf::{ElfFile, FileOffset, SectionHeader};
 
+use super::headers::program_header_range;
 use super::place::{check_alignment, zeros};
 use super::room::{PAGE, Slide};
-use crate::layout::{align_down, align_up};
+use crate::layout::{align_down, align_up, part};
 use crate::refusal::Refusal;
 use crate::script::Piece;
 
@@ -134,13 +135,9 @@ fn check_payload(file: &ElfFile<'_>, from: u64, items: &[(Range<u64>, Option<usi
 /// Refuses bytes between the loaded parts that belong to nothing. The rest of a page is the linker's: lld fills it with
 /// traps.
 pub(super) fn check_gaps(file: &ElfFile<'_>) -> Result<(), Refusal> {
-    let header = file.header();
-    let size = |count: u64, entry: u16| count.saturating_mul(entry.into());
-    let segments_size = size(file.segments().len() as u64, header.segment_entry_size);
-    let mut owned: Vec<(u64, u64)> =
-        vec![(0, 64), (header.segments_offset.0, header.segments_offset.0.saturating_add(segments_size))];
-    let headers = section_headers(file);
-    owned.push((headers.start, headers.end));
+    let headers = [program_header_range(file), section_headers(file)];
+    let mut owned: Vec<(u64, u64)> = vec![(0, 64)];
+    owned.extend(headers.map(|headers| (headers.start, headers.end)));
     for section in file.sections() {
         let header = &section.header;
         owned.push((header.offset.0, header.offset.0.saturating_add(header.file_size())));
@@ -161,9 +158,9 @@ pub(super) fn check_gaps(file: &ElfFile<'_>) -> Result<(), Refusal> {
     check_zeros(file, at.min(file.size())..file.size())
 }
 
-fn check_zeros(file: &ElfFile<'_>, range: Range<u64>) -> Result<(), Refusal> {
-    let bytes = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
-    let bytes = bytes.and_then(|(start, end)| file.bytes().get(start..end)).unwrap_or(&[]);
+/// Refuses bytes of the file that are not zero, as somebody's payload.
+pub(super) fn check_zeros(file: &ElfFile<'_>, range: Range<u64>) -> Result<(), Refusal> {
+    let bytes = part(file.bytes(), range.clone()).unwrap_or(&[]);
     match bytes.iter().position(|byte| *byte != 0) {
         None => Ok(()),
         Some(at) => {

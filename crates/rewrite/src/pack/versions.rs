@@ -6,7 +6,7 @@
 
 use coldstart_elf::{DynamicTable, ElfFile, Encoding, Tag, Vaddr, VersionTable, sysv_hash};
 
-use crate::layout::put;
+use crate::layout::{put, u16_bytes, u32_bytes};
 use crate::refusal::Refusal;
 
 /// The version's name.
@@ -174,18 +174,10 @@ impl Editor<'_> {
     }
 
     fn put_u32(&self, bytes: &mut [u8], at: u64, value: u32) {
-        let value = match self.encoding.byte_order {
-            coldstart_elf::ByteOrder::Little => value.to_le_bytes(),
-            coldstart_elf::ByteOrder::Big => value.to_be_bytes(),
-        };
-        put(bytes, usize::try_from(at).unwrap_or(usize::MAX), &value);
+        put(bytes, usize::try_from(at).unwrap_or(usize::MAX), &u32_bytes(self.encoding, value));
     }
 
     fn put_u16(&self, bytes: &mut [u8], at: u64, value: u16) {
-        let value = match self.encoding.byte_order {
-            coldstart_elf::ByteOrder::Little => value.to_le_bytes(),
-            coldstart_elf::ByteOrder::Big => value.to_be_bytes(),
-        };
-        put(bytes, usize::try_from(at).unwrap_or(usize::MAX), &value);
+        put(bytes, usize::try_from(at).unwrap_or(usize::MAX), &u16_bytes(self.encoding, value));
     }
 }

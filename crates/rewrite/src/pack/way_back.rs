@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use coldstart_elf::Tag;
 
-use super::assemble::{Parts, old_program_headers};
-use super::headers::NewHeaders;
+use super::assemble::Parts;
+use super::headers::{NewHeaders, program_header_range};
 use super::relatives::InPlace;
 use super::tail;
 use super::versions::Guard;
@@ -64,7 +64,7 @@ fn known(changes: &Changes<'_, '_>) -> Vec<(Range<u64>, Known)> {
     let mut known = Vec::new();
     let packed = relatives.runs.iter().filter(|run| run.is_packed);
     known.extend(packed.map(|run| (relatives.file_range(&run.records), Known::Relatives(run.records.len() as u64))));
-    let headers = old_program_headers(file);
+    let headers = program_header_range(file);
     let size = u64::from(file.header().segment_entry_size);
     for (place, (number, raw)) in changes.program_headers.iter().enumerate() {
         let at = |start: u64, number: usize| start.saturating_add(size.saturating_mul(number as u64));
@@ -79,9 +79,8 @@ fn known(changes: &Changes<'_, '_>) -> Vec<(Range<u64>, Known)> {
     ));
     if let (Guard::Added(added), Some(table)) = (guard, layout.placed.of(Tag::VERNEED))
         && let Some(old) = table.old
-        && let Some(segment) = file.segments().get(layout.run.segment)
     {
-        let new_start = table.address.wrapping_add(segment.offset.0.wrapping_sub(segment.address.0));
+        let new_start = layout.run.offset_of(table.address);
         let split = old.offset.saturating_add(added.place);
         let (first, rest) = added.table.split_at_checked(added.place as usize).unwrap_or_default();
         let rest = rest.get(added.size as usize..).unwrap_or(&[]);

@@ -7,6 +7,7 @@ mod codec;
 
 use std::ops::Range;
 
+use crate::layout::part;
 use crate::script::{Piece, Script};
 
 pub(crate) use codec::{changed, decode, encode};
@@ -134,6 +135,5 @@ fn plain(bytes: &[u8]) -> Option<Step> {
 }
 
 fn bytes(original: &[u8], range: Range<u64>) -> &[u8] {
-    let range = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
-    range.and_then(|(start, end)| original.get(start..end)).unwrap_or(&[])
+    part(original, range).unwrap_or(&[])
 }
