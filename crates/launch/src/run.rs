@@ -21,7 +21,7 @@ use crate::interrupt::Interrupt;
 use crate::launched::{End, Launched};
 use crate::lookup::find_program;
 use crate::options::{Input, LaunchOptions, Output};
-use crate::readiness::{Watch, watch};
+use crate::readiness::{Look, Watch, watch};
 use crate::refusal::explain;
 use crate::tree::Tree;
 
@@ -76,12 +76,13 @@ impl PreparedLaunch {
         setup: Option<Setup<'_>>,
     ) -> Result<Self, LaunchError> {
         let shares_group = options.input == Input::Inherit && std::io::stdin().is_terminal();
-        let mut command = command(command_line, options)?;
+        let mut readiness = watch(&options.readiness, &options.output);
+        let replaced = readiness.command_line(command_line)?;
+        let mut command = command(replaced.as_ref().unwrap_or(command_line), options)?;
         if !shares_group {
             // Ctrl-C at the terminal then reaches only us, and we end the tree in order.
             command.process_group(0);
         }
-        let mut readiness = watch(&options.readiness, &options.output);
         readiness.prepare(&mut command)?;
         if let Some(setup) = setup {
             setup(&mut command);
@@ -215,13 +216,17 @@ fn wait_until_ready(
         let descendants_only = process.is_none().then_some(DESCENDANTS_INTERVAL);
         let timeout = [limit, readiness.interval(), descendants_only].into_iter().flatten().min();
         let woken = wait(process.as_ref(), options.interrupt.as_ref(), readiness, timeout)?;
-        let now = begin.elapsed();
+        let woken_at = Instant::now();
+        let now = woken_at.saturating_duration_since(begin);
         if woken.interrupted {
             return Ok(Outcome::Interrupted(now));
         }
-        if readiness.look(woken.readiness)? {
-            // A port is open when the connection succeeds; output is there when the pipe says so.
-            return Ok(Outcome::Ready(if readiness.interval().is_some() { begin.elapsed() } else { now }));
+        let look = |readiness: &mut dyn Watch, descriptor_ready: bool, tree: &mut Tree| {
+            let ready = readiness.look(Look { descriptor_ready, woken: woken_at, tree })?;
+            Ok::<_, LaunchError>(ready.map(|moment| Outcome::Ready(moment.saturating_duration_since(begin))))
+        };
+        if let Some(ready) = look(readiness, woken.readiness, tree)? {
+            return Ok(ready);
         }
         if woken.ended {
             let status = tree.status().map_err(|error| LaunchError::system("wait for the program", error))?;
@@ -230,8 +235,8 @@ fn wait_until_ready(
                 return Ok(if status.code().is_some() { Outcome::Ready(now) } else { Outcome::Over(now) });
             }
             // What it wrote or opened last counts, although we learn of its end first.
-            if readiness.look(true)? {
-                return Ok(Outcome::Ready(now));
+            if let Some(ready) = look(readiness, true, tree)? {
+                return Ok(ready);
             }
             if !status.success() {
                 return Ok(Outcome::Over(now));
@@ -242,8 +247,7 @@ fn wait_until_ready(
             let alive =
                 tree.is_alive().map_err(|error| LaunchError::system("look for the program's processes", error))?;
             if !alive {
-                let ready = readiness.look(true)?;
-                return Ok(if ready { Outcome::Ready(now) } else { Outcome::Over(now) });
+                return Ok(look(readiness, true, tree)?.unwrap_or(Outcome::Over(now)));
             }
         }
         if options.time_limit.is_some_and(|limit| now >= limit) {

@@ -2,14 +2,16 @@
 //!
 //! There is nothing to watch: the launch polls the program's end in any case.
 
-use super::Watch;
+use std::time::Instant;
+
+use super::{Look, Watch};
 use crate::error::LaunchError;
 
 pub(crate) struct ExitWatch;
 
 impl Watch for ExitWatch {
-    fn look(&mut self, _descriptor_ready: bool) -> Result<bool, LaunchError> {
-        Ok(false)
+    fn look(&mut self, _look: Look<'_>) -> Result<Option<Instant>, LaunchError> {
+        Ok(None)
     }
 
     fn is_exit(&self) -> bool {

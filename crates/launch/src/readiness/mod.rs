@@ -4,22 +4,33 @@
 //! user's Ctrl-C. No kind has a thread: a second thread of ours would compete with the program that is being timed.
 
 mod exit;
+mod file;
+mod http;
+mod notify;
+mod page;
 mod port;
 mod stdout;
+mod window;
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use regex::bytes::Regex;
 use thiserror::Error;
 
+use crate::command_line::CommandLine;
 use crate::error::LaunchError;
 use crate::options::Output;
+use crate::tree::Tree;
 
-/// The moment that counts as "started". Reads from and shows as `exit`, `stdout:REGEX`, `port:N`.
+pub use http::HttpUrl;
+
+/// The moment that counts as "started". Reads from and shows as `exit`, `stdout:REGEX`, `port:N`, `http:URL`, `file:PATH`,
+/// `notify`, `window`, `window:DISPLAY`, `page`.
 #[derive(Clone, Debug)]
 pub enum Readiness {
     /// The first process exits. Death by a signal does not count.
@@ -28,13 +39,25 @@ pub enum Readiness {
     Stdout(Regex),
     /// The TCP port accepts a connection on 127.0.0.1 or ::1.
     Port(u16),
+    /// A GET request is answered with a status of 2xx.
+    Http(HttpUrl),
+    /// The file appears, or is written anew.
+    File(PathBuf),
+    /// The program says so by the protocol of `sd_notify(3)`.
+    Notify,
+    /// The first window of the program's processes is mapped on an X display: the program's own, or the one named.
+    Window(Option<String>),
+    /// A page of ours, which the program was given as `{ready_url}` in its arguments, is loaded and reports back.
+    Page,
 }
 
 /// Why words do not name a readiness.
 #[derive(Clone, Debug, Error)]
 pub enum ReadinessError {
     /// The kind is unknown.
-    #[error("unknown readiness `{0}`: expected exit, stdout:REGEX or port:NUMBER")]
+    #[error(
+        "unknown readiness `{0}`: expected exit, stdout:REGEX, port:NUMBER, http:URL, file:PATH, notify, window or page"
+    )]
     UnknownKind(String),
     /// A kind that needs a value has none, or the reverse.
     #[error("{0}")]
@@ -45,6 +68,14 @@ pub enum ReadinessError {
     /// Not a port number.
     #[error("`{0}` is not a TCP port: expected port:NUMBER with a number from 1 to 65535")]
     Port(String),
+    /// Not a URL that can be asked.
+    #[error("`{url}` cannot be asked: {reason}; expected http:URL such as http://127.0.0.1:8080/health")]
+    Url {
+        /// As given.
+        url: String,
+        /// A clause.
+        reason: String,
+    },
 }
 
 impl FromStr for Readiness {
@@ -65,6 +96,18 @@ impl FromStr for Readiness {
                 _ => Err(ReadinessError::Port(number.to_owned())),
             },
             ("port", None) => Err(ReadinessError::Value("readiness `port` needs a number: port:NUMBER")),
+            ("http", Some(url)) => Ok(Self::Http(HttpUrl::parse(url)?)),
+            ("http", None) => Err(ReadinessError::Value("readiness `http` needs a URL: http:URL")),
+            ("file", Some(path)) if !path.is_empty() => Ok(Self::File(path.into())),
+            ("file", _) => Err(ReadinessError::Value("readiness `file` needs a path: file:PATH")),
+            ("notify", None) => Ok(Self::Notify),
+            ("window", None) => Ok(Self::Window(None)),
+            ("window", Some(display)) if !display.is_empty() => Ok(Self::Window(Some(display.to_owned()))),
+            ("page", None) => Ok(Self::Page),
+            ("notify" | "page", Some(_)) => Err(ReadinessError::Value("readiness `notify` and `page` take no value")),
+            ("window", Some(_)) => {
+                Err(ReadinessError::Value("a display is needed behind `window:`, such as window::1"))
+            }
             _ => Err(ReadinessError::UnknownKind(text.to_owned())),
         }
     }
@@ -76,6 +119,12 @@ impl fmt::Display for Readiness {
             Self::Exit => formatter.write_str("exit"),
             Self::Stdout(pattern) => write!(formatter, "stdout:{pattern}"),
             Self::Port(port) => write!(formatter, "port:{port}"),
+            Self::Http(url) => write!(formatter, "http:{url}"),
+            Self::File(path) => write!(formatter, "file:{}", path.display()),
+            Self::Notify => formatter.write_str("notify"),
+            Self::Window(None) => formatter.write_str("window"),
+            Self::Window(Some(display)) => write!(formatter, "window:{display}"),
+            Self::Page => formatter.write_str("page"),
         }
     }
 }
@@ -87,8 +136,23 @@ impl PartialEq for Readiness {
     }
 }
 
+/// What a watch is given when it shall look whether the program is ready.
+pub(crate) struct Look<'a> {
+    /// The watch's descriptor became readable, or the program ended and this is the last look.
+    pub(crate) descriptor_ready: bool,
+    /// When we woke up: what a descriptor told is not later than this.
+    pub(crate) woken: Instant,
+    /// The program's processes.
+    pub(crate) tree: &'a mut Tree,
+}
+
 /// Waiting for one kind of readiness during one launch.
 pub(crate) trait Watch {
+    /// The command line to launch in place of the one given, where the program must be told something by its arguments.
+    fn command_line(&mut self, _given: &CommandLine) -> Result<Option<CommandLine>, LaunchError> {
+        Ok(None)
+    }
+
     /// Last changes to the command, and checks, before the clock starts.
     fn prepare(&mut self, _command: &mut Command) -> Result<(), LaunchError> {
         Ok(())
@@ -109,8 +173,8 @@ pub(crate) trait Watch {
         None
     }
 
-    /// Looks whether the program is ready now. `descriptor_ready` says whether the descriptor became readable.
-    fn look(&mut self, descriptor_ready: bool) -> Result<bool, LaunchError>;
+    /// Looks whether the program is ready; the moment at which it was, if so.
+    fn look(&mut self, look: Look<'_>) -> Result<Option<Instant>, LaunchError>;
 
     /// Keeps the program from blocking on us once we no longer look.
     fn drain(&mut self) {}
@@ -127,6 +191,11 @@ pub(crate) fn watch(readiness: &Readiness, output: &Output) -> Box<dyn Watch> {
         Readiness::Exit => Box::new(exit::ExitWatch),
         Readiness::Stdout(pattern) => Box::new(stdout::StdoutWatch::new(pattern.clone(), output.clone())),
         Readiness::Port(port) => Box::new(port::PortWatch::new(*port)),
+        Readiness::Http(url) => Box::new(http::HttpWatch::new(url.clone())),
+        Readiness::File(path) => Box::new(file::FileWatch::new(path.clone())),
+        Readiness::Notify => Box::new(notify::NotifyWatch::new()),
+        Readiness::Window(display) => Box::new(window::WindowWatch::new(display.clone())),
+        Readiness::Page => Box::new(page::PageWatch::new()),
     }
 }
 
@@ -136,7 +205,17 @@ mod tests {
 
     #[test]
     fn what_is_shown_reads_back() {
-        for text in ["exit", "stdout:ready: .*$", "port:8080"] {
+        for text in [
+            "exit",
+            "stdout:ready: .*$",
+            "port:8080",
+            "http:http://127.0.0.1:8080/up?a=b",
+            "file:/run/a.pid",
+            "notify",
+            "window",
+            "window::1",
+            "page",
+        ] {
             assert_eq!(text.parse::<Readiness>().unwrap().to_string(), text);
         }
     }
@@ -144,7 +223,10 @@ mod tests {
     #[test]
     fn wrong_words_get_an_answer_that_helps() {
         let message = |text: &str| text.parse::<Readiness>().unwrap_err().to_string();
-        assert_eq!(message("window"), "unknown readiness `window`: expected exit, stdout:REGEX or port:NUMBER");
+        assert_eq!(
+            message("ping"),
+            "unknown readiness `ping`: expected exit, stdout:REGEX, port:NUMBER, http:URL, file:PATH, notify, window or page"
+        );
         assert_eq!(message("stdout:"), "readiness `stdout` needs a regular expression: stdout:REGEX");
         assert!(message("stdout:(").contains("regular expression"));
         for number in ["0", "65536", "http", ""] {

@@ -6,9 +6,9 @@
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::Watch;
+use super::{Look, Watch};
 use crate::error::LaunchError;
 
 /// Bounds the error of the time measured. An attempt takes some 20 us, so we use about 2 % of one processor.
@@ -62,7 +62,7 @@ impl Watch for PortWatch {
         Some(INTERVAL)
     }
 
-    fn look(&mut self, _descriptor_ready: bool) -> Result<bool, LaunchError> {
-        Ok(self.accepting()?.is_some())
+    fn look(&mut self, _look: Look<'_>) -> Result<Option<Instant>, LaunchError> {
+        Ok(self.accepting()?.map(|_| Instant::now()))
     }
 }

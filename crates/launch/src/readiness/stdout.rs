@@ -7,11 +7,12 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Instant;
 
 use regex::bytes::Regex;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use super::Watch;
+use super::{Look, Watch};
 use crate::error::LaunchError;
 use crate::options::Output;
 
@@ -88,11 +89,11 @@ impl Watch for StdoutWatch {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
 
-    fn look(&mut self, descriptor_ready: bool) -> Result<bool, LaunchError> {
-        if descriptor_ready {
+    fn look(&mut self, look: Look<'_>) -> Result<Option<Instant>, LaunchError> {
+        if look.descriptor_ready {
             self.read_available();
         }
-        Ok(self.matcher.matched)
+        Ok(self.matcher.matched.then_some(look.woken))
     }
 
     fn drain(&mut self) {

@@ -100,6 +100,15 @@ impl Tree {
         Ok(!self.living()?.is_empty())
     }
 
+    /// Whether the process with this number belongs to the launch, alive or not yet reaped.
+    pub(crate) fn has_member(&self, number: u32) -> io::Result<bool> {
+        if self.kinship.launched == Some(number) {
+            return Ok(true);
+        }
+        let table = all_processes()?;
+        Ok(self.kinship.members(&table).iter().any(|member| member.identity.number == number))
+    }
+
     /// The living processes of the launch, after reaping the dead.
     ///
     /// Empty means that nothing is left: a living process always has one of our children above it, and as long as there
