@@ -80,6 +80,30 @@ pub enum LaunchError {
         /// Where the connection succeeded.
         address: SocketAddr,
     },
+    /// The file whose appearance is readiness cannot be looked at, so readiness could not be told.
+    #[error("cannot look whether `{}` is there", .path.display())]
+    FileNotVisible {
+        /// As looked up.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The name in the URL whose answer is readiness stands for no address.
+    #[error("cannot find the address of `{host}`")]
+    HostUnknown {
+        /// As in the URL.
+        host: String,
+        /// The resolver's answer.
+        source: io::Error,
+    },
+    /// No directory would take the socket for the program's notification.
+    #[error("cannot make a socket for the program's notification in {}", .directories.iter().map(|directory| directory.display().to_string()).collect::<Vec<_>>().join(" or "))]
+    NotifySocket {
+        /// The directories that were tried.
+        directories: Vec<PathBuf>,
+        /// The kernel's last answer.
+        source: io::Error,
+    },
     /// A signal asked us to stop. Everything launched has been ended.
     #[error("interrupted by signal {signal}")]
     Interrupted {
@@ -125,6 +149,15 @@ impl LaunchError {
             Self::UnknownFormat { path, is_text: false } => format!("file {} tells what it is", quoted(path)),
             Self::PortInUse { address } => {
                 format!("end the program that listens there: ss -ltnp 'sport = :{}' names it", address.port())
+            }
+            Self::FileNotVisible { path, source } if source.kind() == io::ErrorKind::PermissionDenied => {
+                format!("namei -l {} shows which directory forbids it", quoted(path))
+            }
+            Self::HostUnknown { .. } => {
+                "write the address at which the program listens, such as 127.0.0.1 or localhost".into()
+            }
+            Self::NotifySocket { .. } => {
+                "set TMPDIR to a directory that may be written to and has a path of less than 70 bytes".into()
             }
             Self::NotEnded { .. } => {
                 "they wait in the kernel (state D in ps) or belong to another user; end them by hand".into()

@@ -20,6 +20,9 @@ pub struct Launched {
     pub elapsed: Duration,
     /// How the program came to its end.
     pub end: End,
+    /// If it never became ready, what was seen last of what was waited for, where there is more to say than "nothing":
+    /// a clause such as "http://127.0.0.1:8080/up answered with status 503".
+    pub last_seen: Option<String>,
     /// What the whole tree used until it was ended, the ending included.
     pub usage: Usage,
     /// How many processes we asked to end (SIGTERM), because they were still there.

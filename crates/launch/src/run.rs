@@ -76,7 +76,7 @@ impl PreparedLaunch {
         setup: Option<Setup<'_>>,
     ) -> Result<Self, LaunchError> {
         let shares_group = options.input == Input::Inherit && std::io::stdin().is_terminal();
-        let mut readiness = watch(&options.readiness, &options.output);
+        let mut readiness = watch(&options.readiness, &options.output, options.working_directory.as_deref());
         let replaced = readiness.command_line(command_line)?;
         let mut command = command(replaced.as_ref().unwrap_or(command_line), options)?;
         if !shares_group {
@@ -129,6 +129,7 @@ impl PreparedLaunch {
             ready_after,
             elapsed,
             end,
+            last_seen: if ready_after.is_none() { readiness.last_seen() } else { None },
             usage: tree.usage(),
             ended_processes: tree.ended_count(),
             killed_processes: tree.killed_count(),

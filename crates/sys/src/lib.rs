@@ -3,6 +3,7 @@
 pub mod become_program;
 pub mod block_device;
 pub mod cachestat;
+pub mod datagram;
 pub mod detached;
 pub mod drop_caches;
 pub mod facility_error;

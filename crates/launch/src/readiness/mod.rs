@@ -14,7 +14,7 @@ mod window;
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -41,7 +41,8 @@ pub enum Readiness {
     Port(u16),
     /// A GET request is answered with a status of 2xx.
     Http(HttpUrl),
-    /// The file appears, or is written anew.
+    /// The file appears, or if it was there before, is replaced or written anew. A relative path starts at the program's
+    /// working directory; it is looked up from outside the program, not in a root directory of its own.
     File(PathBuf),
     /// The program says so by the protocol of `sd_notify(3)`.
     Notify,
@@ -98,6 +99,9 @@ impl FromStr for Readiness {
             ("port", None) => Err(ReadinessError::Value("readiness `port` needs a number: port:NUMBER")),
             ("http", Some(url)) => Ok(Self::Http(HttpUrl::parse(url)?)),
             ("http", None) => Err(ReadinessError::Value("readiness `http` needs a URL: http:URL")),
+            ("file", Some(path)) if path == "~" || path.starts_with("~/") => Err(ReadinessError::Value(
+                "`~` is not expanded behind `file:`: write file:$HOME/..., or file:./~/... for a directory of that name",
+            )),
             ("file", Some(path)) if !path.is_empty() => Ok(Self::File(path.into())),
             ("file", _) => Err(ReadinessError::Value("readiness `file` needs a path: file:PATH")),
             ("notify", None) => Ok(Self::Notify),
@@ -179,20 +183,25 @@ pub(crate) trait Watch {
     /// Keeps the program from blocking on us once we no longer look.
     fn drain(&mut self) {}
 
+    /// What was seen last of what is waited for, when the program never became ready: a clause.
+    fn last_seen(&self) -> Option<String> {
+        None
+    }
+
     /// Whether the exit of the first process is what is waited for.
     fn is_exit(&self) -> bool {
         false
     }
 }
 
-/// The watch for a readiness.
-pub(crate) fn watch(readiness: &Readiness, output: &Output) -> Box<dyn Watch> {
+/// The watch for a readiness. `directory`: the program's working directory, if not ours.
+pub(crate) fn watch(readiness: &Readiness, output: &Output, directory: Option<&Path>) -> Box<dyn Watch> {
     match readiness {
         Readiness::Exit => Box::new(exit::ExitWatch),
         Readiness::Stdout(pattern) => Box::new(stdout::StdoutWatch::new(pattern.clone(), output.clone())),
         Readiness::Port(port) => Box::new(port::PortWatch::new(*port)),
         Readiness::Http(url) => Box::new(http::HttpWatch::new(url.clone())),
-        Readiness::File(path) => Box::new(file::FileWatch::new(path.clone())),
+        Readiness::File(path) => Box::new(file::FileWatch::new(path, directory)),
         Readiness::Notify => Box::new(notify::NotifyWatch::new()),
         Readiness::Window(display) => Box::new(window::WindowWatch::new(display.clone())),
         Readiness::Page => Box::new(page::PageWatch::new()),

@@ -1,6 +1,7 @@
 //! Real launches of programs that behave, and of such that do not. What is asserted are outcomes and process lists; the
 //! only times are limits of 20 s that stop a hanging test.
 
+use std::cell::RefCell;
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -183,21 +184,27 @@ fn a_storm_of_forks_is_ended() {
 
 #[test]
 fn other_children_are_left_alone() {
-    // Before the launch and beside it; in our group and, before it, in one of its own.
-    let mut before = Command::new("sleep").arg("1000").spawn().unwrap();
-    let mut apart = {
-        use std::os::unix::process::CommandExt;
-        Command::new("sleep").arg("1000").process_group(0).spawn().unwrap()
+    use std::os::unix::process::CommandExt;
+    // Before the launch and beside it; in our group and, before it, in one of its own. That one is started while no other
+    // launch is under way, which would take it for its program's.
+    let sleep = || {
+        let mut sleep = Command::new("sleep");
+        sleep.arg("1000");
+        sleep
+    };
+    let before = RefCell::new(Vec::new());
+    let setup = |_: &mut Command| {
+        before.borrow_mut().extend([sleep().spawn().unwrap(), sleep().process_group(0).spawn().unwrap()]);
     };
     let mut beside = None;
     let marker = Marker::new();
-    let launched = launch(&behaving(&["chunks"]), &marker.options("stdout:ready"), None, &mut || {
-        beside = Some(Command::new("sleep").arg("1000").spawn().unwrap());
+    let launched = launch(&behaving(&["chunks"]), &marker.options("stdout:ready"), Some(&setup), &mut || {
+        beside = Some(sleep().spawn().unwrap());
     })
     .unwrap();
     marker.assert_nothing_left();
     assert_eq!(launched.ended_processes, 1);
-    for child in [&mut before, &mut apart, beside.as_mut().unwrap()] {
+    for mut child in before.into_inner().into_iter().chain(beside) {
         assert_eq!(child.try_wait().unwrap(), None, "a child that is not the program's was ended");
         child.kill().unwrap();
         child.wait().unwrap();

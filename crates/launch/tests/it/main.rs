@@ -2,5 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+mod file;
+mod http;
 mod interrupts;
 mod launches;
+mod notify;

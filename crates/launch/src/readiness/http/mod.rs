@@ -1,0 +1,285 @@
+//! Ready when a GET request is answered with a status of 2xx: for servers that listen before they can serve.
+//!
+//! Redirects are not followed, and are not readiness: one may lead to another server, or to a page that says "starting up".
+//! Variables that name a proxy have no effect. The newcomer's trap is the answer's limit: a first request may take long
+//! because the program is starting, and asked again too soon it would begin anew each time, so we wait longer at each try.
+
+mod answer;
+mod connection;
+mod url;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use self::answer::{Answer, Status};
+use self::connection::{Connection, answer_limit};
+use super::{Look, Watch};
+use crate::error::LaunchError;
+
+pub use self::url::HttpUrl;
+
+/// How often to try while nobody listens; bounds the error of the time measured. An attempt takes some 20 us.
+const INTERVAL: Duration = Duration::from_millis(1);
+/// How long an answer may take at first; twice as long at each further try.
+const FIRST_PATIENCE: Duration = Duration::from_secs(3);
+/// No longer than this.
+const LONGEST_PATIENCE: Duration = Duration::from_secs(96);
+/// Pause after an answer that is not the right one: a hundredth of the time passed, so that asking adds little error and
+/// little work for the program, within these bounds.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
+/// Size of one read.
+const CHUNK: usize = 16 * 1024;
+/// How many reads in a row: an answer without end must not keep us from the clock.
+const READS_AT_ONCE: usize = 64;
+
+pub(crate) struct HttpWatch {
+    url: HttpUrl,
+    request: Vec<u8>,
+    addresses: Vec<SocketAddr>,
+    /// Index of the address to try next. They take turns: the program may listen at one and be silent at another.
+    next: usize,
+    begin: Instant,
+    patience: Duration,
+    state: State,
+    seen: Seen,
+}
+
+enum State {
+    /// Nobody accepts connections.
+    Idle,
+    Connecting {
+        stream: TcpStream,
+        until: Instant,
+    },
+    Asking {
+        stream: TcpStream,
+        sent: usize,
+        answer: Answer,
+        until: Instant,
+    },
+    /// There was an answer, or an end without one. The rest of the answer is let in meanwhile: closing a connection on
+    /// unread bytes resets it, and simple servers die of that (SIGPIPE).
+    Pausing {
+        stream: Option<TcpStream>,
+        until: Instant,
+    },
+    /// Ready.
+    Answered {
+        stream: Option<TcpStream>,
+    },
+}
+
+/// What was seen last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    Nobody,
+    Silence,
+    Closed,
+    Garbage,
+    Status(u16),
+}
+
+/// What to do after a step.
+enum Step {
+    Next(State),
+    Wait(State),
+    Ready(State, Instant),
+}
+
+impl HttpWatch {
+    pub(crate) fn new(url: HttpUrl) -> Self {
+        Self {
+            request: url.request(),
+            url,
+            addresses: Vec::new(),
+            next: 0,
+            begin: Instant::now(),
+            patience: FIRST_PATIENCE,
+            state: State::Idle,
+            seen: Seen::Nobody,
+        }
+    }
+
+    /// Tries each address once.
+    fn connect(&mut self) -> Result<Step, LaunchError> {
+        for _ in 0..self.addresses.len() {
+            let Some(&address) = self.addresses.get(self.next) else { break };
+            self.next = (self.next + 1) % self.addresses.len();
+            match Connection::attempt(address, Duration::ZERO).map_err(cannot_connect)? {
+                Connection::Open(stream) => return Ok(self.ask(stream)),
+                Connection::Pending(stream) => {
+                    return Ok(Step::Wait(State::Connecting { stream, until: Instant::now() + answer_limit(address) }));
+                }
+                Connection::Refused => {}
+            }
+        }
+        Ok(Step::Wait(State::Idle))
+    }
+
+    fn ask(&mut self, stream: TcpStream) -> Step {
+        if self.seen == Seen::Nobody {
+            self.seen = Seen::Silence;
+        }
+        let until = Instant::now() + self.patience;
+        Step::Next(State::Asking { stream, sent: 0, answer: Answer::default(), until })
+    }
+
+    /// Sends what can be sent, reads what has come.
+    fn exchange(&mut self, mut stream: TcpStream, mut sent: usize, mut answer: Answer, until: Instant) -> Step {
+        while let Some(rest) = self.request.get(sent..).filter(|rest| !rest.is_empty()) {
+            match stream.write(rest) {
+                Ok(count) => sent += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // A server that answers without reading may have closed its end; the answer can be read all the same.
+                Err(_) => sent = self.request.len(),
+            }
+        }
+        let mut chunk = [0; CHUNK];
+        for _ in 0..READS_AT_ONCE {
+            match stream.read(&mut chunk) {
+                Ok(0) => return self.pause(Seen::Closed, None),
+                Ok(count) => {
+                    let moment = Instant::now();
+                    match answer.take(chunk.get(..count).unwrap_or_default()) {
+                        Status::Incomplete => {}
+                        Status::Garbage => return self.pause(Seen::Garbage, Some(stream)),
+                        Status::Final(200..300) => {
+                            return Step::Ready(State::Answered { stream: Some(stream) }, moment);
+                        }
+                        Status::Final(status) => return self.pause(Seen::Status(status), Some(stream)),
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => return self.pause(Seen::Closed, None),
+            }
+        }
+        if Instant::now() >= until {
+            self.patience = (self.patience * 2).min(LONGEST_PATIENCE);
+            return self.pause(Seen::Silence, None);
+        }
+        Step::Wait(State::Asking { stream, sent, answer, until })
+    }
+
+    fn pause(&mut self, seen: Seen, stream: Option<TcpStream>) -> Step {
+        self.seen = seen;
+        let pause = (self.begin.elapsed() / 100).clamp(PAUSE.0, PAUSE.1);
+        Step::Wait(State::Pausing { stream, until: Instant::now() + pause })
+    }
+
+    fn step(&mut self, state: State) -> Result<Step, LaunchError> {
+        Ok(match state {
+            State::Idle => self.connect()?,
+            State::Connecting { stream, until } => {
+                match Connection::proceed(stream, Duration::ZERO).map_err(cannot_connect)? {
+                    Connection::Open(stream) => self.ask(stream),
+                    Connection::Pending(stream) if Instant::now() < until => {
+                        Step::Wait(State::Connecting { stream, until })
+                    }
+                    Connection::Pending(_) | Connection::Refused => Step::Next(State::Idle),
+                }
+            }
+            State::Asking { stream, sent, answer, until } => self.exchange(stream, sent, answer, until),
+            State::Pausing { stream, until } if Instant::now() < until => Step::Wait(State::Pausing { stream, until }),
+            State::Pausing { stream, .. } => {
+                stream.map(discard);
+                Step::Next(State::Idle)
+            }
+            State::Answered { stream } => Step::Wait(State::Answered { stream }),
+        })
+    }
+}
+
+fn cannot_connect(error: std::io::Error) -> LaunchError {
+    LaunchError::system("try to connect to the program's port", error)
+}
+
+/// Reads and forgets what has come. `None` if there is no more for now.
+fn discard(mut stream: TcpStream) -> Option<TcpStream> {
+    let mut chunk = [0; CHUNK];
+    for _ in 0..READS_AT_ONCE {
+        match stream.read(&mut chunk) {
+            Ok(count) if count > 0 => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            _ => return None,
+        }
+    }
+    Some(stream)
+}
+
+impl Watch for HttpWatch {
+    fn prepare(&mut self, _command: &mut Command) -> Result<(), LaunchError> {
+        self.addresses = self.url.addresses()?;
+        for &address in &self.addresses {
+            if let Connection::Open(_) = Connection::attempt(address, answer_limit(address)).map_err(cannot_connect)? {
+                return Err(LaunchError::PortInUse { address });
+            }
+        }
+        Ok(())
+    }
+
+    fn started(&mut self, _child: &mut Child) -> Result<(), LaunchError> {
+        self.begin = Instant::now();
+        Ok(())
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match &self.state {
+            State::Asking { stream, sent, .. } if *sent >= self.request.len() => Some(stream.as_fd()),
+            // Others become writable, which nobody polls for, or are to be left alone for a while.
+            _ => None,
+        }
+    }
+
+    fn interval(&self) -> Option<Duration> {
+        match &self.state {
+            State::Asking { sent, until, .. } if *sent >= self.request.len() => Some(*until),
+            State::Pausing { until, .. } => Some(*until),
+            State::Answered { .. } => return None,
+            _ => return Some(INTERVAL),
+        }
+        .map(|until| until.saturating_duration_since(Instant::now()))
+    }
+
+    fn look(&mut self, _look: Look<'_>) -> Result<Option<Instant>, LaunchError> {
+        let mut state = std::mem::replace(&mut self.state, State::Idle);
+        loop {
+            match self.step(state)? {
+                Step::Next(next) => state = next,
+                Step::Wait(next) => {
+                    self.state = next;
+                    return Ok(None);
+                }
+                Step::Ready(next, moment) => {
+                    self.state = next;
+                    return Ok(Some(moment));
+                }
+            }
+        }
+    }
+
+    /// Lets the rest of the answer in, then closes: a server that ends gracefully waits for those who still listen.
+    fn drain(&mut self) {
+        if let State::Answered { stream } = &mut self.state {
+            *stream = stream.take().and_then(discard);
+        }
+    }
+
+    fn last_seen(&self) -> Option<String> {
+        let url = &self.url;
+        Some(match self.seen {
+            Seen::Nobody => format!("nobody accepted connections for {url}"),
+            Seen::Silence => format!("{url} accepted connections and did not answer"),
+            Seen::Closed => format!("{url} closed the connection without an answer"),
+            Seen::Garbage => format!("{url} did not answer in HTTP/1"),
+            Seen::Status(status @ 300..400) => {
+                format!("{url} answered with status {status}; redirects are not followed: wait for the URL it leads to")
+            }
+            Seen::Status(status) => format!("{url} answered with status {status}"),
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! The socket that the program is told to send to.
+//!
+//! It has a name in the file system, as systemd's own `/run/systemd/notify`: container tools bind-mount it, and a program
+//! in a network namespace of its own, where an abstract name would mean nothing, still finds it. A service may have given
+//! up root before it is ready, so anyone may send; but the directory cannot be listed, and senders are checked.
+
+use std::fs::{Permissions, set_permissions};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+
+use rustix::net::sockopt::set_socket_passcred;
+use tempfile::TempDir;
+
+use crate::error::LaunchError;
+
+/// The socket, in a directory of its own; both are removed in the end.
+#[derive(Debug)]
+pub(super) struct NotifySocket {
+    socket: UnixDatagram,
+    path: PathBuf,
+    _directory: TempDir,
+}
+
+impl NotifySocket {
+    pub(super) fn new() -> Result<Self, LaunchError> {
+        // Sandboxes show a program `/run` rather than our directory of temporary files; to write there takes root. And a
+        // socket's name may have no more than 107 bytes, which a long TMPDIR can use up.
+        let mut directories = vec![PathBuf::from("/run")];
+        directories.extend(std::path::absolute(std::env::temp_dir()).ok());
+        directories.push("/tmp".into());
+        directories.dedup();
+        let mut answer = io::Error::from(io::ErrorKind::NotFound);
+        for directory in &directories {
+            match Self::below(directory) {
+                Ok(socket) => return Ok(socket),
+                Err(error) => answer = error,
+            }
+        }
+        Err(LaunchError::NotifySocket { directories, source: answer })
+    }
+
+    fn below(parent: &Path) -> io::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("coldstart-notify-").tempdir_in(parent)?;
+        let path = directory.path().join("socket");
+        let socket = UnixDatagram::bind(&path)?;
+        set_socket_passcred(&socket, true)?;
+        // Not by the mode of creation, from which our umask would be taken.
+        set_permissions(&path, Permissions::from_mode(0o666))?;
+        set_permissions(directory.path(), Permissions::from_mode(0o711))?;
+        Ok(Self { socket, path, _directory: directory })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl AsFd for NotifySocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anyone_may_send_and_nobody_may_list() {
+        let socket = NotifySocket::new().unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let directory = socket.path().parent().unwrap().to_owned();
+        assert_eq!((mode(socket.path()), mode(&directory)), (0o666, 0o711));
+        UnixDatagram::unbound().unwrap().send_to(b"READY=1", socket.path()).unwrap();
+        drop(socket);
+        assert!(!directory.exists());
+    }
+
+    #[test]
+    fn a_directory_whose_name_is_too_long_is_left_empty() {
+        let parent = tempfile::tempdir().unwrap();
+        let long = parent.path().join("x".repeat(100));
+        std::fs::create_dir(&long).unwrap();
+        assert!(NotifySocket::below(&long).is_err());
+        assert_eq!(std::fs::read_dir(&long).unwrap().count(), 0);
+    }
+}

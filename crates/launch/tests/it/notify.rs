@@ -1,0 +1,179 @@
+//! Readiness by `sd_notify(3)`: services that talk much, from odd places, and one of Debian's own.
+
+use std::net::TcpListener;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use coldstart_launch::{CommandLine, End, LaunchOptions, Launched, launch};
+
+use crate::common::{Marker, eventually, example};
+
+const SERVICE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/notify.py");
+
+fn run(line: &CommandLine, change: impl FnOnce(&mut LaunchOptions)) -> Launched {
+    let marker = Marker::new();
+    let mut options = marker.options("notify");
+    options.time_limit = Some(Duration::from_secs(60));
+    change(&mut options);
+    let mut told = 0;
+    let launched = launch(line, &options, None, &mut || told += 1).unwrap();
+    marker.assert_nothing_left();
+    assert_eq!(told, u32::from(launched.ready_after.is_some()));
+    launched
+}
+
+fn service(behaviour: &str, grace: u64) -> Launched {
+    run(&CommandLine::new("python3", [SERVICE, behaviour]), |options| options.grace = Duration::from_secs(grace))
+}
+
+fn shell(script: &str) -> Launched {
+    run(&CommandLine::new("sh", ["-c", script]), |_| {})
+}
+
+fn is_root(need: &str) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "{need} takes root");
+        eprintln!("skipped: {need} takes root");
+    }
+    is_root
+}
+
+#[test]
+fn a_script_notifies() {
+    for words in ["--ready", "--ready --status=Up", "--ready --no-block", "--ready --pid=self"] {
+        assert!(shell(&format!("systemd-notify {words} && exec sleep 1000")).succeeded(), "{words}");
+    }
+}
+
+#[test]
+fn all_is_taken_in_and_nobody_is_kept_waiting() {
+    // It ends by itself when all its messages were read and its descriptors closed, before and after readiness.
+    let launched = service("chatty", 60);
+    assert!(launched.succeeded(), "{launched:?}");
+    assert_eq!(launched.killed_processes, 0);
+}
+
+#[test]
+fn huge_messages_count_by_their_whole_lines() {
+    assert!(service("huge", 1).succeeded());
+}
+
+#[test]
+fn a_daemon_notifies() {
+    let launched = service("grandchild", 0);
+    assert!(launched.succeeded(), "{launched:?}");
+    assert_eq!(launched.killed_processes, 1);
+}
+
+#[test]
+fn last_words_before_a_failure_count() {
+    for _ in 0..10 {
+        assert!(service("last-words", 1).succeeded());
+    }
+}
+
+#[test]
+fn a_failure_that_is_told_is_no_readiness() {
+    let launched = service("failing", 1);
+    assert_eq!((launched.end, launched.ready_after), (End::Exited(3), None));
+    let seen = launched.last_seen.unwrap();
+    assert!(seen.contains("STATUS=Cannot\\u{1b} read the configuration\\nERRNO=2"), "{seen}");
+}
+
+#[test]
+fn a_stranger_is_not_heard() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = directory.path().join("name");
+    let script = format!("printf %s \"$NOTIFY_SOCKET\" >{0}.new; mv {0}.new {0}; exec sleep 1000", name.display());
+    let stranger = std::thread::spawn({
+        let name = name.clone();
+        move || {
+            eventually("the name of the socket", || name.exists());
+            let socket = UnixDatagram::unbound().unwrap();
+            socket.send_to(b"READY=1", std::fs::read_to_string(&name).unwrap()).unwrap();
+        }
+    });
+    let launched = run(&CommandLine::new("sh", ["-c", &script]), |options| {
+        options.time_limit = Some(Duration::from_secs(3));
+    });
+    stranger.join().unwrap();
+    assert_eq!((launched.end, launched.ready_after), (End::TimedOut, None));
+    let seen = launched.last_seen.unwrap();
+    assert!(seen.contains(&format!("process {}, which the program did not start", std::process::id())), "{seen}");
+    let socket = std::fs::read_to_string(name).unwrap();
+    assert!(!Path::new(&socket).parent().unwrap().exists(), "{socket} was left behind");
+}
+
+#[test]
+fn the_socket_is_removed_after_failures_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = directory.path().join("name");
+    for end in ["systemd-notify --ready; exec sleep 1000", "exit 3", "kill -9 $$"] {
+        shell(&format!("printf %s \"$NOTIFY_SOCKET\" >{}; {end}", name.display()));
+        let socket = std::fs::read_to_string(&name).unwrap();
+        assert!(socket.starts_with('/') && !Path::new(&socket).parent().unwrap().exists(), "{socket} was left behind");
+    }
+}
+
+#[test]
+fn a_service_without_root_notifies() {
+    if is_root("to give up root") {
+        let launched = shell(
+            "setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs systemd-notify --ready && exec sleep 1000",
+        );
+        assert!(launched.succeeded(), "{launched:?}");
+    }
+}
+
+#[test]
+fn services_in_namespaces_notify() {
+    if is_root("to make namespaces") {
+        for namespaces in ["--net", "--mount", "--user --map-root-user", "--pid --fork --mount-proc"] {
+            let launched = shell(&format!("exec unshare {namespaces} sh -c 'systemd-notify --ready; exec sleep 1000'"));
+            assert!(launched.succeeded(), "{namespaces}: {launched:?}");
+        }
+    }
+}
+
+#[test]
+fn what_our_own_manager_told_us_is_not_handed_on() {
+    let script = "test -z \"$WATCHDOG_USEC$WATCHDOG_PID$LISTEN_PID$LISTEN_FDS$LISTEN_FDNAMES\" \
+        && test \"$NOTIFY_SOCKET\" != /no/such && systemd-notify --ready && exec sleep 1000";
+    let output = Command::new(example())
+        .args(["notify", "sh", "-c", script])
+        .env("NOTIFY_SOCKET", "/no/such")
+        .envs(["WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"].map(|name| (name, "1")))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    // What the caller sets for the program is.
+    let launched =
+        run(&CommandLine::new("sh", ["-c", "test $WATCHDOG_USEC = 5 && systemd-notify --ready"]), |options| {
+            options.environment.push(("WATCHDOG_USEC".into(), Some("5".into())));
+        });
+    assert!(launched.succeeded(), "{launched:?}");
+}
+
+#[test]
+fn a_service_of_debian_notifies() {
+    const UNIT: &str = "/lib/systemd/system/redis-server.service";
+    let Ok(unit) = std::fs::read_to_string(UNIT) else {
+        assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "redis-server is not installed");
+        eprintln!("skipped: redis-server is not installed");
+        return;
+    };
+    assert!(unit.lines().any(|line| line == "Type=notify"));
+    let command = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let config = directory.path().join("redis.conf");
+    std::fs::write(&config, "bind 127.0.0.1\nsave \"\"\n").unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let command = command.replace("/etc/redis/redis.conf", config.to_str().unwrap());
+    let line: CommandLine = format!("{command} --dir {} --port {port}", directory.path().display()).parse().unwrap();
+    let launched = run(&line, |options| options.grace = Duration::from_secs(30));
+    assert!(launched.succeeded(), "{launched:?}");
+    assert_eq!((launched.ended_processes, launched.killed_processes), (1, 0));
+}
