@@ -39,12 +39,13 @@ pub enum Readiness {
     Stdout(Regex),
     /// The TCP port accepts a connection on 127.0.0.1 or ::1.
     Port(u16),
-    /// A GET request is answered with a status of 2xx.
+    /// A GET request is answered with a status of 2xx; its status line has come. Redirects are not followed. Reads from a
+    /// URL alone, too: `http://localhost:8080/up`.
     Http(HttpUrl),
     /// The file appears, or if it was there before, is replaced or written anew. A relative path starts at the program's
     /// working directory; it is looked up from outside the program, not in a root directory of its own.
     File(PathBuf),
-    /// The program says so by the protocol of `sd_notify(3)`.
+    /// The program says so by the protocol of `sd_notify(3)`: any process of the launch sends `READY=1`.
     Notify,
     /// The first window of the program's processes is mapped on an X display: the program's own, or the one named.
     Window(Option<String>),
@@ -98,6 +99,8 @@ impl FromStr for Readiness {
             },
             ("port", None) => Err(ReadinessError::Value("readiness `port` needs a number: port:NUMBER")),
             ("http", Some(url)) => Ok(Self::Http(HttpUrl::parse(url)?)),
+            // Refused with the reason.
+            ("https", Some(_)) => Ok(Self::Http(HttpUrl::parse(text)?)),
             ("http", None) => Err(ReadinessError::Value("readiness `http` needs a URL: http:URL")),
             ("file", Some(path)) if path == "~" || path.starts_with("~/") => Err(ReadinessError::Value(
                 "`~` is not expanded behind `file:`: write file:$HOME/..., or file:./~/... for a directory of that name",
@@ -230,6 +233,12 @@ mod tests {
     }
 
     #[test]
+    fn the_scheme_of_a_url_may_stand_for_the_kind() {
+        let short: Readiness = "http://[::1]:8080/up".parse().unwrap();
+        assert_eq!(short.to_string(), "http:http://[::1]:8080/up");
+    }
+
+    #[test]
     fn wrong_words_get_an_answer_that_helps() {
         let message = |text: &str| text.parse::<Readiness>().unwrap_err().to_string();
         assert_eq!(
@@ -241,6 +250,8 @@ mod tests {
         for number in ["0", "65536", "http", ""] {
             assert!(message(&format!("port:{number}")).contains("1 to 65535"), "{number}");
         }
+        assert!(message("https://localhost/up").contains("not TLS"));
+        assert!(message("file:~/ready").contains("not expanded"));
         assert_eq!(message("exit:0"), "readiness `exit` takes no value");
     }
 }
