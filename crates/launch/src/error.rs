@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::readiness::DisplayError;
+
 /// Why a program could not be started, watched or ended.
 #[derive(Debug, Error)]
 pub enum LaunchError {
@@ -80,6 +82,9 @@ pub enum LaunchError {
         /// Where the connection succeeded.
         address: SocketAddr,
     },
+    /// The X display cannot be watched for the program's window.
+    #[error(transparent)]
+    Display(#[from] DisplayError),
     /// A signal asked us to stop. Everything launched has been ended.
     #[error("interrupted by signal {signal}")]
     Interrupted {
@@ -126,6 +131,7 @@ impl LaunchError {
             Self::PortInUse { address } => {
                 format!("end the program that listens there: ss -ltnp 'sport = :{}' names it", address.port())
             }
+            Self::Display(error) => return error.hint(),
             Self::NotEnded { .. } => {
                 "they wait in the kernel (state D in ps) or belong to another user; end them by hand".into()
             }
