@@ -50,8 +50,8 @@ pub enum Readiness {
     /// named, which then is the program's, too. We connect with our own `XAUTHORITY`. The program is kept from Wayland:
     /// `WAYLAND_DISPLAY` is removed, `XDG_SESSION_TYPE` and, where it is not set, `GDK_BACKEND` are `x11`.
     ///
-    /// A splash screen counts, a window of one pixel or for input only does not. A program that has a process running
-    /// already open the window is not ready by it.
+    /// A splash screen counts, and so does a message that something is wrong; a window of one pixel or for input only does
+    /// not. A program that has a process running already open its window exits without having been ready.
     Window(Option<String>),
     /// A page of ours, which the program was given as `{ready_url}` in its arguments, is loaded and reports back.
     Page,

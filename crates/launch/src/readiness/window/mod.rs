@@ -3,10 +3,12 @@
 //! The newcomer's trap is the window manager: it puts a program's window into a frame of its own and maps it there, which
 //! the root window's events do not tell. So each new window is watched itself from the moment it is created.
 //!
-//! What counts is the first `MapNotify` of a window that belongs to the launched processes: a splash screen, a menu or an
-//! icon in a tray too, and windows that go around the window manager (override-redirect). What people cannot see does not:
-//! windows that only take input (`InputOnly`), and those of one pixel until they are made larger. A window outside of the
-//! screen counts, because window managers bring it in without mapping it again. Being mapped comes before being painted.
+//! What counts is the first `MapNotify` of a window that belongs to the launched processes: a splash screen, a menu, an
+//! icon in a tray and a message that something is wrong too, and windows that go around the window manager
+//! (override-redirect). What people cannot see does not: windows that only take input (`InputOnly`), and those of one
+//! pixel until they are made larger. A window outside of the screen counts, because window managers bring it in without
+//! mapping it again. Being mapped comes before being painted. A window that is gone before we could ask whose it is is
+//! nobody's.
 //!
 //! A program that hands its work to a process running already (a browser or editor of which an instance is open) never
 //! becomes ready by its own window: it exits, and that is the result. The same goes for containers whose processes descend
