@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::readiness::DisplayError;
+
 /// Why a program could not be started, watched or ended.
 #[derive(Debug, Error)]
 pub enum LaunchError {
@@ -104,6 +106,9 @@ pub enum LaunchError {
         /// The kernel's last answer.
         source: io::Error,
     },
+    /// The X display cannot be watched for the program's window.
+    #[error(transparent)]
+    Display(#[from] DisplayError),
     /// A signal asked us to stop. Everything launched has been ended.
     #[error("interrupted by signal {signal}")]
     Interrupted {
@@ -159,6 +164,7 @@ impl LaunchError {
             Self::NotifySocket { .. } => {
                 "set TMPDIR to a directory that may be written to and has a path of less than 70 bytes".into()
             }
+            Self::Display(error) => return error.hint(),
             Self::NotEnded { .. } => {
                 "they wait in the kernel (state D in ps) or belong to another user; end them by hand".into()
             }

@@ -24,5 +24,6 @@ pub use interrupt::Interrupt;
 pub use launched::{End, Launched, Usage};
 pub use lookup::find_program;
 pub use options::{Input, LaunchOptions, Output};
+pub use readiness::DisplayError;
 pub use readiness::{HttpUrl, Readiness, ReadinessError};
 pub use run::{PreparedLaunch, Setup, launch};

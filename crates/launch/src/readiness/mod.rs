@@ -28,6 +28,7 @@ use crate::options::Output;
 use crate::tree::Tree;
 
 pub use http::HttpUrl;
+pub use window::DisplayError;
 
 /// The moment that counts as "started". Reads from and shows as `exit`, `stdout:REGEX`, `port:N`, `http:URL`, `file:PATH`,
 /// `notify`, `window`, `window:DISPLAY`, `page`.
@@ -47,7 +48,12 @@ pub enum Readiness {
     File(PathBuf),
     /// The program says so by the protocol of `sd_notify(3)`: any process of the launch sends `READY=1`.
     Notify,
-    /// The first window of the program's processes is mapped on an X display: the program's own, or the one named.
+    /// The first window of the program's processes is mapped on an X display: the program's own (`DISPLAY`), or the one
+    /// named, which then is the program's, too. We connect with our own `XAUTHORITY`. The program is kept from Wayland:
+    /// `WAYLAND_DISPLAY` is removed, `XDG_SESSION_TYPE` and, where it is not set, `GDK_BACKEND` are `x11`.
+    ///
+    /// A splash screen counts, and so does a message that something is wrong; a window of one pixel or for input only does
+    /// not. A program that has a process running already open its window exits without having been ready.
     Window(Option<String>),
     /// A page of ours, which the program was given as `{ready_url}` in its arguments, is loaded and reports back.
     Page,

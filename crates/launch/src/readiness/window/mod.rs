@@ -1,0 +1,206 @@
+//! Ready when the first window is mapped on an X display: for programs that people look at.
+//!
+//! The newcomer's trap is the window manager: it puts a program's window into a frame of its own and maps it there, which
+//! the root window's events do not tell. So each new window is watched itself from the moment it is created.
+//!
+//! What counts is the first `MapNotify` of a window that belongs to the launched processes: a splash screen, a menu, an
+//! icon in a tray and a message that something is wrong too, and windows that go around the window manager
+//! (override-redirect). What people cannot see does not: windows that only take input (`InputOnly`), and those of one
+//! pixel until they are made larger. A window outside of the screen counts, because window managers bring it in without
+//! mapping it again. Being mapped comes before being painted. A window that is gone before we could ask whose it is is
+//! nobody's.
+//!
+//! A program that hands its work to a process running already (a browser or editor of which an instance is open) never
+//! becomes ready by its own window: it exits, and that is the result. The same goes for containers whose processes descend
+//! from a daemon. Sandboxes that start theirs below themselves (bubblewrap, flatpak) work.
+//!
+//! Wayland is no X display: its compositor tells no client of another's windows. See [`display`] for how programs are
+//! kept from opening theirs there.
+
+mod connection;
+mod display;
+mod owner;
+mod problem;
+mod seen;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::{Child, Command};
+use std::time::Instant;
+
+use x11rb::connection::Connection as _;
+use x11rb::protocol::Event;
+use x11rb::protocol::xproto::{
+    ChangeWindowAttributesAux, ConnectionExt as _, EventMask, MapState, Window, WindowClass,
+};
+
+use self::connection::{XConnection, lost, or_gone};
+use self::owner::{Owner, Owners};
+use self::seen::{Seen, Size};
+use super::{Look, Watch};
+use crate::error::LaunchError;
+use crate::tree::Tree;
+
+pub use self::problem::DisplayError;
+
+pub(crate) struct WindowWatch {
+    named: Option<String>,
+    session: Option<Session>,
+}
+
+impl WindowWatch {
+    /// `named`: the display to watch and to give to the program; `None` for the program's own.
+    pub(crate) fn new(named: Option<String>) -> Self {
+        Self { named, session: None }
+    }
+}
+
+impl Watch for WindowWatch {
+    fn prepare(&mut self, command: &mut Command) -> Result<(), LaunchError> {
+        let display = display::choose(self.named.as_deref(), command)?;
+        let (connection, owners) = connection::open(&display, &|connection| {
+            for screen in &connection.setup().roots {
+                select(connection, screen.root, EventMask::SUBSTRUCTURE_NOTIFY)?;
+            }
+            // The selection is in force when a later request is answered.
+            Owners::of(connection)
+        })?;
+        self.session = Some(Session { display, connection, owners, seen: Seen::default() });
+        Ok(())
+    }
+
+    fn started(&mut self, child: &mut Child) -> Result<(), LaunchError> {
+        if let Some(session) = &mut self.session {
+            session.owners.launched(child.id());
+        }
+        Ok(())
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.session.as_ref().map(|session| session.connection.stream().as_fd())
+    }
+
+    fn look(&mut self, look: Look<'_>) -> Result<Option<Instant>, LaunchError> {
+        match &mut self.session {
+            Some(session) if look.descriptor_ready => session.look(look.woken, look.tree),
+            _ => Ok(None),
+        }
+    }
+
+    /// The display need not keep for us what we no longer read.
+    fn drain(&mut self) {
+        self.session = None;
+    }
+}
+
+/// A display being watched.
+struct Session {
+    display: String,
+    connection: XConnection,
+    owners: Owners,
+    seen: Seen,
+}
+
+impl Session {
+    fn look(&mut self, woken: Instant, tree: &Tree) -> Result<Option<Instant>, LaunchError> {
+        let mut moment = woken;
+        let mut events = Vec::new();
+        loop {
+            // All that is there by now, before a question of ours takes time.
+            while let Some(event) = self.connection.poll_for_event().map_err(|error| lost(&self.display, error))? {
+                events.push(event);
+            }
+            if events.is_empty() {
+                return Ok(None);
+            }
+            for event in events.drain(..) {
+                self.take(&event, moment, tree)?;
+                if let Some(ready) = self.seen.ready() {
+                    return Ok(Some(ready));
+                }
+            }
+            moment = Instant::now();
+        }
+    }
+
+    fn take(&mut self, event: &Event, moment: Instant, tree: &Tree) -> Result<(), LaunchError> {
+        match event {
+            Event::CreateNotify(created) => self.meet(created.window, tree),
+            Event::MapNotify(mapped) => {
+                if !self.seen.knows(mapped.window) {
+                    // Moved up to the root from inside another window.
+                    self.meet(mapped.window, tree)?;
+                }
+                self.seen.mapped(mapped.window, moment);
+                self.ask_again(mapped.window, tree)
+            }
+            Event::ConfigureNotify(configured) => {
+                let size = Size { width: configured.width, height: configured.height };
+                self.seen.resized(configured.window, size, moment);
+                Ok(())
+            }
+            Event::UnmapNotify(unmapped) => {
+                self.seen.unmapped(unmapped.window);
+                Ok(())
+            }
+            Event::DestroyNotify(destroyed) => {
+                self.seen.destroyed(destroyed.window);
+                Ok(())
+            }
+            // Among them errors about windows that were gone when our request arrived.
+            _ => Ok(()),
+        }
+    }
+
+    /// Selects a new window's own events, then asks what it is: in this order, or its mapping could fall in between.
+    fn meet(&mut self, window: Window, tree: &Tree) -> Result<(), LaunchError> {
+        let Self { display, connection, owners, seen } = self;
+        let lost = |error| lost(display, error);
+        select(connection, window, EventMask::STRUCTURE_NOTIFY).map_err(lost)?;
+        let attributes = connection.get_window_attributes(window).map_err(lost)?;
+        let geometry = connection.get_geometry(window).map_err(lost)?;
+        let process = owners.process(connection, window).map_err(lost)?;
+        let attributes = or_gone(attributes.reply()).map_err(lost)?;
+        let geometry = or_gone(geometry.reply()).map_err(lost)?;
+        let answered = Instant::now();
+        let process = process.map(|process| or_gone(process.reply())).transpose().map_err(lost)?.flatten();
+        let (Some(attributes), Some(geometry)) = (attributes, geometry) else {
+            return Ok(());
+        };
+        let owner = owners.owner(process.as_ref(), tree).map_err(walk_failed)?;
+        let size = Size { width: geometry.width, height: geometry.height };
+        seen.created(window, attributes.class != WindowClass::INPUT_ONLY, owner, size);
+        if attributes.map_state != MapState::UNMAPPED {
+            seen.mapped(window, answered);
+            self.ask_again(window, tree)?;
+        }
+        Ok(())
+    }
+
+    /// Looks for a mapped window's owner among its properties when the display could not tell: programs have set them by
+    /// the time they map it.
+    fn ask_again(&mut self, window: Window, tree: &Tree) -> Result<(), LaunchError> {
+        if !self.seen.is_orphan(window) {
+            return Ok(());
+        }
+        let owner = self.owners.by_properties(&self.connection, window).map_err(|error| lost(&self.display, error))?;
+        if let Some(process) = owner
+            && self.owners.is_ours(process, tree).map_err(walk_failed)?
+        {
+            self.seen.adopted(window, Owner::Launch);
+        }
+        Ok(())
+    }
+}
+
+fn select(connection: &XConnection, window: Window, events: EventMask) -> Result<(), x11rb::errors::ConnectionError> {
+    let selection = ChangeWindowAttributesAux::new().event_mask(events);
+    let cookie = connection.change_window_attributes(window, &selection)?;
+    // An error comes as an event; a window that is gone is ordinary.
+    drop(cookie);
+    Ok(())
+}
+
+fn walk_failed(error: io::Error) -> LaunchError {
+    LaunchError::system("look for the program's processes", error)
+}
