@@ -8,6 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use rustix::net::sockopt::set_socket_linger;
+
 use super::{Look, Watch};
 use crate::error::LaunchError;
 
@@ -30,7 +32,10 @@ impl PortWatch {
         for address in self.addresses {
             match TcpStream::connect_timeout(&address, ANSWER_LIMIT) {
                 Ok(stream) if stream.local_addr().is_ok_and(|ours| ours != address) => return Ok(Some(address)),
-                Ok(_) => {}
+                // In the ordinary way, closing it would keep the port occupied (TIME_WAIT) for the program.
+                Ok(itself) => {
+                    let _ = set_socket_linger(&itself, Some(Duration::ZERO));
+                }
                 // Out of descriptors or forbidden: waiting will not help.
                 Err(error) if error.raw_os_error().is_some_and(is_lasting) => {
                     return Err(LaunchError::system("try to connect to the program's port", error));

@@ -78,13 +78,15 @@ impl Tree {
     }
 
     fn kill(&mut self, meanwhile: &mut dyn FnMut()) -> Result<(), LaunchError> {
-        let deadline = Instant::now() + KILL_LIMIT;
+        let mut deadline = None;
         loop {
+            // On a busy machine this alone may take as long as the limit, which therefore begins with the first SIGKILL.
             let living = self.freeze()?;
             if living.is_empty() {
                 return Ok(());
             }
-            if Instant::now() >= deadline {
+            let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if is_late && living.iter().all(|member| self.killed.contains(&member.identity)) {
                 let mut processes: Vec<u32> = living.iter().map(|member| member.identity.number).collect();
                 processes.sort_unstable();
                 return Err(LaunchError::NotEnded { processes, seconds: KILL_LIMIT.as_secs() });
@@ -93,6 +95,7 @@ impl Tree {
                 self.killed.insert(member.identity);
                 send(member.identity, Signal::KILL);
             }
+            deadline.get_or_insert_with(|| Instant::now() + KILL_LIMIT);
             wait(&living, LOOK_INTERVAL, None);
             meanwhile();
         }

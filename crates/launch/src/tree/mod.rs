@@ -101,12 +101,17 @@ impl Tree {
     }
 
     /// Whether the process with this number belongs to the launch, alive or not yet reaped.
-    pub(crate) fn has_member(&self, number: u32) -> io::Result<bool> {
-        if self.kinship.launched == Some(number) {
-            return Ok(true);
+    pub(crate) fn has_member(&self, number: u32) -> bool {
+        // Its ancestors up to us are enough of the table.
+        let mut line: Vec<Process> = Vec::new();
+        let mut next = Some(number);
+        while let Some(found) = next.and_then(process) {
+            // A number reused meanwhile could make a ring.
+            let is_ring = line.iter().any(|known| known.identity.number == found.identity.number);
+            next = (found.parent != self.kinship.own && !is_ring).then_some(found.parent);
+            line.push(found);
         }
-        let table = all_processes()?;
-        Ok(self.kinship.members(&table).iter().any(|member| member.identity.number == number))
+        self.kinship.members(&line).iter().any(|member| member.identity.number == number)
     }
 
     /// The living processes of the launch, after reaping the dead.

@@ -23,7 +23,6 @@ mod owner;
 mod problem;
 mod seen;
 
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, Command};
 use std::time::Instant;
@@ -167,7 +166,7 @@ impl Session {
         let (Some(attributes), Some(geometry)) = (attributes, geometry) else {
             return Ok(());
         };
-        let owner = owners.owner(process.as_ref(), tree).map_err(walk_failed)?;
+        let owner = owners.owner(process.as_ref(), tree);
         let size = Size { width: geometry.width, height: geometry.height };
         seen.created(window, attributes.class != WindowClass::INPUT_ONLY, owner, size);
         if attributes.map_state != MapState::UNMAPPED {
@@ -185,7 +184,7 @@ impl Session {
         }
         let owner = self.owners.by_properties(&self.connection, window).map_err(|error| lost(&self.display, error))?;
         if let Some(process) = owner
-            && self.owners.is_ours(process, tree).map_err(walk_failed)?
+            && self.owners.is_ours(process, tree)
         {
             self.seen.adopted(window, Owner::Launch);
         }
@@ -199,8 +198,4 @@ fn select(connection: &XConnection, window: Window, events: EventMask) -> Result
     // An error comes as an event; a window that is gone is ordinary.
     drop(cookie);
     Ok(())
-}
-
-fn walk_failed(error: io::Error) -> LaunchError {
-    LaunchError::system("look for the program's processes", error)
 }

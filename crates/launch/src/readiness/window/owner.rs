@@ -7,7 +7,6 @@
 //! only on this host (`WM_CLIENT_MACHINE`).
 
 use std::collections::HashMap;
-use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -81,14 +80,14 @@ impl Owners {
     }
 
     /// What follows from the display's answer.
-    pub(super) fn owner(&mut self, answer: Option<&QueryClientIdsReply>, tree: &Tree) -> io::Result<Owner> {
-        let Some(process) = answer.and_then(number) else { return Ok(Owner::Untold) };
-        if self.is_ours(process, tree)? {
-            return Ok(Owner::Launch);
+    pub(super) fn owner(&mut self, answer: Option<&QueryClientIdsReply>, tree: &Tree) -> Owner {
+        let Some(process) = answer.and_then(number) else { return Owner::Untold };
+        if self.is_ours(process, tree) {
+            return Owner::Launch;
         }
         // Gone: it opened the connection for a child.
         let exists = Path::new("/proc").join(process.to_string()).exists();
-        Ok(if exists { Owner::Stranger } else { Owner::Untold })
+        if exists { Owner::Stranger } else { Owner::Untold }
     }
 
     /// The process named by the window's properties, if it is one of this host.
@@ -109,19 +108,19 @@ impl Owners {
     }
 
     /// Whether a process belongs to the launch.
-    pub(super) fn is_ours(&mut self, process: u32, tree: &Tree) -> io::Result<bool> {
+    pub(super) fn is_ours(&mut self, process: u32, tree: &Tree) -> bool {
         if self.launched == Some(process) {
-            return Ok(true);
+            return true;
         }
         match self.known.get(&process) {
-            Some(None) => return Ok(true),
-            Some(Some(asked)) if asked.elapsed() < STRANGER_LIMIT => return Ok(false),
+            Some(None) => return true,
+            Some(Some(asked)) if asked.elapsed() < STRANGER_LIMIT => return false,
             _ => {}
         }
-        // Twice: a process whose parent ends during the walk may be seen below nobody.
-        let is_ours = tree.has_member(process)? || tree.has_member(process)?;
+        // Twice: a process whose parent ends meanwhile may be seen below nobody.
+        let is_ours = tree.has_member(process) || tree.has_member(process);
         self.known.insert(process, (!is_ours).then(Instant::now));
-        Ok(is_ours)
+        is_ours
     }
 }
 
