@@ -10,6 +10,7 @@
 mod error;
 mod execute;
 mod figures;
+pub mod frequency;
 mod judge;
 mod observer;
 mod plan;

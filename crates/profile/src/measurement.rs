@@ -4,7 +4,9 @@
 //! too, marked, and only the figures do without them.
 
 mod comparison;
+mod frequency;
 mod machine;
+mod overhead;
 mod sample;
 mod summary;
 mod warning;
@@ -12,7 +14,9 @@ mod warning;
 use serde::{Deserialize, Serialize};
 
 pub use comparison::{Comparison, InputOutputComparison, Method, Verdict};
+pub use frequency::{Frequency, FrequencyRange, Turbo};
 pub use machine::{Device, Machine};
+pub use overhead::{Overhead, Spread};
 pub use sample::{DeviceReads, End, Residency, Sample, Use};
 pub use summary::{Interval, Outlier, StateFacts, StayedFile, Summary};
 pub use warning::Warning;

@@ -9,6 +9,7 @@ pub mod facility_error;
 pub mod fiemap;
 pub mod file_view;
 mod guarded_ranges;
+pub mod guardian;
 pub mod held_pages;
 pub mod mincore;
 pub mod syscall_observer;
