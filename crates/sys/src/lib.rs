@@ -11,6 +11,7 @@ pub mod file_view;
 mod guarded_ranges;
 pub mod guardian;
 pub mod held_pages;
+pub mod memory_group;
 pub mod mincore;
 pub mod syscall_observer;
 pub mod wait;
