@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-launch", &["coldstart-sys"]),
     ("coldstart-trace", &["coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"]),
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
+    ("coldstart-history", &["coldstart-profile"]),
     ("coldstart-measure", &["coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"]),
     (
         "coldstart",
@@ -31,6 +32,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-trace",
             "coldstart-prefetch",
             "coldstart-measure",
+            "coldstart-history",
         ],
     ),
     ("coldstart-launcher", &["coldstart-sys", "coldstart-prefetch"]),

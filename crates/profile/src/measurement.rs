@@ -5,7 +5,10 @@
 
 mod comparison;
 mod frequency;
+mod identity;
+mod kept;
 mod machine;
+mod same_machine;
 mod overhead;
 mod sample;
 mod summary;
@@ -15,6 +18,8 @@ use serde::{Deserialize, Serialize};
 
 pub use comparison::{Comparison, InputOutputComparison, Method, Verdict};
 pub use frequency::{Frequency, FrequencyRange, Turbo};
+pub use identity::{ProgramIdentity, path_from_text, path_to_text};
+pub use kept::KeptMeasurement;
 pub use machine::{Device, Machine};
 pub use overhead::{Overhead, Spread};
 pub use sample::{DeviceReads, End, Residency, Sample, Use};
