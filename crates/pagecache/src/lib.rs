@@ -7,6 +7,7 @@
 //!
 //! - [`residency()`], [`residency_of`], [`pages`]: what is resident, and where in the file.
 //! - [`evict()`]: remove a file from the page cache, and find out what stayed; [`find_holders`] says who holds on to it.
+//! - [`MetadataEviction`]: remove what belongs to files without being in them.
 //! - [`Walk`]: the files of a tree, each once.
 
 mod ask;
@@ -15,6 +16,7 @@ mod error;
 mod evict;
 mod file_system;
 mod holders;
+mod metadata;
 mod permission;
 mod residency;
 mod survey;
@@ -25,5 +27,6 @@ pub use error::Error;
 pub use evict::{EvictOptions, Evicted, Stayed, evict};
 pub use file_system::Backing;
 pub use holders::{FileKey, Holder, Holders, find_holders};
+pub use metadata::{MetadataEviction, Taken, Way, WayOutcome};
 pub use residency::{Cached, Detail, KnownPages, Method, Residency, Unknown, pages, residency, residency_of};
 pub use walk::{Found, Walk, WalkOptions, WalkSkips};

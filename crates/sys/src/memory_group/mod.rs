@@ -13,6 +13,7 @@ mod hierarchy;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::io::Errno;
 
@@ -76,8 +77,9 @@ pub struct MemoryGroup {
 const FRUITLESS_PASSES: u32 = 3;
 /// A bound on all passes: somebody else in the group may bring in as much as we take.
 const MOST_PASSES: u32 = 64;
-/// Our groups' names begin so; the number of the process follows.
+/// Our groups' names begin so; the number of the process follows, and how many it made before.
 const PREFIX: &str = "coldstart-";
+static MADE: AtomicU32 = AtomicU32::new(0);
 
 impl MemoryGroup {
     /// Makes a group beside or below the one we are in. Groups that killed processes of ours have left are removed first.
@@ -90,7 +92,8 @@ impl MemoryGroup {
 
     fn create_in(home: &Home) -> Result<Self, GroupError> {
         remove_left(&home.parent);
-        let directory = home.parent.join(format!("{PREFIX}{}", std::process::id()));
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let directory = home.parent.join(format!("{PREFIX}{}.{number}", std::process::id()));
         match fs::create_dir(&directory) {
             Ok(()) => {}
             // Left by a process that had our number.
@@ -254,7 +257,8 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn remove_left(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).and_then(|text| text.parse::<u32>().ok());
+        let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('.'));
+        let number = numbers.and_then(|(process, _)| process.parse::<u32>().ok());
         if number.is_some_and(|number| number != std::process::id() && !Path::new(&format!("/proc/{number}")).exists())
         {
             let _ = fs::remove_dir(entry.path());

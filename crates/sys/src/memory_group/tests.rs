@@ -108,8 +108,8 @@ fn a_frozen_group_is_not_entered() {
 fn groups_of_dead_processes_are_cleared_away() {
     let folder = tempfile::tempdir().unwrap();
     // Process numbers end at 2^22.
-    let dead = folder.path().join(format!("{PREFIX}{}", u32::MAX));
-    let alive = folder.path().join(format!("{PREFIX}1"));
+    let dead = folder.path().join(format!("{PREFIX}{}.0", u32::MAX));
+    let alive = folder.path().join(format!("{PREFIX}1.3"));
     let other = folder.path().join("coldstart-of-somebody");
     for directory in [&dead, &alive, &other] {
         fs::create_dir(directory).unwrap();
