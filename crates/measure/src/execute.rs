@@ -206,7 +206,7 @@ impl Execution<'_> {
     }
 
     fn cold_bytes(&self, command: usize) -> Option<u64> {
-        [StartState::Cold, StartState::Selective].into_iter().find_map(|state| {
+        [StartState::Cold, StartState::Boot, StartState::Selective].into_iter().find_map(|state| {
             let bytes: Vec<f64> = self
                 .record
                 .samples

@@ -23,7 +23,7 @@ mod warnings;
 pub use coldstart_profile::measurement::{Measurement, StartState};
 pub use error::MeasureError;
 pub use observer::{Event, Observer, Silent};
-pub use plan::{Candidate, MeasurePlan};
+pub use plan::{Candidate, MeasurePlan, SavedState};
 pub use real::may_start_cold;
 pub use schedule::{Slot, schedule};
 

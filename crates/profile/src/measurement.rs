@@ -8,8 +8,8 @@ mod frequency;
 mod identity;
 mod kept;
 mod machine;
-mod same_machine;
 mod overhead;
+mod same_machine;
 mod sample;
 mod summary;
 mod warning;
@@ -23,7 +23,7 @@ pub use kept::KeptMeasurement;
 pub use machine::{Device, Machine};
 pub use overhead::{Overhead, Spread};
 pub use sample::{DeviceReads, End, Residency, Sample, Use};
-pub use summary::{Interval, Outlier, StateFacts, StayedFile, Summary};
+pub use summary::{EvictionWay, Interval, Outlier, SavedStateFacts, StateFacts, StayedFile, Summary};
 pub use warning::Warning;
 
 /// What a start finds in the page cache.
@@ -32,17 +32,20 @@ pub use warning::Warning;
 pub enum StartState {
     /// Nothing but what running programs hold on to: all clean caches of the machine were dropped.
     Cold,
-    /// The program's files evicted, the file systems' metadata and everything else left.
+    /// As a saved state says, such as that of a machine right after it has booted: all dropped, then that brought back.
+    Boot,
+    /// The program's files and, as far as the machine has means, their metadata evicted; everything else left.
     Selective,
     /// What the start before it left.
     Hot,
 }
 
 impl StartState {
-    /// One word: "cold", "selective", "hot".
+    /// One word: "cold", "boot", "selective", "hot".
     pub fn name(self) -> &'static str {
         match self {
             Self::Cold => "cold",
+            Self::Boot => "boot",
             Self::Selective => "selective",
             Self::Hot => "hot",
         }
