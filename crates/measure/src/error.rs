@@ -9,6 +9,8 @@ use coldstart_profile::measurement::StartState;
 use coldstart_sys::drop_caches::DROP_CACHES;
 use thiserror::Error;
 
+use crate::frequency::FrequencyError;
+
 /// Why nothing could be measured. Programs that start and fail are results instead.
 #[derive(Debug, Error)]
 pub enum MeasureError {
@@ -38,6 +40,9 @@ pub enum MeasureError {
         /// The command's label.
         label: String,
     },
+    /// The processors' frequency was to be held and cannot be.
+    #[error(transparent)]
+    Frequency(#[from] FrequencyError),
     /// A command could not be launched, or we were interrupted.
     #[error("cannot measure `{label}`")]
     Launch {
@@ -73,6 +78,7 @@ impl MeasureError {
                     .to_owned(),
             ),
             Self::NoFiles { .. } => Some("record what it reads first, or measure it cold (as root) or hot".to_owned()),
+            Self::Frequency(error) => error.hint(),
             _ => None,
         }
     }

@@ -240,6 +240,7 @@ impl Execution<'_> {
             user_seconds: run.user_seconds,
             system_seconds: run.system_seconds,
             devices: run.devices,
+            processors: run.processors,
             used,
         };
         self.observer.event(Event::Done { sample: &sample, settles_slot });

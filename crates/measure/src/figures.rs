@@ -45,7 +45,8 @@ pub(crate) fn measurement(plan: &MeasurePlan, record: Record, facts: Facts) -> M
         summaries,
         comparisons,
         input_output,
-        launch_floor: facts.launch_floor,
+        launch_floor: facts.overhead.as_ref().and_then(|overhead| Some(overhead.floor?.median)),
+        overhead: facts.overhead,
         warnings: Vec::new(),
     };
     measurement.warnings = warnings(&measurement, &record.decays, &record.gave_up);

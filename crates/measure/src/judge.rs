@@ -125,6 +125,7 @@ mod tests {
             user_seconds: 0.0,
             system_seconds: 0.0,
             devices: Vec::new(),
+            processors: None,
         }
     }
 

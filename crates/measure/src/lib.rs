@@ -13,11 +13,14 @@ mod figures;
 pub mod frequency;
 mod judge;
 mod observer;
+mod overhead;
 mod plan;
 mod real;
 mod runner;
 mod schedule;
 pub mod statistics;
+mod surroundings;
+mod turn;
 mod warnings;
 
 pub use coldstart_profile::measurement::{Measurement, StartState};

@@ -25,6 +25,8 @@ pub struct MeasurePlan {
     pub most_repetitions: u32,
     /// Count runs that exit with another code than 0, too.
     pub accept_any_exit_code: bool,
+    /// Hold the processors at their base frequency meanwhile.
+    pub fixed_frequency: bool,
 }
 
 /// A saved state of the page cache, and where it came from.
@@ -53,7 +55,15 @@ pub struct Candidate {
 impl MeasurePlan {
     /// A plan of 10 runs, with as many repetitions of contradicting runs.
     pub fn new(commands: Vec<Candidate>, states: Vec<StartState>) -> Self {
-        Self { commands, states, saved_state: None, runs: 10, most_repetitions: 10, accept_any_exit_code: false }
+        Self {
+            commands,
+            states,
+            saved_state: None,
+            runs: 10,
+            most_repetitions: 10,
+            accept_any_exit_code: false,
+            fixed_frequency: false,
+        }
     }
 
     /// The states asked for, each once, in the order in which they are measured: cold, boot, selective, hot.

@@ -1,6 +1,6 @@
 //! What the order of runs needs from a machine: a real one, or one that a test plays.
 
-use coldstart_profile::measurement::{DeviceReads, End, Residency, StartState};
+use coldstart_profile::measurement::{DeviceReads, End, ProcessorUse, Residency, StartState};
 
 use crate::error::MeasureError;
 
@@ -40,4 +40,5 @@ pub(crate) struct RawRun {
     pub(crate) user_seconds: f64,
     pub(crate) system_seconds: f64,
     pub(crate) devices: Vec<DeviceReads>,
+    pub(crate) processors: Option<ProcessorUse>,
 }

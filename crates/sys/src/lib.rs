@@ -5,6 +5,7 @@ pub mod block_device;
 pub mod cachestat;
 pub mod detached;
 pub mod drop_caches;
+pub mod empty_process;
 pub mod facility_error;
 pub mod fiemap;
 pub mod file_view;

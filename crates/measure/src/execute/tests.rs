@@ -67,6 +67,7 @@ impl Machine for Played {
             user_seconds: 0.5,
             system_seconds: 0.1,
             devices: Vec::new(),
+            processors: None,
         };
         self.launches.push((command, state));
         (self.tamper)(self.launches.len(), command, state, &mut run);

@@ -11,9 +11,11 @@ mod error;
 mod hold;
 mod settings;
 mod tree;
+mod watch;
 
 pub use error::FrequencyError;
 pub use hold::FixedFrequency;
+pub(crate) use watch::FrequencyWatch;
 
 /// Where the kernel tells about processors.
 pub const SYSFS: &str = "/sys/devices/system/cpu";

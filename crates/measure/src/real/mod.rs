@@ -4,22 +4,27 @@ mod devices;
 mod facts;
 mod files;
 mod metadata;
+mod processors;
 mod saved_state;
 
 use std::collections::HashMap;
 
 use coldstart_launch::{CommandLine, End as LaunchEnd, LaunchError, LaunchOptions, Launched, PreparedLaunch};
-use coldstart_profile::measurement::{End, EvictionWay, Residency, SavedStateFacts, StartState, StayedFile};
+use coldstart_profile::measurement::{
+    End, EvictionWay, Overhead, ProcessorUse, Residency, SavedStateFacts, StartState, StayedFile,
+};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 
 use self::devices::Devices;
 use self::files::{Stayed, evict, look};
 use self::metadata::Metadata;
+use self::processors::Processors;
 use self::saved_state::Boot;
 use crate::error::MeasureError;
+use crate::overhead;
 use crate::plan::{Candidate, MeasurePlan};
 use crate::runner::{Machine, RawRun, RestoredPages};
-use crate::statistics::median;
+use crate::surroundings::Surroundings;
 
 /// How often `true` is launched to learn what any launch takes. The first ones also bring our own code into memory,
 /// where it stays mapped and is not dropped with the caches.
@@ -30,11 +35,16 @@ pub fn may_start_cold() -> bool {
     may_drop_caches()
 }
 
+/// What the counters of devices and processors say.
+type Reading = (devices::Reading, Option<ProcessorUse>);
+
 /// The machine we run on, and what was learned about it on the way.
 pub(crate) struct RealMachine<'a> {
     plan: &'a MeasurePlan,
     devices: Devices,
-    launch_floor: Option<f64>,
+    processors: Processors,
+    surroundings: Surroundings,
+    overhead: Option<Overhead>,
     stayed: HashMap<(usize, StartState), Stayed>,
     /// Only where a state asks for it.
     metadata: Option<Metadata>,
@@ -45,7 +55,7 @@ pub(crate) struct RealMachine<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) machine: coldstart_profile::measurement::Machine,
-    pub(crate) launch_floor: Option<f64>,
+    pub(crate) overhead: Option<Overhead>,
     /// Files that stayed in memory in spite of eviction, most pages first.
     pub(crate) stayed: HashMap<(usize, StartState), Vec<StayedFile>>,
     /// By command, how metadata was evicted for selective starts.
@@ -56,10 +66,24 @@ pub(crate) struct Facts {
 
 impl<'a> RealMachine<'a> {
     pub(crate) fn new(plan: &'a MeasurePlan) -> Result<Self, MeasureError> {
+        // First of all: it may hold the frequency, which all that follows depends on.
+        let surroundings = Surroundings::begin(plan.fixed_frequency)?;
         let devices = Devices::of(plan.commands.iter().flat_map(|candidate| &candidate.files));
-        let mut machine =
-            Self { plan, devices, launch_floor: None, stayed: HashMap::new(), metadata: None, boot: None };
-        machine.launch_floor = machine.find_launch_floor()?;
+        let processors = Processors::new();
+        let mut machine = Self {
+            plan,
+            devices,
+            processors,
+            surroundings,
+            overhead: None,
+            stayed: HashMap::new(),
+            metadata: None,
+            boot: None,
+        };
+        let floor_times = machine.floor_times()?;
+        let readiness: Vec<String> =
+            plan.commands.iter().map(|candidate| candidate.launch.readiness.to_string()).collect();
+        machine.overhead = Some(overhead::calibrate(&floor_times, &readiness));
         if plan.states.contains(&StartState::Selective) {
             machine.metadata = Some(Metadata::of(plan));
         }
@@ -70,17 +94,20 @@ impl<'a> RealMachine<'a> {
     }
 
     pub(crate) fn into_facts(self) -> Facts {
+        let mut machine = facts::machine(self.devices.facts());
+        self.surroundings.end(&mut machine);
         Facts {
-            machine: facts::machine(self.devices.facts()),
-            launch_floor: self.launch_floor,
+            machine,
+            overhead: self.overhead,
             stayed: self.stayed.into_iter().map(|(key, stayed)| (key, stayed.into_list())).collect(),
             ways: self.metadata.map(Metadata::into_ways).unwrap_or_default(),
             saved_states: self.boot.map(Boot::into_facts).unwrap_or_default(),
         }
     }
 
-    fn find_launch_floor(&mut self) -> Result<Option<f64>, MeasureError> {
-        let Some(first) = self.plan.commands.first() else { return Ok(None) };
+    /// What starting `true` takes, in seconds; none where there is no such program.
+    fn floor_times(&mut self) -> Result<Vec<f64>, MeasureError> {
+        let Some(first) = self.plan.commands.first() else { return Ok(Vec::new()) };
         let options = LaunchOptions { interrupt: first.launch.interrupt.clone(), ..LaunchOptions::default() };
         let command = CommandLine::new("true", [] as [&str; 0]);
         let mut times = Vec::with_capacity(FLOOR_LAUNCHES);
@@ -88,23 +115,24 @@ impl<'a> RealMachine<'a> {
             let prepared = match PreparedLaunch::new(&command, &options, None) {
                 Ok(prepared) => prepared,
                 // A container may have nothing but the program.
-                Err(LaunchError::NotFound { .. }) => return Ok(None),
+                Err(LaunchError::NotFound { .. }) => return Ok(Vec::new()),
                 Err(source) => return Err(MeasureError::Launch { label: "true".into(), source }),
             };
             let (launched, _) =
                 self.launch(prepared).map_err(|source| MeasureError::Launch { label: "true".into(), source })?;
             times.extend(launched.ready_after.map(|time| time.as_secs_f64()));
         }
-        Ok(median(&times))
+        Ok(times)
     }
 
-    fn launch(&mut self, prepared: PreparedLaunch) -> Result<(Launched, Option<devices::Reading>), LaunchError> {
-        let devices = &mut self.devices;
+    fn launch(&mut self, prepared: PreparedLaunch) -> Result<(Launched, Option<Reading>), LaunchError> {
+        let (devices, processors) = (&mut self.devices, &mut self.processors);
         // What the program brings in shall be charged to the group, whatever the state: so that it can be evicted later.
         let _inside = self.metadata.as_mut().map(Metadata::inside);
         devices.begin();
+        processors.begin();
         let mut reading = None;
-        let launched = prepared.run(&mut || reading = Some(devices.since_begin()))?;
+        let launched = prepared.run(&mut || reading = Some((devices.since_begin(), processors.since_begin())))?;
         Ok((launched, reading))
     }
 
@@ -178,12 +206,18 @@ impl Machine for RealMachine<'_> {
         let brought = self.bring_about(command, candidate, state)?;
         let (launched, reading) = self.launch(prepared).map_err(failed)?;
         // Never ready: until the end, then.
-        let reading = reading.unwrap_or_else(|| self.devices.since_begin());
-        Ok(raw_run(&launched, brought, self.devices.reads(&reading)))
+        let (devices, processors) =
+            reading.unwrap_or_else(|| (self.devices.since_begin(), self.processors.since_begin()));
+        Ok(raw_run(&launched, brought, self.devices.reads(&devices), processors))
     }
 }
 
-fn raw_run(launched: &Launched, brought: Brought, devices: Vec<coldstart_profile::measurement::DeviceReads>) -> RawRun {
+fn raw_run(
+    launched: &Launched,
+    brought: Brought,
+    devices: Vec<coldstart_profile::measurement::DeviceReads>,
+    processors: Option<ProcessorUse>,
+) -> RawRun {
     let usage = launched.usage;
     RawRun {
         seconds: launched.ready_after.map(|time| time.as_secs_f64()),
@@ -201,5 +235,6 @@ fn raw_run(launched: &Launched, brought: Brought, devices: Vec<coldstart_profile
         user_seconds: usage.user.as_secs_f64(),
         system_seconds: usage.system.as_secs_f64(),
         devices,
+        processors,
     }
 }

@@ -10,8 +10,7 @@ pub struct Overhead {
     /// Starting `true` hot, timed like every start: the least that any program takes, its loading and its end included.
     /// `None` where there is no such program.
     pub floor: Option<Spread>,
-    /// From our first look at the clock to the first instruction of a new process that is no program yet (`clone(2)`, as
-    /// `posix_spawn` uses it).
+    /// Making a process that would become the program: the same call with a program that is not there.
     pub spawn: Option<Spread>,
     /// From the last instruction of a process to our second look at the clock: the kernel takes it down and wakes us.
     pub wake: Option<Spread>,
