@@ -269,8 +269,21 @@ fn count(number: impl Into<u64>, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
+/// "run 4", "runs 1, 3", "runs 1, 3 to 9": three and more in a row are drawn together.
 fn runs(samples: &[u32]) -> String {
-    let list: Vec<String> = samples.iter().map(u32::to_string).collect();
+    let mut rows: Vec<(u32, u32)> = Vec::new();
+    for &sample in samples {
+        match rows.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(sample) => *last = sample,
+            _ => rows.push((sample, sample)),
+        }
+    }
+    let row = |&(first, last): &(u32, u32)| match last.saturating_sub(first) {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
+    };
+    let list: Vec<String> = rows.iter().map(row).collect();
     format!("run{} {}", if samples.len() == 1 { "" } else { "s" }, list.join(", "))
 }
 
@@ -282,6 +295,12 @@ fn mebibytes(bytes: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::measurement::Disturbance;
+
+    #[test]
+    fn long_rows_of_runs_are_drawn_together() {
+        assert_eq!(runs(&[1, 2, 4, 7, 8, 9, 11, u32::MAX]), "runs 1, 2, 4, 7 to 9, 11, 4294967295");
+        assert_eq!(runs(&[5]), "run 5");
+    }
 
     #[test]
     fn sentences_count_right() {
