@@ -18,6 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-history", &["coldstart-profile"]),
     ("coldstart-measure", &["coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"]),
+    ("coldstart-doctor", &["coldstart-sys", "coldstart-elf", "coldstart-loader"]),
     (
         "coldstart",
         &[
@@ -33,6 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-prefetch",
             "coldstart-measure",
             "coldstart-history",
+            "coldstart-doctor",
         ],
     ),
     ("coldstart-launcher", &["coldstart-sys", "coldstart-prefetch"]),
