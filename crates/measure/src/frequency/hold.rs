@@ -39,11 +39,9 @@ impl FixedFrequency {
     /// # Errors
     /// See [`FrequencyError`]; what had been changed by then has been put back.
     pub fn hold(root: &Path) -> Result<Self, FrequencyError> {
+        super::check(root)?;
         let tree = Tree::new(root);
         let policies = tree.policies();
-        if policies.is_empty() {
-            return Err(FrequencyError::NotThere { is_virtual: super::is_virtual() });
-        }
         let lock = lock(&tree)?;
         // Under the lock: another's settings must not be taken for the machine's.
         let before = saved(&tree, &policies)?;

@@ -26,6 +26,15 @@ pub fn look(root: &std::path::Path) -> Option<coldstart_profile::measurement::Fr
     tree::Tree::new(root).look()
 }
 
+/// Whether there is a frequency to hold below `root`, without changing anything: for asking before work that takes long.
+///
+/// # Errors
+/// [`FrequencyError::NotThere`] where there is none.
+pub fn check(root: &std::path::Path) -> Result<(), FrequencyError> {
+    let is_there = !tree::Tree::new(root).policies().is_empty();
+    if is_there { Ok(()) } else { Err(FrequencyError::NotThere { is_virtual: is_virtual() }) }
+}
+
 /// Whether a hypervisor stands between us and the processor: x86 processors say so.
 pub(crate) fn is_virtual() -> bool {
     let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

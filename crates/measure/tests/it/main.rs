@@ -1,7 +1,6 @@
 //! Measuring small real programs that read generated files, on a real disk. What is asserted are bytes and pages.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod frequency;
 mod privileges;
 mod states;
 
