@@ -16,7 +16,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-launch", &["coldstart-sys"]),
     ("coldstart-trace", &["coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"]),
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
+    ("coldstart-history", &["coldstart-profile"]),
     ("coldstart-measure", &["coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"]),
+    ("coldstart-doctor", &["coldstart-sys", "coldstart-elf", "coldstart-loader"]),
     (
         "coldstart",
         &[
@@ -31,6 +33,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-trace",
             "coldstart-prefetch",
             "coldstart-measure",
+            "coldstart-history",
+            "coldstart-doctor",
         ],
     ),
     ("coldstart-launcher", &["coldstart-sys", "coldstart-prefetch"]),

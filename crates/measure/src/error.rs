@@ -1,10 +1,15 @@
 //! Why nothing could be measured.
 
 use std::io;
+use std::path::PathBuf;
 
 use coldstart_launch::LaunchError;
+use coldstart_pagecache::SavedError;
+use coldstart_profile::measurement::StartState;
 use coldstart_sys::drop_caches::DROP_CACHES;
 use thiserror::Error;
+
+use crate::frequency::FrequencyError;
 
 /// Why nothing could be measured. Programs that start and fail are results instead.
 #[derive(Debug, Error)]
@@ -12,15 +17,32 @@ pub enum MeasureError {
     /// No command, no state or no run.
     #[error("there is nothing to measure: a command, a state and at least one run are needed")]
     NothingToMeasure,
-    /// A cold start was asked for and we may not drop caches.
-    #[error("cannot start cold: `{DROP_CACHES}` may not be written")]
-    ColdNotPermitted,
+    /// A cold start, or one as after boot, was asked for and we may not drop caches.
+    #[error("cannot start {state}: `{DROP_CACHES}` may not be written")]
+    ColdNotPermitted {
+        /// The state asked for.
+        state: StartState,
+    },
+    /// A start as after boot was asked for, and no saved state was given.
+    #[error("cannot start as after boot: no saved state is given")]
+    NoSavedState,
+    /// The saved state could not be brought back.
+    #[error("cannot bring back the state saved in `{}`", .file.display())]
+    Restore {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: SavedError,
+    },
     /// A selective start was asked for and nobody knows what to evict.
     #[error("cannot start `{label}` selectively cold: no file is known that it reads")]
     NoFiles {
         /// The command's label.
         label: String,
     },
+    /// The processors' frequency was to be held and cannot be.
+    #[error(transparent)]
+    Frequency(#[from] FrequencyError),
     /// A command could not be launched, or we were interrupted.
     #[error("cannot measure `{label}`")]
     Launch {
@@ -49,12 +71,14 @@ impl MeasureError {
     /// What the user can do about it, where there is advice. A cause's own advice is not repeated here.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::ColdNotPermitted => Some(
+            Self::NoSavedState => Some("save one with `coldstart pagecache save FILE`, then --state boot=FILE".to_owned()),
+            Self::ColdNotPermitted { .. } => Some(
                 "run as root, outside a container that mounts /proc/sys read-only; the states `selective` and `hot` need \
                  no privilege"
                     .to_owned(),
             ),
             Self::NoFiles { .. } => Some("record what it reads first, or measure it cold (as root) or hot".to_owned()),
+            Self::Frequency(error) => error.hint(),
             _ => None,
         }
     }

@@ -206,7 +206,7 @@ impl Execution<'_> {
     }
 
     fn cold_bytes(&self, command: usize) -> Option<u64> {
-        [StartState::Cold, StartState::Selective].into_iter().find_map(|state| {
+        [StartState::Cold, StartState::Boot, StartState::Selective].into_iter().find_map(|state| {
             let bytes: Vec<f64> = self
                 .record
                 .samples
@@ -240,6 +240,7 @@ impl Execution<'_> {
             user_seconds: run.user_seconds,
             system_seconds: run.system_seconds,
             devices: run.devices,
+            processors: run.processors,
             used,
         };
         self.observer.event(Event::Done { sample: &sample, settles_slot });

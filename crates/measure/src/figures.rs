@@ -45,7 +45,8 @@ pub(crate) fn measurement(plan: &MeasurePlan, record: Record, facts: Facts) -> M
         summaries,
         comparisons,
         input_output,
-        launch_floor: facts.launch_floor,
+        launch_floor: facts.overhead.as_ref().and_then(|overhead| Some(overhead.floor?.median)),
+        overhead: facts.overhead,
         warnings: Vec::new(),
     };
     measurement.warnings = warnings(&measurement, &record.decays, &record.gave_up);
@@ -105,13 +106,20 @@ fn state_facts(counted: &[&Sample], command: usize, state: StartState, facts: &F
             StartState::Cold => {
                 "all clean caches of the machine dropped twice (sync, drop_caches 3), looked at in between".to_owned()
             }
-            StartState::Selective => "the program's files evicted (posix_fadvise), all else left".to_owned(),
+            StartState::Boot => {
+                "all clean caches of the machine dropped twice, then the saved state brought back".to_owned()
+            }
+            StartState::Selective => {
+                "the program's files evicted (posix_fadvise), then their metadata, all else left".to_owned()
+            }
             StartState::Hot => "started right after another start".to_owned(),
         },
         checked_before: !counted.is_empty() && known.len() == counted.len(),
         file_pages: known.last().map(|residency| residency.file_pages),
         resident_pages: resident().min().zip(resident().max()),
         stayed: facts.stayed.get(&(command, state)).cloned().unwrap_or_default(),
+        saved_state: facts.saved_states.get(&command).filter(|_| state == StartState::Boot).cloned(),
+        ways: facts.ways.get(&command).filter(|_| state == StartState::Selective).cloned().unwrap_or_default(),
     }
 }
 
@@ -136,7 +144,8 @@ fn comparison(samples: &[Sample], command: usize, state: StartState) -> Comparis
 }
 
 fn input_output(samples: &[Sample], command: usize, states: &[StartState]) -> Option<InputOutputComparison> {
-    let cold = [StartState::Cold, StartState::Selective].into_iter().find(|state| states.contains(state))?;
+    let cold =
+        [StartState::Cold, StartState::Boot, StartState::Selective].into_iter().find(|state| states.contains(state))?;
     let both = |command| [times(samples, command, cold), times(samples, command, StartState::Hot)];
     let (baseline, other) = (both(0), both(command));
     let compared = cost_difference([&baseline[0], &baseline[1]], [&other[0], &other[1]])?;

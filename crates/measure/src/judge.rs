@@ -6,7 +6,7 @@
 use coldstart_profile::PAGE_SIZE;
 use coldstart_profile::measurement::{End, Residency, StartState, Use};
 
-use crate::runner::RawRun;
+use crate::runner::{RawRun, RestoredPages};
 use crate::statistics::median;
 
 /// A hot start may read this much: log files, sockets' directories, what decayed since.
@@ -36,6 +36,9 @@ pub(crate) fn judge(state: StartState, run: &RawRun, history: &History, accept_a
     }
     let contradiction = match state {
         StartState::Hot => read_too_much(run.bytes_read, history.cold_bytes),
+        StartState::Boot => not_restored(run.restored)
+            .or_else(|| began_too_warm(run.residency, history.least_resident))
+            .or_else(|| read_too_little(run.bytes_read, &history.bytes_read)),
         StartState::Cold | StartState::Selective => began_too_warm(run.residency, history.least_resident)
             .or_else(|| read_too_little(run.bytes_read, &history.bytes_read)),
     };
@@ -92,6 +95,14 @@ fn began_too_warm(residency: Option<Residency>, least: Option<u64>) -> Option<St
     })
 }
 
+/// Whether less than 99 % came back of what still could.
+fn not_restored(restored: Option<RestoredPages>) -> Option<String> {
+    let RestoredPages { asked, lost, back } = restored?;
+    let possible = asked.saturating_sub(lost);
+    (u128::from(back) * 100 < u128::from(possible) * 99)
+        .then(|| format!("only {back} of the {possible} pages of the saved state were in memory at the launch"))
+}
+
 fn kib(bytes: u64) -> String {
     format!("{} KiB", bytes.div_ceil(1024))
 }
@@ -107,17 +118,29 @@ mod tests {
             seconds: Some(1.0),
             end: End::Exited(0),
             residency: Some(Residency { file_pages: 10_000, resident_pages, ..Residency::default() }),
+            restored: None,
             bytes_read,
             major_faults: 0,
             minor_faults: 0,
             user_seconds: 0.0,
             system_seconds: 0.0,
             devices: Vec::new(),
+            processors: None,
         }
     }
 
     fn contradicts(state: StartState, run: &RawRun, history: &History) -> bool {
         matches!(judge(state, run, history, false), Use::Contradicts { .. })
+    }
+
+    #[test]
+    fn a_start_as_after_boot_needs_what_was_saved() {
+        let run = |asked, lost, back| RawRun { restored: Some(RestoredPages { asked, lost, back }), ..run(MIB, 10) };
+        let history = History::default();
+        assert!(!contradicts(StartState::Boot, &run(1000, 0, 990), &history));
+        assert!(contradicts(StartState::Boot, &run(1000, 0, 989), &history));
+        assert!(!contradicts(StartState::Boot, &run(1000, 500, 500), &history), "what is gone cannot come back");
+        assert!(!contradicts(StartState::Boot, &run(0, 0, 0), &history));
     }
 
     #[test]

@@ -10,19 +10,23 @@
 mod error;
 mod execute;
 mod figures;
+pub mod frequency;
 mod judge;
 mod observer;
+mod overhead;
 mod plan;
 mod real;
 mod runner;
 mod schedule;
 pub mod statistics;
+mod surroundings;
+mod turn;
 mod warnings;
 
 pub use coldstart_profile::measurement::{Measurement, StartState};
 pub use error::MeasureError;
 pub use observer::{Event, Observer, Silent};
-pub use plan::{Candidate, MeasurePlan};
+pub use plan::{Candidate, MeasurePlan, SavedState};
 pub use real::may_start_cold;
 pub use schedule::{Slot, schedule};
 

@@ -1,8 +1,10 @@
 //! What is to be measured.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use coldstart_launch::{CommandLine, LaunchOptions};
+use coldstart_pagecache::SavedPageCache;
 use coldstart_profile::measurement::StartState;
 
 use crate::error::MeasureError;
@@ -15,12 +17,25 @@ pub struct MeasurePlan {
     pub commands: Vec<Candidate>,
     /// The states to start from; order and repetition do not matter.
     pub states: Vec<StartState>,
+    /// What to bring back before each start from [`StartState::Boot`].
+    pub saved_state: Option<SavedState>,
     /// Runs of each command in each state that shall count, at least 1. Below 2 there are no intervals.
     pub runs: u32,
     /// How many runs that contradict their state are repeated at most, for each command and state.
     pub most_repetitions: u32,
     /// Count runs that exit with another code than 0, too.
     pub accept_any_exit_code: bool,
+    /// Hold the processors at their base frequency meanwhile.
+    pub fixed_frequency: bool,
+}
+
+/// A saved state of the page cache, and where it came from.
+#[derive(Clone, Debug)]
+pub struct SavedState {
+    /// The file, for reports.
+    pub file: PathBuf,
+    /// What was in it.
+    pub pages: Arc<SavedPageCache>,
 }
 
 /// One command to measure.
@@ -40,10 +55,18 @@ pub struct Candidate {
 impl MeasurePlan {
     /// A plan of 10 runs, with as many repetitions of contradicting runs.
     pub fn new(commands: Vec<Candidate>, states: Vec<StartState>) -> Self {
-        Self { commands, states, runs: 10, most_repetitions: 10, accept_any_exit_code: false }
+        Self {
+            commands,
+            states,
+            saved_state: None,
+            runs: 10,
+            most_repetitions: 10,
+            accept_any_exit_code: false,
+            fixed_frequency: false,
+        }
     }
 
-    /// The states asked for, each once, in the order in which they are measured: cold, selective, hot.
+    /// The states asked for, each once, in the order in which they are measured: cold, boot, selective, hot.
     pub fn states_in_order(&self) -> Vec<StartState> {
         let mut states = self.states.clone();
         states.sort_unstable();
@@ -56,8 +79,12 @@ impl MeasurePlan {
         if self.commands.is_empty() || self.states.is_empty() || self.runs == 0 {
             return Err(MeasureError::NothingToMeasure);
         }
-        if self.states.contains(&StartState::Cold) && !may_start_cold() {
-            return Err(MeasureError::ColdNotPermitted);
+        let drops = |state: &StartState| matches!(state, StartState::Cold | StartState::Boot);
+        if let Some(&state) = self.states.iter().find(|state| drops(state)).filter(|_| !may_start_cold()) {
+            return Err(MeasureError::ColdNotPermitted { state });
+        }
+        if self.states.contains(&StartState::Boot) && self.saved_state.is_none() {
+            return Err(MeasureError::NoSavedState);
         }
         if self.states.contains(&StartState::Selective)
             && let Some(without) = self.commands.iter().find(|candidate| candidate.files.is_empty())

@@ -1,6 +1,6 @@
 //! What the order of runs needs from a machine: a real one, or one that a test plays.
 
-use coldstart_profile::measurement::{DeviceReads, End, Residency, StartState};
+use coldstart_profile::measurement::{DeviceReads, End, ProcessorUse, Residency, StartState};
 
 use crate::error::MeasureError;
 
@@ -13,6 +13,17 @@ pub(crate) trait Machine {
     fn run(&mut self, command: usize, state: StartState) -> Result<RawRun, MeasureError>;
 }
 
+/// What came back of a saved state, in pages of 4 KiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RestoredPages {
+    /// Asked for.
+    pub(crate) asked: u64,
+    /// Asked for and in vain: their files are gone or have become others.
+    pub(crate) lost: u64,
+    /// Resident before the launch.
+    pub(crate) back: u64,
+}
+
 /// A run before anybody judged it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RawRun {
@@ -21,10 +32,13 @@ pub(crate) struct RawRun {
     pub(crate) end: End,
     /// Right before the launch, or as near to it as looking does not spoil the state.
     pub(crate) residency: Option<Residency>,
+    /// Of a start as after boot, what came back of the saved state.
+    pub(crate) restored: Option<RestoredPages>,
     pub(crate) bytes_read: u64,
     pub(crate) major_faults: u64,
     pub(crate) minor_faults: u64,
     pub(crate) user_seconds: f64,
     pub(crate) system_seconds: f64,
     pub(crate) devices: Vec<DeviceReads>,
+    pub(crate) processors: Option<ProcessorUse>,
 }

@@ -1,15 +1,16 @@
 //! What stands against trusting the figures: a pure function.
 
+mod disturbance;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use coldstart_profile::measurement::{Measurement, Sample, StartState, Summary, Use, Warning};
+use coldstart_profile::measurement::{Machine, Measurement, Sample, StartState, Summary, Turbo, Use, Warning};
 
+use self::disturbance::{causes, interference, processors_busy, time_stolen};
 use crate::figures::of;
 
 /// Outliers nearer to the median than this part are not worth a warning.
 const NOTABLE_PART: f64 = 0.1;
-/// Others may read as much as the program, and this much on top, before it is called interference.
-const MOST_OTHERS_BYTES: u64 = 4 << 20;
 /// A median below so many launch floors is mostly the launch.
 const NEAR_FLOOR: f64 = 2.0;
 
@@ -25,7 +26,32 @@ pub(crate) fn warnings(
     }
     warnings.extend(of_commands(measurement, decays));
     warnings.extend(interference(&measurement.samples));
+    warnings.extend(processors_busy(&measurement.samples, measurement.machine.processor_count));
+    warnings.extend(time_stolen(&measurement.samples));
     warnings.extend(read_ahead(&measurement.samples));
+    warnings.extend(of_machine(&measurement.machine));
+    warnings
+}
+
+fn of_machine(machine: &Machine) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if machine.another_measured {
+        warnings.push(Warning::AnotherMeasuring);
+    }
+    if let Some(frequency) = &machine.frequency {
+        if let Some(reason) = &frequency.lost_hold {
+            warnings.push(Warning::FrequencyNotHeld { reason: reason.clone() });
+        } else if frequency.held.is_none() && frequency.varies() {
+            let turbo = matches!(frequency.turbo, Some(Turbo::On | Turbo::Mixed));
+            warnings.push(Warning::FrequencyVaries { governors: frequency.governors.clone(), turbo });
+        }
+    }
+    if let Some(events) = machine.throttle_events.filter(|&events| events > 0) {
+        warnings.push(Warning::Throttled { events });
+    }
+    if machine.on_battery == Some(true) {
+        warnings.push(Warning::OnBattery);
+    }
     warnings
 }
 
@@ -66,11 +92,25 @@ fn of_state(measurement: &Measurement, summary: &Summary, gave_up: bool) -> Vec<
         summary.outliers.iter().filter(|outlier| notable(outlier.seconds)).map(|outlier| outlier.sample).collect();
     let first = samples().find_map(|sample| Some((sample.number, sample.counted_seconds()?)));
     if let Some((sample, seconds)) = first.filter(|(sample, seconds)| odd.contains(sample) && *seconds > median) {
-        warnings.push(Warning::FirstRunSlow { command: command(), state, sample, seconds, median });
+        let started = |earlier: &&Sample| {
+            earlier.command == index && earlier.number < sample && !matches!(earlier.used, Use::Failed { .. })
+        };
+        let earlier_starts = u32::try_from(measurement.samples.iter().filter(started).count()).unwrap_or(u32::MAX);
+        let causes = causes(&[sample], samples());
+        warnings.push(Warning::FirstRunSlow {
+            command: command(),
+            state,
+            sample,
+            seconds,
+            median,
+            earlier_starts,
+            causes,
+        });
         odd.retain(|&outlier| outlier != sample);
     }
     if !odd.is_empty() {
-        warnings.push(Warning::Outliers { command: command(), state, samples: odd });
+        let causes = causes(&odd, samples());
+        warnings.push(Warning::Outliers { command: command(), state, samples: odd, runs: summary.counted, causes });
     }
     if let Some(floor) = measurement.launch_floor.filter(|floor| median < floor * NEAR_FLOOR) {
         warnings.push(Warning::NearLaunchFloor { command: command(), state, median, floor });
@@ -92,7 +132,8 @@ fn of_commands(measurement: &Measurement, decays: &HashMap<usize, (u32, u64)>) -
     let mut warnings = Vec::new();
     for (index, command) in measurement.commands.iter().enumerate() {
         if let Some(&(times, pages)) = decays.get(&index) {
-            warnings.push(Warning::DecayingCaches { command: command.label.clone(), times, pages });
+            let proactive_reclaim = measurement.machine.proactive_reclaim == Some(true);
+            warnings.push(Warning::DecayingCaches { command: command.label.clone(), times, pages, proactive_reclaim });
         }
         let missing = |sample: &Sample| sample.residency.map_or(0, |residency| residency.missing_files);
         let files = measurement.samples.iter().filter(|sample| sample.command == index).map(missing).max().unwrap_or(0);
@@ -101,18 +142,6 @@ fn of_commands(measurement: &Measurement, decays: &HashMap<usize, (u32, u64)>) -
         }
     }
     warnings
-}
-
-fn interference(samples: &[Sample]) -> Option<Warning> {
-    let others = |sample: &Sample| {
-        let all = sample.devices.iter().map(|device| device.bytes).fold(0, u64::saturating_add);
-        // What the tree read after readiness, or from other devices, makes this too small, never too large.
-        let others = all.saturating_sub(sample.bytes_read);
-        (others > sample.bytes_read.saturating_add(MOST_OTHERS_BYTES)).then_some((sample.number, others))
-    };
-    let disturbed: Vec<_> = samples.iter().filter(|sample| sample.used == Use::Counted).filter_map(others).collect();
-    let others_bytes = disturbed.iter().map(|&(_, bytes)| bytes).max()?;
-    Some(Warning::Interference { samples: disturbed.iter().map(|&(number, _)| number).collect(), others_bytes })
 }
 
 fn read_ahead(samples: &[Sample]) -> Vec<Warning> {

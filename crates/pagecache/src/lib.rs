@@ -7,6 +7,8 @@
 //!
 //! - [`residency()`], [`residency_of`], [`pages`]: what is resident, and where in the file.
 //! - [`evict()`]: remove a file from the page cache, and find out what stayed; [`find_holders`] says who holds on to it.
+//! - [`MetadataEviction`]: remove what belongs to files without being in them.
+//! - [`SavedPageCache`], [`restore`]: what of all files is resident, saved and brought back.
 //! - [`Walk`]: the files of a tree, each once.
 
 mod ask;
@@ -15,8 +17,10 @@ mod error;
 mod evict;
 mod file_system;
 mod holders;
+mod metadata;
 mod permission;
 mod residency;
+mod saved;
 mod survey;
 mod walk;
 
@@ -25,5 +29,10 @@ pub use error::Error;
 pub use evict::{EvictOptions, Evicted, Stayed, evict};
 pub use file_system::Backing;
 pub use holders::{FileKey, Holder, Holders, find_holders};
+pub use metadata::{MetadataEviction, Taken, Way, WayOutcome};
 pub use residency::{Cached, Detail, KnownPages, Method, Residency, Unknown, pages, residency, residency_of};
+pub use saved::{
+    Came, Missing, MissingReason, Origin, PageTally, RestoreOptions, Restored, SaveNotes, SaveOptions, SavedError,
+    SavedFile, SavedFormatError, SavedPageCache, UnseenDevice, restore,
+};
 pub use walk::{Found, Walk, WalkOptions, WalkSkips};

@@ -3,18 +3,31 @@
 //! All times are seconds, all sizes bytes. Nothing is left out: runs that failed or contradicted their state are here
 //! too, marked, and only the figures do without them.
 
+mod cause;
 mod comparison;
+mod frequency;
+mod identity;
+mod kept;
 mod machine;
+mod overhead;
+mod processors;
+mod same_machine;
 mod sample;
 mod summary;
 mod warning;
 
 use serde::{Deserialize, Serialize};
 
+pub use cause::{Cause, Disturbance};
 pub use comparison::{Comparison, InputOutputComparison, Method, Verdict};
+pub use frequency::{Frequency, FrequencyRange, Turbo};
+pub use identity::{ProgramIdentity, path_from_text, path_to_text};
+pub use kept::KeptMeasurement;
 pub use machine::{Device, Machine};
+pub use overhead::{Overhead, Spread};
+pub use processors::ProcessorUse;
 pub use sample::{DeviceReads, End, Residency, Sample, Use};
-pub use summary::{Interval, Outlier, StateFacts, StayedFile, Summary};
+pub use summary::{EvictionWay, Interval, Outlier, SavedStateFacts, StateFacts, StayedFile, Summary};
 pub use warning::Warning;
 
 /// What a start finds in the page cache.
@@ -23,17 +36,20 @@ pub use warning::Warning;
 pub enum StartState {
     /// Nothing but what running programs hold on to: all clean caches of the machine were dropped.
     Cold,
-    /// The program's files evicted, the file systems' metadata and everything else left.
+    /// As a saved state says, such as that of a machine right after it has booted: all dropped, then that brought back.
+    Boot,
+    /// The program's files and, as far as the machine has means, their metadata evicted; everything else left.
     Selective,
     /// What the start before it left.
     Hot,
 }
 
 impl StartState {
-    /// One word: "cold", "selective", "hot".
+    /// One word: "cold", "boot", "selective", "hot".
     pub fn name(self) -> &'static str {
         match self {
             Self::Cold => "cold",
+            Self::Boot => "boot",
             Self::Selective => "selective",
             Self::Hot => "hot",
         }
@@ -64,6 +80,9 @@ pub struct Measurement {
     /// The time of starting `true` from our launcher, hot, in seconds: no smaller time can be measured. `None` where
     /// there is no such program.
     pub launch_floor: Option<f64>,
+    /// What measuring itself takes; `None` in results of versions that did not find it out.
+    #[serde(default)]
+    pub overhead: Option<Overhead>,
     /// What stands against trusting the figures.
     pub warnings: Vec<Warning>,
 }

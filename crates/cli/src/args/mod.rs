@@ -2,6 +2,7 @@
 //!
 //! Nothing here does anything; a verb's work is under the same name in `commands/`.
 
+pub(crate) mod doctor;
 pub(crate) mod inspect;
 pub(crate) mod launching;
 pub(crate) mod measure;
@@ -35,6 +36,8 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Say what this machine allows, what each missing thing costs, and how to get it
+    Doctor(doctor::DoctorArgs),
     /// Say what in ELF files costs start-up time, and what each fix would save
     Inspect(inspect::InspectArgs),
     /// Time a program's start from cold and hot caches

@@ -18,6 +18,12 @@ pub(crate) enum PagecacheAction {
     /// Remove files from the page cache and say what stayed and why
     #[command(after_help = EVICT_HELP)]
     Evict(EvictArgs),
+    /// Save what the page cache holds, of the whole system or of trees
+    #[command(after_help = SAVE_HELP)]
+    Save(SaveArgs),
+    /// Drop the page cache and bring a saved state back
+    #[command(after_help = RESTORE_HELP)]
+    Restore(RestoreArgs),
 }
 
 /// Which files, and how to walk to them. The same for both actions.
@@ -74,6 +80,40 @@ pub(crate) struct EvictArgs {
     pub(crate) list: ListArgs,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct SaveArgs {
+    /// File to write; one that is there is replaced once the new one is whole
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Files or directories to walk [default: every file system on storage, each once]
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Leave out what is mounted below the named directories
+    #[arg(long, short = 'x', requires = "paths")]
+    pub(crate) one_file_system: bool,
+
+    /// Print one JSON object instead of a sentence
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// File that `pagecache save` wrote
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Drop nothing: add the saved pages to what is in memory; needs no root
+    #[arg(long)]
+    pub(crate) add: bool,
+
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// What to order files by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SortKey {
@@ -107,3 +147,27 @@ Exit codes: 0 all gone; 1 something stayed, or nobody may tell; 2 something coul
 Examples:
   coldstart pagecache evict /usr/lib/firefox
   coldstart pagecache evict --sync ./target/release";
+
+const SAVE_HELP: &str = "\
+Saved are the resident pages of files, the pages of block devices where the kernel lets us see them (file systems'
+metadata), and the directories and symbolic links on the way to those files. Without PATH, network file systems are
+left out, and so is what lives in memory. Deleted files that are still open cannot be reached by anybody.
+
+Linux keeps pages of other people's files secret: without root, they are counted as hidden.
+
+Exit codes: 0 saved; 2 something broke, and no file was written.
+
+Examples:
+  coldstart pagecache save after-boot.pagecache
+  coldstart pagecache save firefox.pagecache /usr/lib/firefox ~/.mozilla";
+
+const RESTORE_HELP: &str = "\
+Everything is dropped from the page cache, for the whole machine, and exactly the saved pages are read again. No data is
+lost. Files that are gone or have changed are left out and named. Pages that running programs have mapped cannot be
+dropped; where they were not saved, they count as extra.
+
+Exit codes: 0 at least 99 % of the pages are back; 1 fewer are, or something is gone or has changed; 2 something broke.
+
+Examples:
+  sudo coldstart pagecache restore after-boot.pagecache
+  coldstart pagecache restore --add firefox.pagecache";

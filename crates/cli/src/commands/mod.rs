@@ -1,5 +1,6 @@
 //! The work of each verb: what it does with the libraries, and how it shows the result.
 
+mod doctor;
 mod inspect;
 mod launching;
 mod measure;
@@ -24,6 +25,7 @@ pub(crate) use rewriting::hint as rewriting_hint;
 /// Does what was asked.
 pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
     match verb {
+        Verb::Doctor(args) => doctor::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::Measure(args) => measure::run(args),
         Verb::Pack(args) => pack::run(args),

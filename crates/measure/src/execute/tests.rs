@@ -51,7 +51,7 @@ impl Machine for Played {
 
     fn run(&mut self, command: usize, state: StartState) -> Result<RawRun, MeasureError> {
         match state {
-            StartState::Cold => self.resident.fill(100),
+            StartState::Cold | StartState::Boot => self.resident.fill(100),
             StartState::Selective => self.resident[command] = 100,
             StartState::Hot => {}
         }
@@ -60,12 +60,14 @@ impl Machine for Played {
             seconds: Some(1.0 + missing as f64 / 1000.0),
             end: End::Exited(0),
             residency: Some(self.look(command)),
+            restored: None,
             bytes_read: missing * PAGE_SIZE,
             major_faults: missing / 8,
             minor_faults: 10,
             user_seconds: 0.5,
             system_seconds: 0.1,
             devices: Vec::new(),
+            processors: None,
         };
         self.launches.push((command, state));
         (self.tamper)(self.launches.len(), command, state, &mut run);

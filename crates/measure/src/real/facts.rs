@@ -4,7 +4,8 @@ use std::fs;
 
 use coldstart_profile::measurement::{Device, Machine};
 
-/// Reads it from `/proc` and `/sys`; what cannot be read stays empty.
+/// Reads what stays as it is from `/proc` and `/sys`; what cannot be read stays empty. What may change meanwhile is entered
+/// by [`Surroundings`](crate::surroundings::Surroundings).
 pub(crate) fn machine(devices: Vec<Device>) -> Machine {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let processors = read("/proc/cpuinfo");
@@ -21,6 +22,7 @@ pub(crate) fn machine(devices: Vec<Device>) -> Machine {
         governor: (!governor.is_empty()).then_some(governor),
         memory: memory(&read("/proc/meminfo")),
         devices,
+        ..Machine::default()
     }
 }
 

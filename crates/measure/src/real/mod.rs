@@ -3,19 +3,28 @@
 mod devices;
 mod facts;
 mod files;
+mod metadata;
+mod processors;
+mod saved_state;
 
 use std::collections::HashMap;
 
 use coldstart_launch::{CommandLine, End as LaunchEnd, LaunchError, LaunchOptions, Launched, PreparedLaunch};
-use coldstart_profile::measurement::{End, Residency, StartState, StayedFile};
+use coldstart_profile::measurement::{
+    End, EvictionWay, Overhead, ProcessorUse, Residency, SavedStateFacts, StartState, StayedFile,
+};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 
 use self::devices::Devices;
 use self::files::{Stayed, evict, look};
+use self::metadata::Metadata;
+use self::processors::Processors;
+use self::saved_state::Boot;
 use crate::error::MeasureError;
+use crate::overhead;
 use crate::plan::{Candidate, MeasurePlan};
-use crate::runner::{Machine, RawRun};
-use crate::statistics::median;
+use crate::runner::{Machine, RawRun, RestoredPages};
+use crate::surroundings::Surroundings;
 
 /// How often `true` is launched to learn what any launch takes. The first ones also bring our own code into memory,
 /// where it stays mapped and is not dropped with the caches.
@@ -26,41 +35,79 @@ pub fn may_start_cold() -> bool {
     may_drop_caches()
 }
 
+/// What the counters of devices and processors say.
+type Reading = (devices::Reading, Option<ProcessorUse>);
+
 /// The machine we run on, and what was learned about it on the way.
 pub(crate) struct RealMachine<'a> {
     plan: &'a MeasurePlan,
     devices: Devices,
-    launch_floor: Option<f64>,
+    processors: Processors,
+    surroundings: Surroundings,
+    overhead: Option<Overhead>,
     stayed: HashMap<(usize, StartState), Stayed>,
+    /// Only where a state asks for it.
+    metadata: Option<Metadata>,
+    boot: Option<Boot<'a>>,
 }
 
 /// What was learned about the machine.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) machine: coldstart_profile::measurement::Machine,
-    pub(crate) launch_floor: Option<f64>,
+    pub(crate) overhead: Option<Overhead>,
     /// Files that stayed in memory in spite of eviction, most pages first.
     pub(crate) stayed: HashMap<(usize, StartState), Vec<StayedFile>>,
+    /// By command, how metadata was evicted for selective starts.
+    pub(crate) ways: HashMap<usize, Vec<EvictionWay>>,
+    /// By command, how near starts as after boot came to the saved state.
+    pub(crate) saved_states: HashMap<usize, SavedStateFacts>,
 }
 
 impl<'a> RealMachine<'a> {
     pub(crate) fn new(plan: &'a MeasurePlan) -> Result<Self, MeasureError> {
+        // First of all: it may hold the frequency, which all that follows depends on.
+        let surroundings = Surroundings::begin(plan.fixed_frequency)?;
         let devices = Devices::of(plan.commands.iter().flat_map(|candidate| &candidate.files));
-        let mut machine = Self { plan, devices, launch_floor: None, stayed: HashMap::new() };
-        machine.launch_floor = machine.find_launch_floor()?;
+        let processors = Processors::new();
+        let mut machine = Self {
+            plan,
+            devices,
+            processors,
+            surroundings,
+            overhead: None,
+            stayed: HashMap::new(),
+            metadata: None,
+            boot: None,
+        };
+        let floor_times = machine.floor_times()?;
+        let readiness: Vec<String> =
+            plan.commands.iter().map(|candidate| candidate.launch.readiness.to_string()).collect();
+        machine.overhead = Some(overhead::calibrate(&floor_times, &readiness));
+        if plan.states.contains(&StartState::Selective) {
+            machine.metadata = Some(Metadata::of(plan));
+        }
+        if plan.states.contains(&StartState::Boot) {
+            machine.boot = plan.saved_state.as_ref().map(|saved| Boot::new(saved, plan));
+        }
         Ok(machine)
     }
 
     pub(crate) fn into_facts(self) -> Facts {
+        let mut machine = facts::machine(self.devices.facts());
+        self.surroundings.end(&mut machine);
         Facts {
-            machine: facts::machine(self.devices.facts()),
-            launch_floor: self.launch_floor,
+            machine,
+            overhead: self.overhead,
             stayed: self.stayed.into_iter().map(|(key, stayed)| (key, stayed.into_list())).collect(),
+            ways: self.metadata.map(Metadata::into_ways).unwrap_or_default(),
+            saved_states: self.boot.map(Boot::into_facts).unwrap_or_default(),
         }
     }
 
-    fn find_launch_floor(&mut self) -> Result<Option<f64>, MeasureError> {
-        let Some(first) = self.plan.commands.first() else { return Ok(None) };
+    /// What starting `true` takes, in seconds; none where there is no such program.
+    fn floor_times(&mut self) -> Result<Vec<f64>, MeasureError> {
+        let Some(first) = self.plan.commands.first() else { return Ok(Vec::new()) };
         let options = LaunchOptions { interrupt: first.launch.interrupt.clone(), ..LaunchOptions::default() };
         let command = CommandLine::new("true", [] as [&str; 0]);
         let mut times = Vec::with_capacity(FLOOR_LAUNCHES);
@@ -68,40 +115,57 @@ impl<'a> RealMachine<'a> {
             let prepared = match PreparedLaunch::new(&command, &options, None) {
                 Ok(prepared) => prepared,
                 // A container may have nothing but the program.
-                Err(LaunchError::NotFound { .. }) => return Ok(None),
+                Err(LaunchError::NotFound { .. }) => return Ok(Vec::new()),
                 Err(source) => return Err(MeasureError::Launch { label: "true".into(), source }),
             };
             let (launched, _) =
                 self.launch(prepared).map_err(|source| MeasureError::Launch { label: "true".into(), source })?;
             times.extend(launched.ready_after.map(|time| time.as_secs_f64()));
         }
-        Ok(median(&times))
+        Ok(times)
     }
 
-    fn launch(&mut self, prepared: PreparedLaunch) -> Result<(Launched, Option<devices::Reading>), LaunchError> {
-        let devices = &mut self.devices;
+    fn launch(&mut self, prepared: PreparedLaunch) -> Result<(Launched, Option<Reading>), LaunchError> {
+        let (devices, processors) = (&mut self.devices, &mut self.processors);
+        // What the program brings in shall be charged to the group, whatever the state: so that it can be evicted later.
+        let _inside = self.metadata.as_mut().map(Metadata::inside);
         devices.begin();
+        processors.begin();
         let mut reading = None;
-        let launched = prepared.run(&mut || reading = Some(devices.since_begin()))?;
+        let launched = prepared.run(&mut || reading = Some((devices.since_begin(), processors.since_begin())))?;
         Ok((launched, reading))
     }
 
-    /// Brings a state about; returns what of the files is in memory right after, or for a cold start what was before the
+    /// Brings a state about and says what of the files is in memory right after, or for a cold start what was before the
     /// second dropping.
     fn bring_about(
         &mut self,
         command: usize,
         candidate: &Candidate,
         state: StartState,
-    ) -> Result<Option<Residency>, MeasureError> {
+    ) -> Result<Brought, MeasureError> {
         let drop_all = || drop_caches().map_err(|source| MeasureError::DropCaches { source });
         match state {
-            StartState::Hot => Ok(look(&candidate.files, &mut |_, _| {})),
+            StartState::Hot => Ok(Brought::found(look(&candidate.files, &mut |_, _| {}))),
+            StartState::Boot => {
+                let boot = self.boot.as_mut().ok_or(MeasureError::NoSavedState)?;
+                let restored = boot.bring_back(command)?;
+                let residency = look(boot.files_of(command), &mut |_, _| {});
+                Ok(Brought { residency, restored: Some(restored) })
+            }
             StartState::Selective => {
                 let stayed = self.stayed.entry((command, state)).or_default();
-                let residency = evict(&candidate.files, &mut |path, pages| stayed.note(path, pages))
-                    .map_err(|source| MeasureError::Evict { label: candidate.label.clone(), source })?;
-                Ok(Some(residency))
+                let residency = {
+                    // Opening the files may read metadata, which the group should own.
+                    let _inside = self.metadata.as_mut().map(Metadata::inside);
+                    evict(&candidate.files, &mut |path, pages| stayed.note(path, pages))
+                        .map_err(|source| MeasureError::Evict { label: candidate.label.clone(), source })?
+                };
+                // Last, because looking at files brings metadata back.
+                if let Some(metadata) = &mut self.metadata {
+                    metadata.evict(command);
+                }
+                Ok(Brought::found(Some(residency)))
             }
             StartState::Cold => {
                 // Opening the files to look at them reads their directories and inodes, which must be cold, too. So drop
@@ -110,9 +174,21 @@ impl<'a> RealMachine<'a> {
                 let stayed = self.stayed.entry((command, state)).or_default();
                 let residency = look(&candidate.files, &mut |path, pages| stayed.note(path, pages));
                 drop_all()?;
-                Ok(residency)
+                Ok(Brought::found(residency))
             }
         }
+    }
+}
+
+/// A state that has been brought about, as far as it was looked at.
+struct Brought {
+    residency: Option<Residency>,
+    restored: Option<RestoredPages>,
+}
+
+impl Brought {
+    fn found(residency: Option<Residency>) -> Self {
+        Self { residency, restored: None }
     }
 }
 
@@ -127,18 +203,20 @@ impl Machine for RealMachine<'_> {
         let failed = |source| MeasureError::Launch { label: candidate.label.clone(), source };
         // Before the state is brought about: finding the program reads its directories.
         let prepared = PreparedLaunch::new(&candidate.command_line, &candidate.launch, None).map_err(failed)?;
-        let residency = self.bring_about(command, candidate, state)?;
+        let brought = self.bring_about(command, candidate, state)?;
         let (launched, reading) = self.launch(prepared).map_err(failed)?;
         // Never ready: until the end, then.
-        let reading = reading.unwrap_or_else(|| self.devices.since_begin());
-        Ok(raw_run(&launched, residency, self.devices.reads(&reading)))
+        let (devices, processors) =
+            reading.unwrap_or_else(|| (self.devices.since_begin(), self.processors.since_begin()));
+        Ok(raw_run(&launched, brought, self.devices.reads(&devices), processors))
     }
 }
 
 fn raw_run(
     launched: &Launched,
-    residency: Option<Residency>,
+    brought: Brought,
     devices: Vec<coldstart_profile::measurement::DeviceReads>,
+    processors: Option<ProcessorUse>,
 ) -> RawRun {
     let usage = launched.usage;
     RawRun {
@@ -149,12 +227,14 @@ fn raw_run(
             LaunchEnd::Ended => End::Ended,
             LaunchEnd::TimedOut => End::TimedOut,
         },
-        residency,
+        residency: brought.residency,
+        restored: brought.restored,
         bytes_read: usage.bytes_read,
         major_faults: usage.major_faults,
         minor_faults: usage.minor_faults,
         user_seconds: usage.user.as_secs_f64(),
         system_seconds: usage.system.as_secs_f64(),
         devices,
+        processors,
     }
 }

@@ -6,6 +6,9 @@
 
 mod compare;
 mod describe;
+mod gate;
+#[cfg(test)]
+mod gate_simulation;
 mod input_output;
 mod outliers;
 #[cfg(test)]
@@ -14,6 +17,10 @@ mod student;
 
 pub use compare::{Compared, compare};
 pub use describe::{mean, mean_interval, median, standard_deviation};
+pub use gate::{
+    Basis, GateTest, LEAST_RUNS, POWER, SESSION_ALLOWANCE, SessionDifference, Terms, against_sessions,
+    session_difference, side_by_side,
+};
 pub use input_output::{CostDifference, cost_difference};
 pub use outliers::outliers;
 pub use student::student_t;

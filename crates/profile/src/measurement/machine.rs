@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Frequency;
+
 /// The machine, as far as it bears on start-up times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
@@ -17,6 +19,24 @@ pub struct Machine {
     pub memory: u64,
     /// The block devices that hold the programs' files.
     pub devices: Vec<Device>,
+    /// The machine is a virtual one, as its processors say.
+    #[serde(default)]
+    pub is_virtual: bool,
+    /// How fast the processors run; `None` where the kernel does not tell, as in most virtual machines.
+    #[serde(default)]
+    pub frequency: Option<Frequency>,
+    /// How often a processor was slowed down while measuring because it was hot; `None` where that is not counted.
+    #[serde(default)]
+    pub throttle_events: Option<u64>,
+    /// It ran on its battery when measuring ended; `None` where there is none.
+    #[serde(default)]
+    pub on_battery: Option<bool>,
+    /// The kernel takes unused pages out of memory without need (DAMON); `None` where that is not told.
+    #[serde(default)]
+    pub proactive_reclaim: Option<bool>,
+    /// Another coldstart measured on it at the same time.
+    #[serde(default)]
+    pub another_measured: bool,
 }
 
 /// A block device that holds some of the programs' files.

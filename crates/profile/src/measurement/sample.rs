@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::StartState;
+use super::{ProcessorUse, StartState};
 
 /// One launch of one command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Sample {
     pub system_seconds: f64,
     /// What was read, by anybody, from the devices that hold the program's files between launch and readiness.
     pub devices: Vec<DeviceReads>,
+    /// What was computed, by anybody, between launch and readiness; `None` where the kernel does not tell.
+    #[serde(default)]
+    pub processors: Option<ProcessorUse>,
     /// Whether it counts in the figures.
     pub used: Use,
 }

@@ -81,6 +81,50 @@ pub struct StateFacts {
     pub resident_pages: Option<(u64, u64)>,
     /// The files of which something stayed in memory in spite of eviction, most pages first; cold and selective only.
     pub stayed: Vec<StayedFile>,
+    /// How the files' metadata was evicted, way by way; selective only.
+    #[serde(default)]
+    pub ways: Vec<EvictionWay>,
+    /// How near each run came to the saved state; boot only.
+    #[serde(default)]
+    pub saved_state: Option<SavedStateFacts>,
+}
+
+/// How near the runs came to a saved state of the page cache. Pages are of 4 KiB.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedStateFacts {
+    /// The file it was read from.
+    pub file: String,
+    /// When it was saved, in seconds since 1970-01-01 UTC.
+    pub saved_at: i64,
+    /// Pages saved, so asked for.
+    pub asked: u64,
+    /// Fewest that came back before a launch.
+    pub least_back: u64,
+    /// Most pages in memory of the files and devices it names that were not asked for.
+    pub most_extra: u64,
+    /// Files and devices of it that are gone or have become others.
+    pub lost_files: u64,
+    /// Their pages, which therefore could not come back.
+    pub lost_pages: u64,
+    /// The first of them.
+    pub lost_example: Option<String>,
+}
+
+/// One way by which metadata was evicted, over all runs of a state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvictionWay {
+    /// `control group`, `entries`, or a block device's path.
+    pub way: String,
+    /// What is counted: `bytes`, `entries` or `pages` (of 4 KiB).
+    pub unit: String,
+    /// How often it was gone.
+    pub times: u32,
+    /// What it could have taken, added up over all times.
+    pub before: u64,
+    /// What of that was still there afterwards.
+    pub after: u64,
+    /// Why it was not gone the last time it should have been.
+    pub refused: Option<String>,
 }
 
 /// A file of which something stayed in memory.

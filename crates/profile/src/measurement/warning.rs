@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::StartState;
+use super::{Cause, StartState};
 
 /// Something that the reader of the figures should know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,12 @@ pub enum Warning {
         seconds: f64,
         /// The median of all in seconds.
         median: f64,
+        /// How often it had been started before, with success, in this measurement.
+        #[serde(default)]
+        earlier_starts: u32,
+        /// What may explain it.
+        #[serde(default)]
+        causes: Vec<Cause>,
     },
     /// Some runs lie far from the others.
     Outliers {
@@ -31,6 +37,12 @@ pub enum Warning {
         state: StartState,
         /// The runs.
         samples: Vec<u32>,
+        /// How many runs count, these included.
+        #[serde(default)]
+        runs: u32,
+        /// What may explain them; a run may be explained twice, or not at all.
+        #[serde(default)]
+        causes: Vec<Cause>,
     },
     /// Others read much from the same devices while the program started.
     Interference {
@@ -39,6 +51,41 @@ pub enum Warning {
         /// Most bytes read in one run by others.
         others_bytes: u64,
     },
+    /// Others computed much while the program started.
+    ProcessorsBusy {
+        /// The runs.
+        samples: Vec<u32>,
+        /// Most of the machine's processor time that others used in one run: 0.5 is half of it.
+        most_part: f64,
+    },
+    /// The hypervisor gave time of our processors to others while the program started.
+    TimeStolen {
+        /// The runs.
+        samples: Vec<u32>,
+        /// Most seconds of processor time in one run.
+        most_seconds: f64,
+    },
+    /// Another coldstart measured on this machine at the same time.
+    AnotherMeasuring,
+    /// The processors' frequency is free to change from one run to the next.
+    FrequencyVaries {
+        /// The governors of all policies, each once.
+        governors: Vec<String>,
+        /// At least some processors may run faster than their base frequency.
+        turbo: bool,
+    },
+    /// The processors' frequency was held, and did not stay so or was not put back.
+    FrequencyNotHeld {
+        /// A sentence.
+        reason: String,
+    },
+    /// Processors were slowed down because they were hot.
+    Throttled {
+        /// How often, added up over processors.
+        events: u64,
+    },
+    /// The machine ran on its battery, which most machines save by running slower.
+    OnBattery,
     /// Pages that a hot start had left were gone by the next one, so it had to be warmed up again.
     DecayingCaches {
         /// The command's label.
@@ -47,6 +94,9 @@ pub enum Warning {
         times: u32,
         /// Most pages of 4 KiB that had gone.
         pages: u64,
+        /// The kernel takes unused pages out of memory without need (DAMON).
+        #[serde(default)]
+        proactive_reclaim: bool,
     },
     /// The kernel does not tell whether the files were resident, so only what was read speaks for the state.
     StateUnchecked {
@@ -120,26 +170,65 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::FirstRunSlow { command, state, sample, seconds, median } => write!(
-                to,
-                "the first {state} run of {command} (run {sample}) took {:.1} ms, the median is {:.1} ms: something was \
-                 still being set up",
-                seconds * 1e3,
-                median * 1e3
-            ),
-            Self::Outliers { command, state, samples } => {
-                write!(to, "{state} times of {command} far from the others: {}", runs(samples))
+            Self::FirstRunSlow { command, state, sample, seconds, median, earlier_starts, causes } => {
+                write!(
+                    to,
+                    "the first {state} run of {command} (run {sample}) took {:.1} ms, the median is {:.1} ms",
+                    seconds * 1e3,
+                    median * 1e3
+                )?;
+                match earlier_starts {
+                    _ if !causes.is_empty() => {}
+                    0 => to.write_str(": something was still being set up")?,
+                    &starts => write!(to, ", although it had been started {} before", count(starts, "time"))?,
+                }
+                explain(causes, to)
             }
+            Self::Outliers { command, state, samples, causes, .. } => {
+                write!(to, "{state} times of {command} far from the others: {}", runs(samples))?;
+                explain(causes, to)
+            }
+            Self::ProcessorsBusy { samples, most_part } => write!(
+                to,
+                "others used up to {:.0} % of the processors during {}: the machine was not idle",
+                most_part * 100.0,
+                runs(samples)
+            ),
+            Self::TimeStolen { samples, most_seconds } => write!(
+                to,
+                "the hypervisor gave up to {:.0} ms of the processors' time to others during {}",
+                most_seconds * 1e3,
+                runs(samples)
+            ),
+            Self::AnotherMeasuring => to.write_str("another coldstart measured on this machine at the same time"),
+            Self::FrequencyVaries { governors, turbo } => write!(
+                to,
+                "the processors' frequency may change between runs: governor {}{}",
+                governors.join(" and "),
+                if *turbo { ", turbo on" } else { "" }
+            ),
+            Self::FrequencyNotHeld { reason } => {
+                write!(to, "the processors' frequency was not held all the time: {reason}")
+            }
+            Self::Throttled { events } => {
+                write!(
+                    to,
+                    "processors were slowed down because they were hot, {} while measuring",
+                    count(*events, "time")
+                )
+            }
+            Self::OnBattery => to.write_str("the machine ran on its battery"),
             Self::Interference { samples, others_bytes } => write!(
                 to,
                 "others read from the same devices during {}, up to {:.1} MiB: the machine was not idle",
                 runs(samples),
                 mebibytes(*others_bytes)
             ),
-            Self::DecayingCaches { command, times, pages } => write!(
+            Self::DecayingCaches { command, times, pages, proactive_reclaim } => write!(
                 to,
-                "the page cache lost up to {pages} pages of {command} between hot runs, which was warmed up again {}",
-                count(*times, "time")
+                "the page cache lost up to {pages} pages of {command} between hot runs, which was warmed up again {}{}",
+                count(*times, "time"),
+                if *proactive_reclaim { ": the kernel takes out what is not used for a while (DAMON)" } else { "" }
             ),
             Self::StateUnchecked { command, state, reason } => {
                 write!(to, "whether {command} really started {state} could only be told from what it read: {reason}")
@@ -170,13 +259,31 @@ impl fmt::Display for Warning {
     }
 }
 
+/// "; during run 5 others read from the same devices"
+fn explain(causes: &[Cause], to: &mut fmt::Formatter<'_>) -> fmt::Result {
+    causes.iter().try_for_each(|cause| write!(to, "; during {} {}", runs(&cause.samples), cause.what.sentence()))
+}
+
 fn count(number: impl Into<u64>, noun: &str) -> String {
     let number = number.into();
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
+/// "run 4", "runs 1, 3", "runs 1, 3 to 9": three and more in a row are drawn together.
 fn runs(samples: &[u32]) -> String {
-    let list: Vec<String> = samples.iter().map(u32::to_string).collect();
+    let mut rows: Vec<(u32, u32)> = Vec::new();
+    for &sample in samples {
+        match rows.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(sample) => *last = sample,
+            _ => rows.push((sample, sample)),
+        }
+    }
+    let row = |&(first, last): &(u32, u32)| match last.saturating_sub(first) {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
+    };
+    let list: Vec<String> = rows.iter().map(row).collect();
     format!("run{} {}", if samples.len() == 1 { "" } else { "s" }, list.join(", "))
 }
 
@@ -187,6 +294,13 @@ fn mebibytes(bytes: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measurement::Disturbance;
+
+    #[test]
+    fn long_rows_of_runs_are_drawn_together() {
+        assert_eq!(runs(&[1, 2, 4, 7, 8, 9, 11, u32::MAX]), "runs 1, 2, 4, 7 to 9, 11, 4294967295");
+        assert_eq!(runs(&[5]), "run 5");
+    }
 
     #[test]
     fn sentences_count_right() {
@@ -200,6 +314,17 @@ mod tests {
         assert_eq!(
             failed.to_string(),
             "runs 1, 3 of a, hot, failed: it exited with code 1; further runs were not tried"
+        );
+        let explained = Warning::Outliers {
+            command: "a".into(),
+            state: StartState::Cold,
+            samples: vec![2, 5],
+            runs: 10,
+            causes: vec![Cause { what: Disturbance::Reading, samples: vec![5] }],
+        };
+        assert_eq!(
+            explained.to_string(),
+            "cold times of a far from the others: runs 2, 5; during run 5 others read from the same devices"
         );
         let gone = Warning::MissingFiles { command: "a".into(), files: 1 };
         assert_eq!(gone.to_string(), "gone since a was seen to read them: 1 file");

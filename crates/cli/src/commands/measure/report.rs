@@ -1,9 +1,17 @@
 //! A measurement as people read it: what was measured where, a table, comparisons in sentences, and what stands against
 //! trusting it.
 
+mod advice;
+mod machine;
+mod overhead;
+
 use coldstart_profile::measurement::{
-    Comparison, InputOutputComparison, Interval, Machine, Measurement, StateFacts, Summary, Verdict, Warning,
+    Comparison, InputOutputComparison, Interval, Measurement, StateFacts, Summary, Verdict,
 };
+
+use self::advice::advice;
+pub(crate) use self::machine::machine_line;
+use self::overhead::overhead_sentence;
 
 use crate::output::size;
 use crate::output::table::{Align, Table};
@@ -27,41 +35,16 @@ pub(crate) fn report(measurement: &Measurement) -> String {
     for comparison in &measurement.input_output {
         text.push_str(&wrapped(&input_output_sentence(measurement, comparison), 0));
     }
-    for sentence in state_sentences(measurement) {
+    for sentence in state_sentences(measurement).into_iter().chain(overhead_sentence(measurement)) {
         text.push_str(&wrapped(&sentence, 0));
     }
     for warning in &measurement.warnings {
         text.push_str(&wrapped(&format!("warning: {warning}"), 0));
-        if let Some(advice) = advice(warning) {
+        if let Some(advice) = advice(warning, measurement) {
             text.push_str(&wrapped(&format!("hint: {advice}"), 2));
         }
     }
     text
-}
-
-/// Where it was measured, in a line: figures without a machine mean little.
-pub(crate) fn machine_line(machine: &Machine) -> String {
-    let device = |device: &coldstart_profile::measurement::Device| {
-        let readahead = device.read_ahead_kib.map(|kib| format!(", {kib} KiB readahead")).unwrap_or_default();
-        let kind = match device.rotational {
-            Some(true) => ", rotational",
-            _ => "",
-        };
-        format!("{}{kind}{readahead}", device.name)
-    };
-    let devices: Vec<String> = machine.devices.iter().map(device).collect();
-    wrapped(
-        &format!(
-            "machine: {} x {}, {} memory, Linux {}{}{}",
-            machine.processor_count,
-            if machine.processor.is_empty() { "processor" } else { &machine.processor },
-            size::bytes(machine.memory),
-            machine.kernel,
-            if devices.is_empty() { "" } else { "; " },
-            devices.join("; ")
-        ),
-        0,
-    )
 }
 
 fn times_table(measurement: &Measurement) -> String {
@@ -193,17 +176,4 @@ fn state_sentence(state: &str, facts: &StateFacts) -> String {
         None => String::new(),
     };
     format!("{state}: {}{resident}{stayed}", facts.method)
-}
-
-/// What the user can do about a warning.
-fn advice(warning: &Warning) -> Option<&'static str> {
-    Some(match warning {
-        Warning::Outliers { .. } | Warning::Interference { .. } => {
-            "more runs (--runs) on an idle machine narrow the interval"
-        }
-        Warning::FirstRunSlow { .. } => "start the program once by hand before measuring",
-        Warning::FailedRuns { .. } => "run it by hand; --show-output shows what it says",
-        Warning::StateUnchecked { .. } => "run as root, or as the owner of the files",
-        _ => return None,
-    })
 }

@@ -1,0 +1,111 @@
+//! What the user can do about a warning, knowing what was done already.
+
+use coldstart_profile::measurement::{Cause, Disturbance, Measurement, StartState, Warning};
+
+/// After so many runs, more of them hardly change the median or its interval.
+const MANY_RUNS: u32 = 30;
+
+/// The advice for a warning, where there is any.
+pub(super) fn advice(warning: &Warning, measurement: &Measurement) -> Option<String> {
+    let frequency = measurement.machine.frequency.as_ref();
+    let may_hold = frequency.is_some_and(|frequency| frequency.held.is_none());
+    Some(match warning {
+        Warning::Outliers { samples, runs, causes, .. } => outliers(samples, *runs, causes),
+        Warning::FirstRunSlow { state, earlier_starts, causes, .. } => {
+            first_run(*state, *earlier_starts, causes, may_hold)
+        }
+        Warning::Interference { .. } => "measure while nothing else reads; more runs do not average it out".to_owned(),
+        Warning::ProcessorsBusy { .. } => "end what else computes (`top` shows it), and measure again".to_owned(),
+        Warning::TimeStolen { .. } => STOLEN.to_owned(),
+        Warning::AnotherMeasuring => "measure one after the other: each was timed with the other running".to_owned(),
+        Warning::FrequencyVaries { .. } => "--fixed-frequency holds it while measuring (as root)".to_owned(),
+        Warning::FrequencyNotHeld { .. } => {
+            "stop what else sets it (tuned, power-profiles-daemon, thermald), and measure again".to_owned()
+        }
+        Warning::Throttled { .. } if may_hold => {
+            "let the machine cool down; with --fixed-frequency (as root) it stays cooler".to_owned()
+        }
+        Warning::Throttled { .. } => "let the machine cool down, and measure fewer runs at a time".to_owned(),
+        Warning::OnBattery => "plug it in, and measure again".to_owned(),
+        Warning::DecayingCaches { proactive_reclaim: true, .. } => {
+            "stop it while measuring, as root: echo off > /sys/kernel/mm/damon/admin/kdamonds/0/state".to_owned()
+        }
+        Warning::DecayingCaches { .. } => "end what else needs memory, and measure again".to_owned(),
+        Warning::FailedRuns { .. } => "run it by hand; --show-output shows what it says".to_owned(),
+        Warning::StateUnchecked { .. } => "run as root, or as the owner of the files".to_owned(),
+        _ => return None,
+    })
+}
+
+const STOLEN: &str = "measure on a machine that shares its processors with nobody, or when the host has less to do";
+
+fn outliers(samples: &[u32], runs: u32, causes: &[Cause]) -> String {
+    let is_explained = |run: &u32| causes.iter().any(|cause| cause.samples.contains(run));
+    if samples.iter().all(is_explained) {
+        return by_cause(causes);
+    }
+    match runs {
+        0 => "more runs (--runs) on an idle machine narrow the interval".to_owned(),
+        runs if runs >= MANY_RUNS => format!(
+            "after {runs} runs more would change little; look for what happens from time to time: timers, indexers, a \
+             program that sometimes updates its own caches"
+        ),
+        runs => format!("more runs (--runs {}) on an idle machine narrow the interval", runs.saturating_mul(3)),
+    }
+}
+
+fn by_cause(causes: &[Cause]) -> String {
+    if causes.iter().all(|cause| cause.what == Disturbance::Stealing) {
+        return STOLEN.to_owned();
+    }
+    "end what else runs, and measure again".to_owned()
+}
+
+fn first_run(state: StartState, earlier_starts: u32, causes: &[Cause], may_hold: bool) -> String {
+    if !causes.is_empty() {
+        return by_cause(causes);
+    }
+    // All other states begin with dropping every cache of the machine.
+    if !matches!(state, StartState::Hot | StartState::Selective) {
+        return "the machine's other programs lost their caches with the first dropping, too, and read them again meanwhile; \
+                the median does not mind one such run"
+            .to_owned();
+    }
+    match earlier_starts {
+        0 => "measure again: at its first starts a program may make caches of its own",
+        _ if may_hold => {
+            "it was warm, so something else was not: a service that it talks to, or the processors' frequency after a pause \
+             (--fixed-frequency, as root)"
+        }
+        _ => "it was warm, so something else was not: a service that it talks to, or what else the machine did",
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cause(what: Disturbance, run: u32) -> Cause {
+        Cause { what, samples: vec![run] }
+    }
+
+    #[test]
+    fn more_runs_are_advised_only_where_they_help() {
+        assert!(outliers(&[3], 10, &[]).contains("--runs 30"));
+        assert!(!outliers(&[3], 50, &[]).contains("--runs"));
+        assert_eq!(outliers(&[3], 10, &[cause(Disturbance::Computing, 3)]), "end what else runs, and measure again");
+        assert_eq!(outliers(&[3], 10, &[cause(Disturbance::Stealing, 3)]), STOLEN);
+        let half = [cause(Disturbance::Reading, 3)];
+        assert!(outliers(&[3, 4], 10, &half).contains("--runs"), "run 4 is not explained");
+    }
+
+    #[test]
+    fn what_was_warmed_up_is_not_to_be_started_by_hand() {
+        assert!(first_run(StartState::Hot, 0, &[], false).contains("caches of its own"));
+        assert!(first_run(StartState::Hot, 1, &[], true).contains("--fixed-frequency"));
+        assert!(!first_run(StartState::Hot, 1, &[], false).contains("--fixed-frequency"));
+        assert!(first_run(StartState::Cold, 0, &[], true).contains("median"));
+        assert_eq!(first_run(StartState::Hot, 0, &[cause(Disturbance::Stealing, 1)], true), STOLEN);
+    }
+}

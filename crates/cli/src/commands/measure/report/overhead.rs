@@ -1,0 +1,34 @@
+//! What measuring itself takes, in a sentence.
+
+use coldstart_profile::measurement::Measurement;
+
+use crate::output::time::seconds;
+
+/// Our own part of each time, what starting `true` takes, and how finely readiness is seen. `None` for results that do not
+/// tell.
+pub(super) fn overhead_sentence(measurement: &Measurement) -> Option<String> {
+    let overhead = measurement.overhead.as_ref()?;
+    let floor = overhead.floor.map(|floor| {
+        format!(
+            "starting `true` takes {} ({} to {} in the middle half of {} starts)",
+            seconds(floor.median),
+            seconds(floor.low),
+            seconds(floor.high),
+            floor.count
+        )
+    });
+    let own = overhead.own().map(|own| {
+        format!("our own part of each time: about {} (making a process and learning of its end)", seconds(own))
+    });
+    let step = |(command, step): (_, &Option<f64>)| -> Option<String> {
+        let command: &coldstart_profile::measurement::MeasuredCommand = command;
+        Some(format!(
+            "whether {} is ready is looked at each {}, by which its times may be too long",
+            command.label,
+            seconds((*step)?)
+        ))
+    };
+    let steps = measurement.commands.iter().zip(&overhead.readiness_step).filter_map(step);
+    let parts: Vec<String> = own.into_iter().chain(floor).chain(steps).collect();
+    (!parts.is_empty()).then(|| format!("{}; nothing is subtracted", parts.join("; ")))
+}

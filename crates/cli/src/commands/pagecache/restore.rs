@@ -1,0 +1,198 @@
+//! `coldstart pagecache restore`: a saved state brought back, and how close it came.
+
+use coldstart_pagecache::{Came, Missing, Origin, PageTally, RestoreOptions, Restored, SavedPageCache, restore};
+use coldstart_profile::PAGE_SIZE;
+use serde::Serialize;
+
+use super::with_hint;
+use crate::args::pagecache::RestoreArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::path::{JsonPath, fitted};
+use crate::output::size::{bytes, grouped};
+use crate::output::table::{Align, MAX_WIDTH, Table};
+use crate::output::text::{counted, escaped, plain};
+use crate::output::{self, json, note};
+
+/// Things that did not come back, listed unless in JSON, which lists all.
+const MISSING_LISTED: usize = 20;
+
+pub(super) fn run(args: &RestoreArgs) -> Result<Exit, CliError> {
+    let saved = with_hint(SavedPageCache::read(&args.file))?;
+    let options = RestoreOptions { drop: !args.add, ..RestoreOptions::default() };
+    let restored = with_hint(restore(&saved, &options))?;
+    if args.json {
+        print_json(&saved, &restored)?;
+    } else {
+        output::print(&table(&restored))?;
+        output::print(&list(&restored.missing))?;
+        tell(saved.origin(), &restored);
+    }
+    Ok(if restored.is_close() { Exit::Done } else { Exit::No })
+}
+
+fn table(restored: &Restored) -> String {
+    let mut table = Table::new(&[
+        ("", Align::Left),
+        ("asked", Align::Right),
+        ("back", Align::Right),
+        ("missing", Align::Right),
+        ("extra", Align::Right),
+    ]);
+    let mut row = |name: &str, asked: u64, back: u64, extra: Option<u64>| {
+        table.row(vec![
+            name.to_owned(),
+            grouped(asked),
+            grouped(back),
+            grouped(asked.saturating_sub(back)),
+            extra.map_or("-".to_owned(), grouped),
+        ]);
+    };
+    row("pages of files", restored.files.asked, restored.files.back, Some(restored.files.extra));
+    if restored.devices.count > 0 {
+        row("pages of block devices", restored.devices.asked, restored.devices.back, Some(restored.devices.extra));
+    }
+    row("directories", restored.directories.asked, restored.directories.back, None);
+    row("symbolic links", restored.links.asked, restored.links.back, None);
+    table.render()
+}
+
+fn list(missing: &[Missing]) -> String {
+    let mut text = String::new();
+    for missing in missing.iter().take(MISSING_LISTED) {
+        let what = if missing.pages == 0 { String::new() } else { format!("{} of ", counted(missing.pages, "page")) };
+        let reason = missing.reason.to_string();
+        let room = MAX_WIDTH.saturating_sub(what.len() + reason.len() + 6).max(20);
+        text.push_str(&format!("  {what}{}: {reason}\n", fitted(&missing.path, room)));
+    }
+    let more = missing.len().saturating_sub(MISSING_LISTED);
+    if more > 0 {
+        text.push_str(&format!("  {} more; --json lists all\n", grouped(more as u64)));
+    }
+    if text.is_empty() { text } else { plain(&format!("\nmissing\n{text}")) }
+}
+
+/// What the table cannot say.
+fn tell(origin: &Origin, restored: &Restored) {
+    if restored.asked() == 0 {
+        note("the saved page cache holds no pages");
+    }
+    if restored.read_twice > 0 {
+        note(&plain(&format!(
+            "{} had left memory again before the check and were read once more: this kernel reclaims unused pages, or \
+             memory is short",
+            counted(restored.read_twice, "page")
+        )));
+    }
+    if restored.files.extra > 0 {
+        note(
+            "extra pages are in the recorded files and were not saved: running programs have them mapped, or something read them",
+        );
+    }
+    if let Some(elsewhere) = restored.elsewhere().filter(|_| restored.dropped) {
+        note(&format!(
+            "the page cache holds {} besides: what could not be dropped (mapped by running programs, not yet written), \
+             metadata, and what others read meanwhile",
+            bytes(elsewhere)
+        ));
+    }
+    if origin.hidden_files > 0 {
+        note(&plain(&format!(
+            "when it was saved, the pages of {} could not be seen",
+            counted(origin.hidden_files, "file")
+        )));
+    }
+    if origin.kernel != Origin::here().kernel {
+        note(&format!("it was saved under Linux {}", escaped(&String::from_utf8_lossy(&origin.kernel))));
+    }
+}
+
+fn print_json(saved: &SavedPageCache, restored: &Restored) -> Result<(), CliError> {
+    #[derive(Serialize)]
+    struct Pages {
+        count: u64,
+        asked: u64,
+        back: u64,
+        missing: u64,
+        extra: u64,
+    }
+    #[derive(Serialize)]
+    struct Names {
+        asked: u64,
+        back: u64,
+    }
+    #[derive(Serialize)]
+    struct JsonMissing {
+        #[serde(flatten)]
+        path: JsonPath,
+        pages: u64,
+        reason: &'static str,
+        text: String,
+    }
+    #[derive(Serialize)]
+    struct SavedOn {
+        /// Seconds since 1970-01-01 UTC.
+        at: i64,
+        kernel: String,
+        this_boot: bool,
+        whole_system: bool,
+        hidden_files: u64,
+        hidden_devices: u32,
+    }
+    #[derive(Serialize)]
+    struct Body {
+        page_size: u64,
+        close: bool,
+        dropped: bool,
+        files: Pages,
+        devices: Pages,
+        directories: Names,
+        symbolic_links: Names,
+        missing: Vec<JsonMissing>,
+        pages_read_twice: u64,
+        page_cache_bytes_before: Option<u64>,
+        page_cache_bytes_after: Option<u64>,
+        page_cache_bytes_elsewhere: Option<u64>,
+        seconds: f64,
+        saved: SavedOn,
+    }
+    let pages = |tally: PageTally| Pages {
+        count: tally.count,
+        asked: tally.asked,
+        back: tally.back,
+        missing: tally.asked.saturating_sub(tally.back),
+        extra: tally.extra,
+    };
+    let names = |came: Came| Names { asked: came.asked, back: came.back };
+    let missing = |missing: &Missing| JsonMissing {
+        path: JsonPath::new(&missing.path),
+        pages: missing.pages,
+        reason: missing.reason.name(),
+        text: missing.reason.to_string(),
+    };
+    let origin = saved.origin();
+    let body = Body {
+        page_size: PAGE_SIZE,
+        close: restored.is_close(),
+        dropped: restored.dropped,
+        files: pages(restored.files),
+        devices: pages(restored.devices),
+        directories: names(restored.directories),
+        symbolic_links: names(restored.links),
+        missing: restored.missing.iter().map(missing).collect(),
+        pages_read_twice: restored.read_twice,
+        page_cache_bytes_before: restored.cache_before,
+        page_cache_bytes_after: restored.cache_after,
+        page_cache_bytes_elsewhere: restored.elsewhere(),
+        seconds: restored.reading.as_secs_f64(),
+        saved: SavedOn {
+            at: origin.saved_at,
+            kernel: String::from_utf8_lossy(&origin.kernel).into_owned(),
+            this_boot: origin.is_this_boot(),
+            whole_system: origin.is_whole_system,
+            hidden_files: origin.hidden_files,
+            hidden_devices: origin.hidden_devices,
+        },
+    };
+    json::print("coldstart.pagecache.restore/1", &body)
+}

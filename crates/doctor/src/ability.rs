@@ -1,0 +1,210 @@
+//! What coldstart's verbs can do here: the summary of all checks.
+//!
+//! A verb is more than one ability: `measure` can start from three states, and that one of them cannot be had leaves the
+//! other two. Only a verb with no ability left does not work at all.
+
+use serde::Serialize;
+
+use crate::check::{Check, Status};
+
+/// A verb of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verb {
+    /// `inspect`
+    Inspect,
+    /// `measure`
+    Measure,
+    /// `pack`
+    Pack,
+    /// `verify`
+    Verify,
+    /// `unpack`
+    Unpack,
+    /// `pagecache`
+    Pagecache,
+    /// `prefetch`
+    Prefetch,
+    /// `speedup`
+    Speedup,
+}
+
+/// One thing that a verb does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ability {
+    /// `inspect`
+    Inspect,
+    /// `measure --state cold`
+    MeasureCold,
+    /// `measure --state selective`
+    MeasureSelective,
+    /// `measure --state hot`
+    MeasureHot,
+    /// `pack`
+    Pack,
+    /// `verify`
+    Verify,
+    /// `unpack`
+    Unpack,
+    /// `pagecache show` of files that the user owns or may write
+    PagecacheOwn,
+    /// `pagecache show` of all other files
+    PagecacheOthers,
+    /// `pagecache show` of block devices
+    PagecacheDevices,
+    /// `pagecache evict`
+    PagecacheEvict,
+    /// `pagecache save`
+    PagecacheSave,
+    /// `pagecache restore`
+    PagecacheRestore,
+    /// `prefetch record`
+    PrefetchRecord,
+    /// `prefetch run` and `prefetch show`
+    PrefetchRun,
+    /// `speedup`
+    Speedup,
+}
+
+impl Ability {
+    /// All, in the order they are told.
+    pub const ALL: [Self; 16] = [
+        Self::Inspect,
+        Self::MeasureCold,
+        Self::MeasureSelective,
+        Self::MeasureHot,
+        Self::Pack,
+        Self::Verify,
+        Self::Unpack,
+        Self::PagecacheOwn,
+        Self::PagecacheOthers,
+        Self::PagecacheDevices,
+        Self::PagecacheEvict,
+        Self::PagecacheSave,
+        Self::PagecacheRestore,
+        Self::PrefetchRecord,
+        Self::PrefetchRun,
+        Self::Speedup,
+    ];
+
+    /// What all verbs that start programs and watch them need.
+    pub(crate) const WATCHING: [Self; 5] =
+        [Self::MeasureCold, Self::MeasureSelective, Self::MeasureHot, Self::PrefetchRecord, Self::Speedup];
+
+    /// The verb it belongs to.
+    pub fn verb(self) -> Verb {
+        match self {
+            Self::Inspect => Verb::Inspect,
+            Self::MeasureCold | Self::MeasureSelective | Self::MeasureHot => Verb::Measure,
+            Self::Pack => Verb::Pack,
+            Self::Verify => Verb::Verify,
+            Self::Unpack => Verb::Unpack,
+            Self::PagecacheOwn
+            | Self::PagecacheOthers
+            | Self::PagecacheDevices
+            | Self::PagecacheEvict
+            | Self::PagecacheSave
+            | Self::PagecacheRestore => Verb::Pagecache,
+            Self::PrefetchRecord | Self::PrefetchRun => Verb::Prefetch,
+            Self::Speedup => Verb::Speedup,
+        }
+    }
+
+    /// As the user knows it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Inspect => "inspect",
+            Self::MeasureCold => "measure --state cold",
+            Self::MeasureSelective => "measure --state selective",
+            Self::MeasureHot => "measure --state hot",
+            Self::Pack => "pack",
+            Self::Verify => "verify",
+            Self::Unpack => "unpack",
+            Self::PagecacheOwn => "pagecache show, your own files",
+            Self::PagecacheOthers => "pagecache show, other people's files",
+            Self::PagecacheDevices => "pagecache show, block devices",
+            Self::PagecacheEvict => "pagecache evict",
+            Self::PagecacheSave => "pagecache save",
+            Self::PagecacheRestore => "pagecache restore",
+            Self::PrefetchRecord => "prefetch record",
+            Self::PrefetchRun => "prefetch run, prefetch show",
+            Self::Speedup => "speedup",
+        }
+    }
+}
+
+/// What is left of an ability, after all checks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// The ability.
+    pub ability: Ability,
+    /// Its verb.
+    pub verb: Verb,
+    /// The worst that any check leaves of it.
+    pub status: Status,
+    /// Why it is no better: what the worst checks say.
+    pub because: Vec<String>,
+    /// The names of these checks.
+    pub checks: Vec<String>,
+}
+
+/// What is left of each ability.
+pub fn standings(checks: &[Check]) -> Vec<Standing> {
+    Ability::ALL.iter().map(|&ability| standing(ability, checks)).collect()
+}
+
+fn standing(ability: Ability, checks: &[Check]) -> Standing {
+    let effects = || {
+        checks
+            .iter()
+            .flat_map(|check| check.effects.iter().map(move |effect| (check, effect)))
+            .filter(|(_, effect)| effect.ability == ability)
+    };
+    let status = effects().map(|(_, effect)| effect.leaves).max().unwrap_or_default();
+    let mut standing = Standing { ability, verb: ability.verb(), status, because: Vec::new(), checks: Vec::new() };
+    for (check, effect) in effects().filter(|(_, effect)| effect.leaves == status) {
+        standing.checks.push(check.name.clone());
+        if !standing.because.contains(&effect.because) {
+            standing.because.push(effect.because.clone());
+        }
+    }
+    standing
+}
+
+/// Verbs of which nothing is left.
+pub fn impossible_verbs(standings: &[Standing]) -> Vec<Verb> {
+    let mut verbs = Vec::new();
+    for standing in standings.iter().filter(|standing| standing.status == Status::No) {
+        let of_verb = || standings.iter().filter(|other| other.verb == standing.verb);
+        if of_verb().all(|other| other.status == Status::No) && !verbs.contains(&standing.verb) {
+            verbs.push(standing.verb);
+        }
+    }
+    verbs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verb_is_impossible_when_all_its_abilities_are() {
+        let none = Check::new("a", Status::No, "").leaves(Status::No, &[Ability::MeasureCold, Ability::Speedup], "x");
+        let found = standings(std::slice::from_ref(&none));
+        assert_eq!(impossible_verbs(&found), [Verb::Speedup]);
+        let rest = [Ability::MeasureSelective, Ability::MeasureHot];
+        let worse = Check::new("b", Status::No, "").leaves(Status::No, &rest, "y");
+        assert_eq!(impossible_verbs(&standings(&[none, worse])), [Verb::Measure, Verb::Speedup]);
+    }
+
+    #[test]
+    fn the_worst_check_counts_and_is_named() {
+        let partly = Check::new("a", Status::No, "").leaves(Status::Partly, &[Ability::Pack], "a little");
+        let unknown = Check::new("b", Status::Unknown, "").leaves(Status::Unknown, &[Ability::Pack], "who knows");
+        let found = standings(&[unknown, partly]);
+        let pack = found.iter().find(|standing| standing.ability == Ability::Pack).unwrap();
+        assert_eq!((pack.status, pack.checks.as_slice()), (Status::Partly, ["a".to_owned()].as_slice()));
+        assert_eq!(found.iter().find(|standing| standing.ability == Ability::Verify).unwrap().status, Status::Yes);
+    }
+}

@@ -1,0 +1,36 @@
+//! The groups of checks, a file each: what is looked at, and what follows from it.
+
+pub(crate) mod cgroups;
+pub(crate) mod display;
+pub(crate) mod file_systems;
+pub(crate) mod launching;
+pub(crate) mod loader;
+pub(crate) mod memory;
+pub(crate) mod page_cache;
+pub(crate) mod page_faults;
+pub(crate) mod processes;
+pub(crate) mod processors;
+pub(crate) mod tracing;
+pub(crate) mod who;
+
+use crate::check::Check;
+use crate::facts::Facts;
+
+/// All checks, in the order of what people ask first.
+pub fn judge(facts: &Facts) -> Vec<Check> {
+    let groups: [fn(&Facts) -> Vec<Check>; 12] = [
+        who::judge,
+        processes::judge,
+        page_cache::judge,
+        launching::judge,
+        tracing::judge,
+        page_faults::judge,
+        loader::judge,
+        file_systems::judge,
+        memory::judge,
+        processors::judge,
+        cgroups::judge,
+        display::judge,
+    ];
+    groups.iter().flat_map(|group| group(facts)).collect()
+}

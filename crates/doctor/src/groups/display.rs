@@ -1,0 +1,40 @@
+//! Whether there is a screen that windows can appear on.
+
+use crate::answer::Answer;
+use crate::check::{Check, Grant, Status, Where};
+use crate::facts::Facts;
+use crate::surroundings::Surroundings;
+
+/// What the environment names.
+#[derive(Clone, Debug)]
+pub(crate) struct Display {
+    x: Option<String>,
+    wayland: Option<String>,
+}
+
+pub(crate) fn look(surroundings: &Surroundings) -> Display {
+    Display { x: surroundings.display.clone(), wayland: surroundings.wayland.clone() }
+}
+
+pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
+    let source = "X(7), DISPLAY; the server's Unix socket is connected to";
+    let (status, now) = match (&facts.display.x, &facts.probes.display, &facts.display.wayland) {
+        (Some(x), Some(Answer::Works), _) => (Status::Yes, format!("the X server at DISPLAY={x} answers")),
+        (Some(_), Some(Answer::Untried(reason)), _) => (Status::Unknown, reason.clone()),
+        (Some(x), None, _) => (Status::Unknown, format!("DISPLAY={x}, not tried")),
+        (Some(x), Some(answer), None) => (Status::No, format!("DISPLAY={x} does not answer: {}", answer.words())),
+        (_, _, Some(wayland)) => (Status::No, format!("Wayland only (WAYLAND_DISPLAY={wayland})")),
+        (None, _, None) => (Status::No, "no display (DISPLAY is not set)".to_owned()),
+    };
+    let check = Check::new("display", status, now).source(source);
+    if status == Status::Yes {
+        return vec![check];
+    }
+    let command = "xvfb-run -a coldstart measure -- PROGRAM".to_owned();
+    vec![
+        check
+            .needed("an X server on this machine (XWayland is one)")
+            .cost("Programs with windows do not start here at all, or only in a mode without windows.")
+            .grants([Grant { command, run: Where::Here }]),
+    ]
+}

@@ -1,0 +1,160 @@
+//! What it takes to start a program, watch which files it asks for, and end all of it.
+
+use rustix::io::Errno;
+
+use crate::ability::Ability;
+use crate::answer::Answer;
+use crate::check::{Check, Grant, Status, Where};
+use crate::facts::Facts;
+use crate::groups::who::{SYS_ADMIN, SYS_PTRACE};
+use crate::root::Root;
+
+/// What files tell of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Launching {
+    /// Yama's rule; an error where the kernel has no Yama.
+    ptrace_scope: Result<i64, String>,
+}
+
+pub(crate) fn look(root: &Root) -> Launching {
+    Launching { ptrace_scope: root.number("/proc/sys/kernel/yama/ptrace_scope") }
+}
+
+pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
+    vec![null_device(facts), handles(facts), observer(facts), ptrace(facts), privileges(facts)]
+}
+
+fn null_device(facts: &Facts) -> Check {
+    let source = "null(4); programs under measurement read from it and write to it";
+    let answer = &facts.probes.null_device;
+    if answer.works() {
+        return Check::new("dev-null", Status::Yes, "/dev/null can be opened").source(source);
+    }
+    let status = if matches!(answer, Answer::Untried(_)) { Status::Unknown } else { Status::No };
+    Check::new("dev-null", status, format!("/dev/null cannot be opened: {}", answer.words()))
+        .needed("may be read and written")
+        .cost("No program can be started under measurement: its input and output have nowhere to go.")
+        .grants([facts.who.as_root("mknod -m 666 /dev/null c 1 3")])
+        .source(source)
+        .leaves(status, &Ability::WATCHING, "/dev/null cannot be opened")
+}
+
+fn handles(facts: &Facts) -> Check {
+    let source = "pidfd_open(2) (Linux 5.3)";
+    let answer = &facts.probes.pidfd;
+    if answer.works() {
+        return Check::new("pidfd", Status::Yes, "works").source(source);
+    }
+    let status = if matches!(answer, Answer::Untried(_)) { Status::Unknown } else { Status::No };
+    Check::new("pidfd", status, answer.words())
+        .needed("works")
+        .cost("No program can be started under measurement: how it ends could not be waited for safely.")
+        .grants(kernel_or_filter(facts, answer, 5, 3))
+        .source(source)
+        .leaves(status, &Ability::WATCHING, "processes cannot be waited for safely (pidfd_open)")
+}
+
+/// What helps against a call that is not there: a newer kernel, or no filter.
+fn kernel_or_filter(facts: &Facts, answer: &Answer, major: u32, minor: u32) -> Option<Grant> {
+    let run = if facts.who.is_confined() { Where::Host } else { Where::Here };
+    if matches!(answer, Answer::Untried(_)) {
+        return None;
+    }
+    if facts.kernel.since(major, minor) == Some(false) {
+        return Some(Grant { command: format!("install a kernel of Linux {major}.{minor} or later"), run });
+    }
+    let command = "docker run --security-opt seccomp=unconfined IMAGE".to_owned();
+    facts.who.is_confined().then_some(Grant { command, run })
+}
+
+fn observer(facts: &Facts) -> Check {
+    let source = "seccomp_unotify(2); kernel/seccomp.c (Linux 5.5 for SECCOMP_USER_NOTIF_FLAG_CONTINUE)";
+    let answer = &facts.probes.observer;
+    let name = "watching-file-names";
+    if answer.works() {
+        return Check::new(name, Status::Yes, "seccomp user notification works").source(source);
+    }
+    let (status, now) = match answer {
+        Answer::Untried(reason) => (Status::Unknown, reason.clone()),
+        // A process can have one listener only, and we inherit those of our parents.
+        _ if answer.is(Errno::BUSY) => (Status::No, "somebody watches us in the same way already (EBUSY)".to_owned()),
+        _ => (Status::No, format!("seccomp user notification does not work: {}", answer.words())),
+    };
+    Check::new(name, status, now)
+        .needed("seccomp user notification")
+        .cost(
+            "Which files a program reads cannot be found out, and all verbs that start programs begin with that: `measure`, \
+             `prefetch record` and `speedup` do not work.",
+        )
+        .grants(kernel_or_filter(facts, answer, 5, 5))
+        .source(source)
+        .leaves(status, &Ability::WATCHING, "the files that a program reads cannot be found out (seccomp)")
+}
+
+fn ptrace(facts: &Facts) -> Check {
+    let source = "Documentation/admin-guide/LSM/Yama.rst; process_vm_readv(2)";
+    let name = "reading-file-names";
+    let scope = match &facts.launching.ptrace_scope {
+        Ok(scope) => format!("kernel.yama.ptrace_scope = {scope}"),
+        Err(_) if facts.processes.mounted.is_ok() => "no Yama".to_owned(),
+        Err(reason) => reason.clone(),
+    };
+    let may = match (&facts.launching.ptrace_scope, facts.probes.names_readable) {
+        (_, Some(seen)) => Some(seen),
+        (Ok(0 | 1) | Err(_), None) if facts.processes.mounted.is_ok() => Some(true),
+        (Ok(2), None) => Some(facts.who.has(SYS_PTRACE)),
+        (Ok(_), None) => Some(false),
+        (Err(_), None) => None,
+    };
+    match may {
+        Some(true) => {
+            return Check::new(name, Status::Yes, format!("our programs' memory can be read; {scope}")).source(source);
+        }
+        None => {
+            return Check::new(name, Status::Unknown, scope)
+                .needed("reading the memory of the programs we start")
+                .cost("If it cannot be read, the files of a program stay unknown.")
+                .source(source);
+        }
+        Some(false) => {}
+    }
+    use Ability::{MeasureCold, MeasureHot, MeasureSelective, PrefetchRecord, Speedup};
+    let grants = match facts.launching.ptrace_scope {
+        // Scope 3 holds until the next start of the machine.
+        Ok(3..) => vec![facts.who.as_root("echo kernel.yama.ptrace_scope=1 > /etc/sysctl.d/10-ptrace.conf; reboot")],
+        Ok(2) => vec![facts.who.sysctl("kernel.yama.ptrace_scope", "1")],
+        _ => Vec::new(),
+    };
+    Check::new(name, Status::No, format!("our programs' memory cannot be read; {scope}"))
+        .needed("kernel.yama.ptrace_scope of 0 or 1, or CAP_SYS_PTRACE with 2")
+        .cost(
+            "The names of the files that a program asks for stand in its memory and cannot be read there. `measure` times \
+             starts without checking their state, and cannot evict the files; `prefetch record` writes empty plans.",
+        )
+        .grants(grants)
+        .source(source)
+        .leaves(Status::No, &[MeasureSelective, PrefetchRecord, Speedup], "the names of a program's files cannot be read")
+        .leaves(Status::Partly, &[MeasureCold, MeasureHot], "the state of a start is not checked")
+}
+
+fn privileges(facts: &Facts) -> Check {
+    let source = "Documentation/userspace-api/no_new_privs.rst; kernel/seccomp.c, seccomp_prepare_filter";
+    let name = "setuid-programs";
+    let inherited = facts.probes.no_new_privileges;
+    if facts.who.has(SYS_ADMIN) && inherited != Some(true) {
+        return Check::new(name, Status::Yes, "programs that give rights keep them while watched").source(source);
+    }
+    let now = match inherited {
+        Some(true) => "programs we start can gain no rights (no_new_privs is set already)",
+        _ => "watched programs can gain no rights: without CAP_SYS_ADMIN the filter takes no_new_privs",
+    };
+    // It touches few programs, and no verb as a whole.
+    Check::new(name, Status::Partly, now)
+        .needed("CAP_SYS_ADMIN, and no_new_privs not inherited")
+        .cost(
+            "While its files are found out or recorded, a program that starts `sudo`, `su` or a sandbox with the \
+             set-user-ID bit fails there; measured starts themselves are not watched.",
+        )
+        .grants([facts.who.as_root("coldstart measure -- PROGRAM")])
+        .source(source)
+}

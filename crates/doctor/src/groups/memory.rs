@@ -1,0 +1,149 @@
+//! What takes pages out of memory behind one's back, and what makes memory differ from run to run.
+
+use crate::ability::Ability;
+use crate::check::{Check, Status};
+use crate::facts::Facts;
+use crate::root::{Root, field};
+
+/// What files tell of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    /// "always [madvise] never", or why it is not known.
+    huge_pages: Result<String, String>,
+    /// Bytes of swap, all and free.
+    swap: Result<(u64, u64), String>,
+    /// Files to write "off" to: running monitors with a scheme that takes pages out.
+    kdamonds: Vec<String>,
+    /// Monitors that run without such a scheme, or whose schemes cannot be read.
+    harmless_kdamonds: usize,
+    damon_reclaim: bool,
+    has_damon: bool,
+    /// `kernel.randomize_va_space`.
+    address_layout: Result<i64, String>,
+}
+
+const DAMON: &str = "/sys/kernel/mm/damon/admin/kdamonds";
+const DAMON_RECLAIM: &str = "/sys/module/damon_reclaim/parameters/enabled";
+
+pub(crate) fn look(root: &Root) -> Memory {
+    let numbered = |path: &str| -> Vec<String> {
+        let names = root.names(path).into_iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+        names.map(|name| format!("{path}/{name}")).collect()
+    };
+    let mut kdamonds = Vec::new();
+    let mut harmless_kdamonds = 0;
+    for kdamond in numbered(DAMON) {
+        let state = format!("{kdamond}/state");
+        if root.text(&state).as_deref() != Ok("on") {
+            continue;
+        }
+        let actions = numbered(&format!("{kdamond}/contexts"))
+            .iter()
+            .flat_map(|context| numbered(&format!("{context}/schemes")))
+            .map(|scheme| root.text(format!("{scheme}/action")))
+            .collect::<Vec<_>>();
+        // `pageout` and `cold` let go of pages; `stat` and others only look.
+        let evicts = |action: &Result<String, String>| matches!(action.as_deref(), Ok("pageout" | "cold"));
+        if actions.iter().any(evicts) { kdamonds.push(state) } else { harmless_kdamonds += 1 }
+    }
+    let memory = root.text("/proc/meminfo");
+    let bytes = |name: &str| -> Result<u64, String> {
+        let text = memory.as_ref().map_err(Clone::clone)?;
+        let kib = field(text, name).and_then(|value| value.split(' ').next()?.parse::<u64>().ok());
+        kib.map(|kib| kib.saturating_mul(1024)).ok_or_else(|| format!("/proc/meminfo has no {name}"))
+    };
+    Memory {
+        huge_pages: root.text("/sys/kernel/mm/transparent_hugepage/enabled"),
+        swap: bytes("SwapTotal").and_then(|total| Ok((total, bytes("SwapFree")?))),
+        kdamonds,
+        harmless_kdamonds,
+        damon_reclaim: matches!(root.text(DAMON_RECLAIM).as_deref(), Ok("Y" | "1")),
+        has_damon: root.exists("/sys/kernel/mm/damon"),
+        address_layout: root.number("/proc/sys/kernel/randomize_va_space"),
+    }
+}
+
+pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
+    vec![damon(facts), huge_pages(facts), swap(facts), address_layout(facts)]
+}
+
+fn damon(facts: &Facts) -> Check {
+    let source = "Documentation/admin-guide/mm/damon/usage.rst, reclaim.rst";
+    let memory = &facts.memory;
+    if memory.kdamonds.is_empty() && !memory.damon_reclaim {
+        let now = match (memory.harmless_kdamonds, memory.has_damon) {
+            (0, true) => "nothing reclaims pages by itself".to_owned(),
+            (0, false) => "the kernel has no DAMON, or /sys is not there".to_owned(),
+            (count, _) => format!("{count} monitors run that are not seen to take pages out of memory"),
+        };
+        return Check::new("proactive-reclaim", Status::Yes, now).source(source);
+    }
+    let mut words = Vec::new();
+    words.extend(memory.kdamonds.iter().map(|state| format!("{state} is on, with a scheme that pages out")));
+    words.extend(memory.damon_reclaim.then(|| format!("{DAMON_RECLAIM} is Y")));
+    let mut grants: Vec<_> = memory.kdamonds.iter().map(|state| facts.who.write("off", state)).collect();
+    grants.extend(memory.damon_reclaim.then(|| facts.who.write("N", DAMON_RECLAIM)));
+    Check::new("proactive-reclaim", Status::Partly, words.join("; "))
+        .needed("off while measuring; write `on` (or `Y`) afterwards to put it back")
+        .cost(
+            "The kernel takes pages that nobody has used for some seconds out of memory by itself. Hot starts that do not \
+             follow each other at once are not hot, and prefetched pages may be gone before they are used. `measure` sees \
+             this, repeats such runs and says so.",
+        )
+        .grants(grants)
+        .source(source)
+        .leaves(Status::Partly, &[Ability::MeasureHot], "the kernel takes unused pages out of memory (DAMON); such runs are repeated")
+}
+
+fn huge_pages(facts: &Facts) -> Check {
+    let source = "Documentation/admin-guide/mm/transhuge.rst";
+    let name = "huge-pages";
+    match &facts.memory.huge_pages {
+        Ok(line) => {
+            let chosen =
+                line.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(line.as_str(), |(c, _)| c);
+            let check = Check::new(name, Status::Yes, format!("transparent huge pages: {chosen}")).source(source);
+            if chosen == "always" {
+                return check
+                    .cost("Page faults of memory without a file come in pieces of up to 2 MiB and vary between runs.");
+            }
+            check
+        }
+        Err(reason) => Check::new(name, Status::Unknown, reason.clone())
+            .cost("Nothing by itself: it helps to compare figures with those of other machines.")
+            .source(source),
+    }
+}
+
+fn swap(facts: &Facts) -> Check {
+    let source = "proc_meminfo(5)";
+    let mib = |bytes: u64| bytes >> 20;
+    match &facts.memory.swap {
+        Ok((0, _)) => Check::new("swap", Status::Yes, "none").source(source),
+        Ok((total, free)) => {
+            let used = total.saturating_sub(*free);
+            let now = format!("{} MiB, {} MiB of it used", mib(*total), mib(used));
+            let check = Check::new("swap", Status::Yes, now).source(source);
+            if used == 0 {
+                return check;
+            }
+            check.cost("Programs that were swapped out read from the disk while others are measured.")
+        }
+        Err(reason) => Check::new("swap", Status::Unknown, reason.clone())
+            .cost("Nothing by itself: swapping would show as reads of other programs.")
+            .source(source),
+    }
+}
+
+fn address_layout(facts: &Facts) -> Check {
+    let source = "Documentation/admin-guide/sysctl/kernel.rst, randomize_va_space";
+    let name = "address-layout";
+    match &facts.memory.address_layout {
+        Ok(0) => Check::new(name, Status::Yes, "the same at each start (randomize_va_space = 0)").source(source),
+        // It is as it should be: users' machines have it, and runs should vary as theirs do.
+        Ok(value) => Check::new(name, Status::Yes, format!("random (randomize_va_space = {value})")).source(source),
+        Err(reason) => Check::new(name, Status::Unknown, reason.clone())
+            .cost("Nothing by itself: it is a part of the spread of figures.")
+            .source(source),
+    }
+}

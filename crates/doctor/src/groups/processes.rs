@@ -1,0 +1,79 @@
+//! `/proc`: whether it is there, and whose processes it shows.
+
+use crate::ability::Ability;
+use crate::check::{Check, Status};
+use crate::facts::Facts;
+use crate::groups::who::may_trace_others;
+use crate::root::Root;
+use crate::surroundings::Surroundings;
+
+/// What `/proc` shows.
+#[derive(Clone, Debug)]
+pub(crate) struct Processes {
+    /// Whether processes are there, our own to begin with.
+    pub(crate) mounted: Result<(), String>,
+    /// Value of the mount option; "0" or "off" and none mean everything is shown.
+    hidepid: Option<String>,
+}
+
+pub(crate) fn look(root: &Root, surroundings: &Surroundings) -> Processes {
+    let mount = surroundings.mounts.of(std::path::Path::new("/proc")).filter(|mount| mount.kind_name == "proc");
+    let option = |option: &String| option.strip_prefix("hidepid=").map(str::to_owned);
+    let options = || mount.into_iter().flat_map(|mount| mount.file_system_options.iter().chain(&mount.options));
+    Processes { mounted: root.text("/proc/self/status").map(|_| ()), hidepid: options().find_map(option) }
+}
+
+pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
+    let mut checks = vec![mounted(facts)];
+    if facts.processes.mounted.is_ok() {
+        checks.push(hidden(facts));
+    }
+    checks
+}
+
+fn mounted(facts: &Facts) -> Check {
+    let source = "proc(5); the names of files and of processes are read there";
+    if facts.processes.mounted.is_ok() {
+        return Check::new("proc", Status::Yes, "mounted at /proc").source(source);
+    }
+    use Ability::{MeasureCold, MeasureHot, MeasureSelective, PagecacheEvict, PrefetchRecord, Speedup};
+    let reason = facts.processes.mounted.as_ref().err().cloned().unwrap_or_default();
+    let no_names = "without /proc nobody tells which files a program reads";
+    Check::new("proc", Status::No, format!("not mounted: {reason}"))
+        .needed("mounted at /proc")
+        .cost(
+            "Which files a program reads cannot be found out, so there is nothing to evict, to record or to prefetch, and \
+             the caches cannot be dropped. Processes that go on after a program is ready cannot be found and ended. Hot \
+             starts of programs that end by themselves can be timed.",
+        )
+        .grants([facts.who.as_root("mount -t proc proc /proc")])
+        .source(source)
+        .leaves(Status::No, &[MeasureSelective, PrefetchRecord, Speedup], no_names)
+        .leaves(Status::No, &[MeasureCold], "without /proc the machine's caches cannot be dropped")
+        .leaves(Status::Partly, &[MeasureHot], "only programs that end by themselves, and the state is not checked")
+        .leaves(Status::Partly, &[Ability::PagecacheSave], "only of directories that are named")
+        .leaves(Status::Partly, &[Ability::PagecacheRestore], "only with `--add`: the machine's caches may not be dropped")
+        .leaves(Status::Partly, &[PagecacheEvict], "who holds on to a page is not known")
+}
+
+fn hidden(facts: &Facts) -> Check {
+    let source = "proc(5), hidepid; /proc/PID/smaps asks for ptrace access";
+    let option = facts.processes.hidepid.as_deref().unwrap_or("0");
+    let is_shown = matches!(option, "0" | "off");
+    let now = if is_shown { "all processes are shown".to_owned() } else { format!("hidepid={option}") };
+    if may_trace_others(facts) {
+        return Check::new("other-processes", Status::Yes, format!("{now}, and we may look into them")).source(source);
+    }
+    let check = Check::new("other-processes", Status::Partly, format!("{now}; only your own can be looked into"))
+        .needed("root, or CAP_SYS_PTRACE")
+        .cost(
+            "When `pagecache evict` cannot drop a page because another user's process uses it, that process is not named.",
+        )
+        .grants([facts.who.as_root("coldstart pagecache evict FILE")])
+        .source(source);
+    check.leaves(
+        Status::Partly,
+        &[Ability::PagecacheEvict],
+        "other users' processes that hold on to pages are not named",
+    )
+}

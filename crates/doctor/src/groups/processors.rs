@@ -1,0 +1,164 @@
+//! Processors: how many, how steady their clock, and how busy.
+
+use crate::ability::Ability;
+use crate::check::{Check, Status};
+use crate::facts::Facts;
+use crate::probes::Probes;
+use crate::root::Root;
+
+const MEASURING: [Ability; 3] = [Ability::MeasureCold, Ability::MeasureSelective, Ability::MeasureHot];
+const FIRST: &str = "/sys/devices/system/cpu/cpu0/cpufreq";
+
+/// What files tell of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Processors {
+    /// Those that are switched on; 0 when it is not told.
+    online: u32,
+    allowed: Option<u32>,
+    /// Average number of runnable processes of the last minute.
+    load: Result<f64, String>,
+    governor: Option<String>,
+    driver: Option<String>,
+    turbo: Option<Turbo>,
+    is_virtual: bool,
+}
+
+/// Whether the clock may go above what the processor can keep up.
+#[derive(Clone, Debug)]
+struct Turbo {
+    is_on: bool,
+    file: &'static str,
+    /// What switches it off.
+    off: &'static str,
+}
+
+/// Files that switch it, with what they hold when it is on and what switches it off.
+const TURBO: [(&str, i64, &str); 2] =
+    [("/sys/devices/system/cpu/intel_pstate/no_turbo", 0, "1"), ("/sys/devices/system/cpu/cpufreq/boost", 1, "0")];
+
+pub(crate) fn look(root: &Root, probes: &Probes) -> Processors {
+    let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
+    let load = root.text("/proc/loadavg").and_then(|text| {
+        let first = text.split(' ').next().and_then(|word| word.parse().ok());
+        first.ok_or_else(|| "/proc/loadavg holds no number".to_owned())
+    });
+    let turbo = TURBO.iter().find_map(|&(file, on, off)| {
+        let value = root.number(file).ok()?;
+        Some(Turbo { is_on: value == on, file, off })
+    });
+    Processors {
+        online: count(&root.text("/sys/devices/system/cpu/online").unwrap_or_default()),
+        allowed: probes.processors,
+        load,
+        governor: root.text(format!("{FIRST}/scaling_governor")).ok(),
+        driver: root.text(format!("{FIRST}/scaling_driver")).ok(),
+        turbo,
+        is_virtual: cpuinfo
+            .lines()
+            .any(|line| line.starts_with("flags") && line.split_ascii_whitespace().any(|flag| flag == "hypervisor")),
+    }
+}
+
+/// "0-3,6": five.
+fn count(list: &str) -> u32 {
+    let length = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        last.checked_sub(first)?.checked_add(1)
+    };
+    list.split(',').filter_map(length).fold(0, u32::saturating_add)
+}
+
+pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
+    let mut checks = vec![number(facts), load(facts), governor(facts)];
+    checks.extend(turbo(facts));
+    checks
+}
+
+fn number(facts: &Facts) -> Check {
+    let source = "sched_getaffinity(2); /sys/devices/system/cpu/online";
+    let processors = &facts.processors;
+    let (status, now) = match (processors.online, processors.allowed) {
+        (0, None) => (Status::Unknown, "not told".to_owned()),
+        (0, Some(allowed)) => (Status::Yes, format!("{allowed} may be used")),
+        (online, None) => (Status::Yes, format!("{online}")),
+        (online, Some(allowed)) if allowed < online => (Status::Partly, format!("{allowed} of {online} may be used")),
+        (online, _) => (Status::Yes, format!("all {online}")),
+    };
+    let check = Check::new("processors", status, now).source(source);
+    match status {
+        Status::Yes => check,
+        Status::Unknown => check.cost("Nothing by itself: it helps to compare figures with those of other machines."),
+        _ => check
+            .needed("all")
+            .cost("Programs start with fewer processors than the machine has: concurrent prefetching gains less than it would.")
+            .grants([crate::check::Grant {
+                command: format!("taskset -c 0-{} coldstart measure -- PROGRAM", processors.online.saturating_sub(1)),
+                run: crate::check::Where::Here,
+            }]),
+    }
+}
+
+fn load(facts: &Facts) -> Check {
+    let source = "proc_loadavg(5)";
+    let processors = f64::from(facts.processors.allowed.unwrap_or(facts.processors.online).max(1));
+    match &facts.processors.load {
+        Ok(load) if *load > processors / 2.0 => {
+            let now = format!("{load:.2} runnable in the last minute, on {processors} processors");
+            Check::new("load", Status::Partly, now)
+                .needed("a machine that does nothing else")
+                .cost("Other programs compete with those that are measured: more spread, and more runs for the same certainty.")
+                .grants([crate::check::Grant {
+                    command: "coldstart measure --runs 50 -- PROGRAM".to_owned(),
+                    run: crate::check::Where::Here,
+                }])
+                .source(source)
+                .leaves(Status::Yes, &MEASURING, "other programs keep the machine busy just now")
+        }
+        Ok(load) => Check::new("load", Status::Yes, format!("{load:.2} runnable in the last minute")).source(source),
+        Err(reason) => Check::new("load", Status::Unknown, reason.clone())
+            .cost("Whether others keep the machine busy is not known.")
+            .source(source),
+    }
+}
+
+fn governor(facts: &Facts) -> Check {
+    let source = "Documentation/admin-guide/pm/cpufreq.rst";
+    let name = "clock";
+    let processors = &facts.processors;
+    let driver = processors.driver.as_deref().map(|driver| format!(", driver {driver}")).unwrap_or_default();
+    match processors.governor.as_deref() {
+        None => {
+            let what = if processors.is_virtual { "a virtual machine, " } else { "" };
+            Check::new(name, Status::Unknown, format!("{what}no cpufreq: who sets the clock is not told"))
+                .cost("The clock may change between runs without anybody here seeing it; compare in alternating order (`--compare`).")
+                .source(source)
+        }
+        Some("performance") => Check::new(name, Status::Yes, format!("governor performance{driver}")).source(source),
+        Some(governor) => {
+            let file = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
+            Check::new(name, Status::Partly, format!("governor {governor}{driver}"))
+                .needed("governor performance while measuring")
+                .cost("The clock is low when a start begins and rises while it runs: short starts look slower, and times spread.")
+                .grants([facts.who.as_root(&format!("for file in {file}; do echo performance > $file; done"))])
+                .source(source)
+                .leaves(Status::Yes, &MEASURING, "the processors' clock changes while programs start")
+        }
+    }
+}
+
+fn turbo(facts: &Facts) -> Option<Check> {
+    let source = "Documentation/admin-guide/pm/intel_pstate.rst, cpufreq.rst (boost)";
+    let turbo = facts.processors.turbo.as_ref()?;
+    if !turbo.is_on {
+        return Some(Check::new("turbo", Status::Yes, "off").source(source));
+    }
+    Some(
+        Check::new("turbo", Status::Partly, "on")
+            .needed("off while measuring")
+            .cost("How fast the processors run depends on how warm they are: the first runs of many look faster.")
+            .grants([facts.who.write(turbo.off, turbo.file)])
+            .source(source)
+            .leaves(Status::Yes, &MEASURING, "the processors run faster while they are cool (turbo)"),
+    )
+}

@@ -1,0 +1,250 @@
+//! Who we are: user, capabilities, user namespace, and whether this looks like a container or a chroot.
+//!
+//! Root inside a user namespace is root over what belongs to the namespace, and the machine's settings do not. No call
+//! tells "I am in a container": what looks like one is said to look like one, and is used to choose which advice fits.
+
+use crate::ability::Ability;
+use crate::check::{Check, Grant, Status, Where};
+use crate::facts::Facts;
+use crate::probes::Probes;
+use crate::root::{Root, field};
+use crate::surroundings::Surroundings;
+
+/// The capabilities that something of ours asks for, with their numbers (`include/uapi/linux/capability.h`).
+const CAPABILITIES: [(u32, &str); 8] = [
+    (1, "dac_override"),
+    (2, "dac_read_search"),
+    (3, "fowner"),
+    (19, "sys_ptrace"),
+    (21, "sys_admin"),
+    (24, "sys_resource"),
+    (38, "perfmon"),
+    (40, "checkpoint_restore"),
+];
+
+pub(crate) const SYS_PTRACE: u32 = 19;
+pub(crate) const SYS_ADMIN: u32 = 21;
+
+/// Who we are.
+#[derive(Clone, Debug)]
+pub(crate) struct Who {
+    pub(crate) user: Result<u32, String>,
+    pub(crate) capabilities: Result<u64, String>,
+    /// Whether the user namespace maps every user to itself, as the first one does.
+    pub(crate) first_namespace: Result<bool, String>,
+    uid_map: String,
+    /// What a program that gives root's rights could get at most (`CapBnd`).
+    bounding_set: Result<u64, String>,
+    /// Signs of a container, surest first.
+    pub(crate) container: Vec<String>,
+    /// Signs of a chroot.
+    chroot: Vec<String>,
+    has_sudo: bool,
+    has_docker_signs: bool,
+}
+
+pub(crate) fn look(root: &Root, surroundings: &Surroundings, probes: &Probes) -> Who {
+    let status = root.text("/proc/self/status");
+    let of_status = |name: &str| -> Result<String, String> {
+        let text = status.as_ref().map_err(Clone::clone)?;
+        field(text, name).map(str::to_owned).ok_or_else(|| format!("/proc/self/status has no {name}"))
+    };
+    let user = || -> Result<u32, String> {
+        let text = of_status("Uid")?;
+        let effective = text.split_whitespace().nth(1).and_then(|word| word.parse().ok());
+        effective.ok_or_else(|| "/proc/self/status tells no effective user".to_owned())
+    };
+    let set = |name: &str| -> Result<u64, String> {
+        u64::from_str_radix(&of_status(name)?, 16).map_err(|_| format!("{name} is no number"))
+    };
+    let uid_map = root.text("/proc/self/uid_map");
+    let whole = |map: &String| map.split_whitespace().eq(["0", "0", "4294967295"]);
+    let container = container_signs(root, surroundings);
+    Who {
+        user: probes.user.map_or_else(user, Ok),
+        capabilities: probes.capabilities.map_or_else(|| set("CapEff"), Ok),
+        bounding_set: set("CapBnd"),
+        first_namespace: uid_map.as_ref().map(whole).map_err(Clone::clone),
+        uid_map: uid_map.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" "),
+        chroot: chroot_signs(surroundings, probes),
+        has_sudo: ["/usr/bin/sudo", "/bin/sudo", "/usr/local/bin/sudo"].iter().any(|path| root.exists(path)),
+        has_docker_signs: container.iter().any(|sign| sign.contains("docker")),
+        container,
+    }
+}
+
+fn container_signs(root: &Root, surroundings: &Surroundings) -> Vec<String> {
+    let mut signs = Vec::new();
+    let files = [
+        ("/.dockerenv", "docker: /.dockerenv is there"),
+        ("/run/.dockerenv", "docker: /run/.dockerenv is there"),
+        ("/run/.containerenv", "podman: /run/.containerenv is there"),
+        ("/var/run/secrets/kubernetes.io", "kubernetes: /var/run/secrets/kubernetes.io is there"),
+    ];
+    signs.extend(files.iter().filter(|(path, _)| root.exists(path)).map(|(_, sign)| (*sign).to_owned()));
+    if let Some(kind) = &surroundings.container {
+        signs.push(format!("the environment says container={kind}"));
+    }
+    if let Some(kind) = root.text("/run/systemd/container").ok().filter(|kind| !kind.is_empty()) {
+        signs.push(format!("/run/systemd/container says {kind}"));
+    }
+    let group = root.text("/proc/self/cgroup").unwrap_or_default();
+    let words = ["docker", "kubepods", "libpod", "lxc", "crio", "containerd", "machine.slice/"];
+    if let Some(word) = words.iter().find(|word| group.contains(**word)) {
+        signs.push(format!("the control group's name has {}", word.trim_end_matches('/')));
+    }
+    let is_layered = surroundings
+        .mounts
+        .all()
+        .iter()
+        .any(|mount| mount.place.as_os_str() == "/" && mount.kind() == crate::file_system::Kind::Layered);
+    if is_layered {
+        signs.push("the root file system is made of layers".to_owned());
+    }
+    signs
+}
+
+fn chroot_signs(surroundings: &Surroundings, probes: &Probes) -> Vec<String> {
+    let mut signs = Vec::new();
+    if probes.root_of_init == Some(false) {
+        signs.push("process 1 has another root directory".to_owned());
+    }
+    let mounts = surroundings.mounts.all();
+    // The table lists what can be reached from our root; the root of a chroot is mostly no mount itself.
+    if !mounts.is_empty() && !mounts.iter().any(|mount| mount.place.as_os_str() == "/") {
+        signs.push("no file system is mounted at /".to_owned());
+    }
+    signs
+}
+
+impl Who {
+    /// Whether we have a capability, whatever namespace it is for.
+    pub(crate) fn has(&self, capability: u32) -> bool {
+        self.capabilities.as_ref().is_ok_and(|set| set & (1 << capability) != 0)
+    }
+
+    fn is_root(&self) -> bool {
+        self.user == Ok(0)
+    }
+
+    /// Root over the machine, as far as can be told.
+    pub(crate) fn is_machine_root(&self) -> bool {
+        self.is_root() && self.first_namespace != Ok(false)
+    }
+
+    /// Whether the machine's settings can only be changed from outside: what looks like a container may have all rights,
+    /// and what looks like none may lack them.
+    pub(crate) fn is_confined(&self) -> bool {
+        let in_reach = self.bounding_set.as_ref().map(|set| set & (1 << SYS_ADMIN) != 0);
+        self.first_namespace == Ok(false) || !in_reach.unwrap_or(self.container.is_empty())
+    }
+
+    /// How to run a command with the machine's root rights.
+    pub(crate) fn as_root(&self, command: &str) -> Grant {
+        if self.is_confined() {
+            return Grant { command: command.to_owned(), run: Where::Host };
+        }
+        let command = match (self.is_root(), self.has_sudo) {
+            (true, _) => command.to_owned(),
+            (false, true) if !command.contains(['>', ';', '|', '*']) => format!("sudo {command}"),
+            // A redirection or a pipe has to be root's, too.
+            (false, true) => format!("sudo sh -c '{command}'"),
+            (false, false) => format!("su -c '{command}'"),
+        };
+        Grant { command, run: Where::Here }
+    }
+
+    /// How to set a kernel setting.
+    pub(crate) fn sysctl(&self, name: &str, value: &str) -> Grant {
+        self.as_root(&format!("sysctl -w {name}={value}"))
+    }
+
+    /// How to write a value into a file of the kernel.
+    pub(crate) fn write(&self, value: &str, path: &str) -> Grant {
+        self.as_root(&format!("echo {value} > {path}"))
+    }
+
+    /// How to start such a container with all rights, where it looks like one of Docker's.
+    pub(crate) fn privileged_container(&self) -> Option<Grant> {
+        let command = "docker run --privileged IMAGE".to_owned();
+        (self.has_docker_signs && self.is_confined()).then_some(Grant { command, run: Where::Host })
+    }
+
+    fn capability_names(&self) -> String {
+        let names: Vec<&str> =
+            CAPABILITIES.iter().filter(|(number, _)| self.has(*number)).map(|(_, name)| *name).collect();
+        if names.is_empty() { "none of those that matter here".to_owned() } else { names.join(", ") }
+    }
+}
+
+pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
+    vec![user(facts), namespace(facts), surroundings(facts)]
+}
+
+fn user(facts: &Facts) -> Check {
+    let who = &facts.who;
+    let (status, now) = match &who.user {
+        Ok(0) if who.first_namespace == Ok(false) => (Status::Partly, "root of a user namespace".to_owned()),
+        Ok(0) if who.has(SYS_ADMIN) => (Status::Yes, "root".to_owned()),
+        Ok(0) => (Status::Partly, "root without CAP_SYS_ADMIN".to_owned()),
+        Ok(user) => (Status::No, format!("user {user}")),
+        Err(reason) => (Status::Unknown, reason.clone()),
+    };
+    let capabilities = match &who.capabilities {
+        Ok(_) => who.capability_names(),
+        Err(reason) => format!("unknown: {reason}"),
+    };
+    let check = Check::new("root", status, format!("{now}; capabilities: {capabilities}"))
+        .needed("root")
+        .source("capabilities(7); fs/drop_caches.c; kernel/trace/trace.c");
+    if status == Status::Yes {
+        return check;
+    }
+    // What exactly is lost is for the checks of each thing to say.
+    check
+        .cost(
+            "Not lost by itself: each thing that takes root is tried and told below. Dropping all caches, recording pages \
+             in their order, and seeing other people's pages do.",
+        )
+        .grants([who.as_root("coldstart doctor")])
+}
+
+fn namespace(facts: &Facts) -> Check {
+    let who = &facts.who;
+    let source = "user_namespaces(7)";
+    match &who.first_namespace {
+        Ok(true) => Check::new("user-namespace", Status::Yes, "the machine's own").source(source),
+        Err(reason) => Check::new("user-namespace", Status::Unknown, reason.clone())
+            .cost("If this is a user namespace, root here is not root of the machine.")
+            .source(source),
+        Ok(false) => Check::new("user-namespace", Status::No, format!("a user namespace ({})", who.uid_map))
+            .needed("the machine's own")
+            .cost(
+                "Root here is root over what belongs to the namespace only: the machine's caches, its tracing and its \
+                 settings do not, and files of users who are not mapped here count as other people's.",
+            )
+            .grants([Grant { command: "coldstart doctor".to_owned(), run: Where::Host }])
+            .source(source),
+    }
+}
+
+fn surroundings(facts: &Facts) -> Check {
+    let who = &facts.who;
+    let signs = [("a container", &who.container), ("a chroot", &who.chroot)];
+    let looks: Vec<String> = signs
+        .iter()
+        .filter(|(_, signs)| !signs.is_empty())
+        .map(|(what, signs)| format!("looks like {what} ({})", signs.join("; ")))
+        .collect();
+    let now = if looks.is_empty() { "no sign of a container or chroot".to_owned() } else { looks.join("; ") };
+    // Nothing is lost by it: what it takes away is tried.
+    Check::new("surroundings", Status::Yes, now).source("container_env(7), proc_pid_mountinfo(5); signs, not proof")
+}
+
+/// What tells who may look at other processes: used by several groups.
+pub(crate) fn may_trace_others(facts: &Facts) -> bool {
+    facts.who.has(SYS_PTRACE) && facts.who.first_namespace != Ok(false)
+}
+
+/// The ability that a recording without root loses.
+pub(crate) const RECORDING: [Ability; 2] = [Ability::PrefetchRecord, Ability::Speedup];

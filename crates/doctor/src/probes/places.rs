@@ -1,0 +1,92 @@
+//! What is tried on the file system of one place.
+
+use std::path::{Path, PathBuf};
+
+use coldstart_sys::fiemap::fiemap;
+use rustix::fs::OFlags;
+
+use super::PlaceProbe;
+use super::calls::open_quietly;
+use crate::answer::Answer;
+use crate::file_system::{Kind, Mounts};
+
+/// Entries of a directory that are looked at to find a file to try things on.
+const MOST_ENTRIES: usize = 200;
+
+/// Runs in a thread that may be left behind: the file system may not answer.
+pub(super) fn try_place(name: &'static str, path: PathBuf, mounts: &Mounts) -> PlaceProbe {
+    let mut probe = PlaceProbe { name, path, ..PlaceProbe::default() };
+    let real = match std::fs::canonicalize(&probe.path) {
+        Ok(real) => real,
+        Err(error) => {
+            probe.fiemap = Answer::of_io::<()>(Err(error));
+            probe.direct = probe.fiemap.clone();
+            return probe;
+        }
+    };
+    let mount = mounts.of(&real);
+    if mount.is_some_and(|mount| mount.kind().may_hang()) {
+        probe.fiemap = Answer::Untried("not touched: the file system may not answer".to_owned());
+        probe.direct = probe.fiemap.clone();
+        probe.real_path = Some(real);
+        return probe;
+    }
+    probe.kind = rustix::fs::statfs(&real).ok().map(|found| Kind::of_magic(found.f_type as u64 & 0xffff_ffff));
+    match some_file(&real) {
+        Some(file) => {
+            let mapped = open_quietly(&file, OFlags::empty()).map(|file| fiemap(file).map_err(|error| error.errno()));
+            probe.fiemap = mapped.map_or_else(|error| Answer::of_io::<()>(Err(error)), Answer::of);
+            probe.direct = Answer::of_io(open_quietly(&file, OFlags::DIRECT));
+        }
+        None => {
+            probe.fiemap = Answer::Untried(format!("no file in {} to try it on", real.display()));
+            probe.direct = probe.fiemap.clone();
+        }
+    }
+    let source = mount.and_then(|mount| device_by_number(&mount.device).or_else(|| mount.device_path()));
+    probe.device = source.map(|source| {
+        let opened = Answer::of_io(open_quietly(&source, OFlags::empty()));
+        (source, opened)
+    });
+    probe.real_path = Some(real);
+    probe
+}
+
+/// The device's own name in `/dev`, as recordings find it: the mount table may say `/dev/root`.
+fn device_by_number(number: &str) -> Option<PathBuf> {
+    let facts = std::fs::read_to_string(format!("/sys/dev/block/{number}/uevent")).ok()?;
+    facts.lines().find_map(|line| line.strip_prefix("DEVNAME=")).map(|name| Path::new("/dev").join(name))
+}
+
+/// A readable file with content in a directory, or one directory deeper, on the same file system.
+fn some_file(directory: &Path) -> Option<PathBuf> {
+    use std::os::unix::fs::MetadataExt;
+    let device = std::fs::metadata(directory).ok()?.dev();
+    let mut below = Vec::new();
+    let look = |directory: &Path, keep: Option<&mut Vec<PathBuf>>| {
+        let mut directories = Vec::new();
+        let mut found = None;
+        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten().take(MOST_ENTRIES) {
+            // Of the entry itself: a link may lead anywhere.
+            let Ok(metadata) = entry.metadata() else { continue };
+            if metadata.dev() != device {
+                continue;
+            }
+            if metadata.is_file() && metadata.len() > 0 && open_quietly(&entry.path(), OFlags::empty()).is_ok() {
+                found = Some(entry.path());
+                break;
+            }
+            if metadata.is_dir() {
+                directories.push(entry.path());
+            }
+        }
+        if let Some(keep) = keep {
+            *keep = directories;
+        }
+        found
+    };
+    if let Some(file) = look(directory, Some(&mut below)) {
+        return Some(file);
+    }
+    below.iter().take(8).find_map(|directory| look(directory, None))
+}

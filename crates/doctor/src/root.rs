@@ -1,0 +1,103 @@
+//! Reading what the kernel shows as files, below a root that may be a made-up machine.
+//!
+//! Every answer is either the text or the reason why there is none. Files of the kernel have no size, and a made-up tree
+//! may hold anything, so at most 1 MiB is read, and only of what is a regular file: opening a pipe would wait for ever.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// The most that is read of a file, in bytes. A machine with a thousand mounts has a mount table of 150 KiB.
+const MOST: u64 = 1 << 20;
+
+/// Where `/proc`, `/sys` and the rest are looked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Root {
+    directory: PathBuf,
+}
+
+impl Root {
+    pub(crate) fn new(directory: &Path) -> Self {
+        Self { directory: directory.to_owned() }
+    }
+
+    /// A path of the machine as a path for us.
+    pub(crate) fn at(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.directory.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    pub(crate) fn exists(&self, path: impl AsRef<Path>) -> bool {
+        // Not `exists`, which follows a link of the made-up machine out of it.
+        self.at(path).symlink_metadata().is_ok()
+    }
+
+    /// The bytes of a file.
+    pub(crate) fn bytes(&self, path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>, String> {
+        let path = path.as_ref();
+        let reason = |error: std::io::Error| format!("{}: {}", path.display(), plain(&error));
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        let file = File::options().read(true).custom_flags(flags.bits() as i32).open(self.at(path)).map_err(reason)?;
+        if !file.metadata().map_err(reason)?.is_file() {
+            return Err(format!("{} is no file", path.display()));
+        }
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes).map_err(reason)?;
+        Ok(bytes)
+    }
+
+    /// The text of a file, without blanks around it.
+    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Result<String, String> {
+        let bytes = self.bytes(path, MOST)?;
+        Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+    }
+
+    /// The number in a file that holds nothing else.
+    pub(crate) fn number(&self, path: impl AsRef<Path>) -> Result<i64, String> {
+        let path = path.as_ref();
+        let text = self.text(path)?;
+        text.parse().map_err(|_| format!("{} holds no number", path.display()))
+    }
+
+    /// Names in a directory, in order; none where it cannot be read.
+    pub(crate) fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
+        let entries = std::fs::read_dir(self.at(path)).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// The kernel's answer in words, without Rust's "(os error 13)".
+pub(crate) fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// The value of `name: value` among lines.
+pub(crate) fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    text.lines().find_map(|line| {
+        let (found, value) = line.split_once(':')?;
+        (found.trim() == name).then(|| value.trim())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_a_reason() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = Root::new(directory.path());
+        std::fs::write(root.at("/number"), " 42\n").unwrap();
+        assert_eq!(root.number("/number"), Ok(42));
+        assert_eq!(root.number("/none"), Err("/none: No such file or directory".to_owned()));
+        assert_eq!(root.text("/"), Err("/ is no file".to_owned()));
+        let pipe = root.at("/pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert_eq!(root.text("/pipe"), Err("/pipe is no file".to_owned()));
+        assert_eq!(field("A: 1\nB:\t2 kB\n", "B"), Some("2 kB"));
+    }
+}

@@ -1,0 +1,451 @@
+//! Machines that we do not have, played by trees of files and by answers of a kernel that is not there.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use coldstart_doctor::{
+    Ability, Answer, Check, Facts, Kind, OthersFile, PlaceProbe, Probes, Standing, Status, Surroundings, Verb, Where,
+    impossible_verbs, judge, standings,
+};
+
+const EPERM: Answer = Answer::Refused(1);
+const EACCES: Answer = Answer::Refused(13);
+const ENOSYS: Answer = Answer::Refused(38);
+const STATUS: &str = "Name:\tcoldstart\nUid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\nCapBnd:\t000001ffffffffff\n";
+const USER: &str =
+    "Name:\tcoldstart\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000000000\nCapBnd:\t000001ffffffffff\n";
+const MOUNTS: &str = "22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n25 22 0:22 / /proc rw - proc proc rw\n";
+
+/// A machine: a tree of files, what the process was given, and what trying gives.
+struct Machine {
+    root: tempfile::TempDir,
+    surroundings: Surroundings,
+    probes: Probes,
+}
+
+impl Machine {
+    /// Linux 6.12 as root with everything there.
+    fn new() -> Self {
+        let works = || Answer::Works;
+        let place = PlaceProbe {
+            name: "usr",
+            path: "/usr".into(),
+            real_path: Some("/usr".into()),
+            kind: Some(Kind::Disk),
+            fiemap: works(),
+            direct: works(),
+            device: Some(("/dev/sda1".into(), works())),
+        };
+        let probes = Probes {
+            drop_caches: works(),
+            cachestat: works(),
+            mincore: works(),
+            others_file: Some(OthersFile {
+                path: "/usr/bin/env".into(),
+                is_own: false,
+                counts: works(),
+                lists: works(),
+            }),
+            perf_user: works(),
+            perf_kernel: works(),
+            tracefs: works(),
+            tracepoint: works(),
+            instances: works(),
+            observer: works(),
+            names_readable: Some(true),
+            pidfd: works(),
+            null_device: works(),
+            userfaultfd_device: works(),
+            places: vec![place],
+            ..Probes::default()
+        };
+        let machine = Self { root: tempfile::tempdir().unwrap(), surroundings: Surroundings::default(), probes };
+        machine.write("/proc/self/status", STATUS);
+        machine.write("/proc/self/uid_map", "         0          0 4294967295\n");
+        machine.write("/proc/self/mountinfo", MOUNTS);
+        machine.write("/proc/sys/kernel/osrelease", "6.12.5\n");
+        machine.write("/proc/sys/vm/drop_caches", "0\n");
+        machine.write("/proc/loadavg", "0.10 0.20 0.30 1/200 4711\n");
+        machine
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join(path.trim_start_matches('/'))
+    }
+
+    fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// Adds a line to the mount table.
+    fn mount(&self, line: &str) {
+        let table = fs::read_to_string(self.path("/proc/self/mountinfo")).unwrap();
+        self.write("/proc/self/mountinfo", table + line + "\n");
+    }
+
+    fn become_user(&mut self) {
+        self.write("/proc/self/status", USER);
+        self.probes.drop_caches = EACCES;
+        self.probes.tracefs = EPERM;
+        self.probes.others_file =
+            Some(OthersFile { path: "/usr/bin/env".into(), is_own: false, counts: EPERM, lists: EPERM });
+    }
+
+    fn judged(&self) -> Judged {
+        let mut surroundings = self.surroundings.clone();
+        surroundings.mounts = Surroundings::mounts_of(self.root.path());
+        let checks = judge(&Facts::look(self.root.path(), &surroundings, self.probes.clone()));
+        let standings = standings(&checks);
+        Judged { checks, standings }
+    }
+}
+
+struct Judged {
+    checks: Vec<Check>,
+    standings: Vec<Standing>,
+}
+
+impl Judged {
+    fn check(&self, name: &str) -> &Check {
+        self.checks.iter().find(|check| check.name == name).unwrap_or_else(|| panic!("no check {name}"))
+    }
+
+    fn status(&self, name: &str) -> Status {
+        self.check(name).status
+    }
+
+    fn of(&self, ability: Ability) -> Status {
+        self.standings.iter().find(|standing| standing.ability == ability).unwrap().status
+    }
+
+    fn command(&self, name: &str) -> &str {
+        self.check(name).grants.first().map_or("", |grant| grant.command.as_str())
+    }
+}
+
+#[test]
+fn everything_is_there() {
+    let judged = Machine::new().judged();
+    for standing in judged.standings.iter().filter(|standing| standing.ability != Ability::Pack) {
+        assert_eq!(standing.status, Status::Yes, "{standing:?}");
+    }
+    assert_eq!(impossible_verbs(&judged.standings), []);
+}
+
+#[test]
+fn nothing_can_be_read_and_nothing_tried() {
+    let root = tempfile::tempdir().unwrap();
+    let checks = judge(&Facts::look(root.path(), &Surroundings::default(), Probes::default()));
+    assert!(checks.iter().all(|check| !check.now.is_empty()), "{checks:#?}");
+    let standings = standings(&checks);
+    let of = |ability| standings.iter().find(|standing| standing.ability == ability).unwrap().status;
+    assert_eq!((of(Ability::Inspect), of(Ability::Verify)), (Status::Yes, Status::Yes));
+    assert_eq!((of(Ability::Pack), of(Ability::MeasureSelective)), (Status::Unknown, Status::No));
+}
+
+#[test]
+fn every_missing_thing_says_what_it_costs() {
+    let mut machine = Machine::new();
+    machine.become_user();
+    machine.probes = Probes { user: Some(1000), ..Probes::default() };
+    for judged in [machine.judged(), Machine::new().judged()] {
+        for check in judged.checks {
+            assert!(!check.source.is_empty(), "{}", check.name);
+            assert!(check.status == Status::Yes || !check.cost.is_empty(), "{}", check.name);
+            for grant in check.grants {
+                assert!(!grant.command.contains('\n') && !grant.command.is_empty(), "{}", check.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_ordinary_user_is_told_how_to_become_root() {
+    let mut machine = Machine::new();
+    machine.become_user();
+    let judged = machine.judged();
+    assert_eq!(judged.of(Ability::MeasureCold), Status::No);
+    assert_eq!(judged.of(Ability::MeasureSelective), Status::Partly);
+    assert_eq!(judged.of(Ability::PrefetchRecord), Status::Partly);
+    assert_eq!(judged.of(Ability::PagecacheRestore), Status::Partly);
+    assert_eq!(judged.command("drop-caches"), "su -c 'coldstart measure --state cold -- PROGRAM'");
+    machine.write("/usr/bin/sudo", "");
+    assert_eq!(machine.judged().command("drop-caches"), "sudo coldstart measure --state cold -- PROGRAM");
+    assert_eq!(machine.judged().check("drop-caches").grants[0].run, Where::Here);
+}
+
+#[test]
+fn root_of_a_container_is_sent_outside() {
+    let mut machine = Machine::new();
+    machine.probes.drop_caches = Answer::Refused(30);
+    machine.mount("26 25 0:22 /sys /proc/sys ro - proc proc rw");
+    let judged = machine.judged();
+    assert_eq!(judged.command("drop-caches"), "mount -o remount,rw /proc/sys");
+    machine.write("/proc/self/status", STATUS.replace("ffffffffff\n", "fa80425fb\n"));
+    machine.write("/.dockerenv", "");
+    let judged = machine.judged();
+    assert_eq!(judged.check("drop-caches").now, "/proc/sys is mounted read-only");
+    let grants = &judged.check("drop-caches").grants;
+    assert_eq!((grants[0].run, grants[1].command.as_str()), (Where::Host, "docker run --privileged IMAGE"));
+    assert_eq!(judged.status("root"), Status::Partly);
+    assert!(judged.check("surroundings").now.contains("looks like a container"));
+}
+
+#[test]
+fn root_of_a_user_namespace_is_no_root() {
+    let mut machine = Machine::new();
+    machine.write("/proc/self/uid_map", "0 1000 1\n");
+    machine.probes.others_file.as_mut().unwrap().is_own = true;
+    let judged = machine.judged();
+    assert_eq!((judged.status("root"), judged.status("user-namespace")), (Status::Partly, Status::No));
+    assert_eq!(judged.of(Ability::PagecacheOthers), Status::Partly);
+}
+
+#[test]
+fn an_old_kernel_is_told_from_a_filter() {
+    let mut machine = Machine::new();
+    machine.probes.cachestat = ENOSYS;
+    assert!(machine.judged().check("cachestat").now.contains("a system call filter"));
+    machine.write("/proc/sys/kernel/osrelease", "5.10.0-30-amd64\n");
+    let judged = machine.judged();
+    assert_eq!(judged.check("cachestat").now, "Linux 5.10.0-30-amd64 does not have it");
+    assert_eq!(judged.of(Ability::PagecacheDevices), Status::No);
+    assert_eq!(judged.of(Ability::PagecacheOwn), Status::Partly);
+}
+
+#[test]
+fn without_watching_no_program_can_be_measured() {
+    for (probes, name) in [
+        (
+            Probes { observer: Answer::Refused(22), names_readable: None, ..Machine::new().probes },
+            "watching-file-names",
+        ),
+        (Probes { pidfd: ENOSYS, ..Machine::new().probes }, "pidfd"),
+        (Probes { null_device: Answer::Refused(2), ..Machine::new().probes }, "dev-null"),
+    ] {
+        let judged = Machine { probes, ..Machine::new() }.judged();
+        assert_eq!(judged.status(name), Status::No);
+        assert_eq!(impossible_verbs(&judged.standings), [Verb::Measure, Verb::Speedup], "{name}");
+        assert_eq!(judged.of(Ability::PrefetchRun), Status::Yes);
+    }
+}
+
+#[test]
+fn yama_3_hides_the_names_until_the_next_boot() {
+    let mut machine = Machine::new();
+    machine.write("/proc/sys/kernel/yama/ptrace_scope", "3\n");
+    machine.probes.names_readable = Some(false);
+    let judged = machine.judged();
+    assert_eq!(judged.status("reading-file-names"), Status::No);
+    assert!(judged.command("reading-file-names").contains("reboot"));
+    assert_eq!(judged.of(Ability::MeasureSelective), Status::No);
+    assert_eq!(judged.of(Ability::MeasureHot), Status::Partly);
+    // By its rule alone, where nothing was tried: 1 lets us read what we started.
+    machine.probes.names_readable = None;
+    for (scope, status) in [("1", Status::Yes), ("2", Status::Yes), ("3", Status::No)] {
+        machine.write("/proc/sys/kernel/yama/ptrace_scope", scope);
+        assert_eq!(machine.judged().status("reading-file-names"), status, "{scope}");
+    }
+}
+
+#[test]
+fn debian_s_own_paranoia_refuses_all_events() {
+    let mut machine = Machine::new();
+    machine.become_user();
+    machine.write("/proc/sys/kernel/perf_event_paranoid", "4\n");
+    (machine.probes.perf_user, machine.probes.perf_kernel) = (EACCES, EACCES);
+    let judged = machine.judged();
+    assert_eq!(judged.status("perf-events"), Status::No);
+    assert!(judged.check("perf-events").now.contains("kernel.perf_event_paranoid = 4"));
+    assert_eq!(judged.command("perf-events"), "su -c 'sysctl -w kernel.perf_event_paranoid=1'");
+    assert!(!judged.check("perf-events").is_missed(), "no verb uses them");
+    for (paranoid, status) in [("1", Status::Yes), ("2", Status::Partly), ("4", Status::No)] {
+        machine.write("/proc/sys/kernel/perf_event_paranoid", paranoid);
+        (machine.probes.perf_user, machine.probes.perf_kernel) = Default::default();
+        assert_eq!(machine.judged().status("perf-events"), status, "{paranoid}");
+    }
+}
+
+#[test]
+fn hidden_processes_are_told() {
+    let mut machine = Machine::new();
+    machine.become_user();
+    machine.write("/proc/self/mountinfo", MOUNTS.replace("proc proc rw", "proc proc rw,hidepid=invisible"));
+    let judged = machine.judged();
+    assert!(judged.check("other-processes").now.contains("hidepid=invisible"));
+    assert_eq!(judged.of(Ability::PagecacheEvict), Status::Partly);
+}
+
+#[test]
+fn clocks_and_turbo() {
+    let machine = Machine::new();
+    let directory = "/sys/devices/system/cpu";
+    machine.write(&format!("{directory}/online"), "0-7\n");
+    machine.write(&format!("{directory}/cpu0/cpufreq/scaling_governor"), "powersave\n");
+    machine.write(&format!("{directory}/cpu0/cpufreq/scaling_driver"), "intel_pstate\n");
+    machine.write(&format!("{directory}/intel_pstate/no_turbo"), "0\n");
+    let judged = machine.judged();
+    assert_eq!(judged.check("clock").now, "governor powersave, driver intel_pstate");
+    assert_eq!(judged.command("turbo"), "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo");
+    assert_eq!(judged.of(Ability::MeasureHot), Status::Yes, "it works; its figures are worth less");
+    machine.write(&format!("{directory}/intel_pstate/no_turbo"), "1\n");
+    assert_eq!(machine.judged().status("turbo"), Status::Yes);
+    fs::remove_dir_all(machine.path("/sys/devices/system/cpu/intel_pstate")).unwrap();
+    machine.write(&format!("{directory}/cpufreq/boost"), "1\n");
+    assert_eq!(machine.judged().command("turbo"), "echo 0 > /sys/devices/system/cpu/cpufreq/boost");
+}
+
+#[test]
+fn monitors_that_page_out_are_named() {
+    let machine = Machine::new();
+    let monitor = "/sys/kernel/mm/damon/admin/kdamonds/0";
+    machine.write(&format!("{monitor}/state"), "on\n");
+    machine.write(&format!("{monitor}/contexts/0/schemes/0/action"), "stat\n");
+    assert_eq!(machine.judged().status("proactive-reclaim"), Status::Yes);
+    machine.write(&format!("{monitor}/contexts/0/schemes/1/action"), "pageout\n");
+    let judged = machine.judged();
+    assert_eq!(judged.command("proactive-reclaim"), format!("echo off > {monitor}/state"));
+    assert_eq!(judged.of(Ability::MeasureHot), Status::Partly);
+    machine.write(&format!("{monitor}/state"), "off\n");
+    machine.write("/sys/module/damon_reclaim/parameters/enabled", "Y\n");
+    assert_eq!(machine.judged().command("proactive-reclaim"), "echo N > /sys/module/damon_reclaim/parameters/enabled");
+}
+
+#[test]
+fn a_small_group_of_version_2() {
+    let machine = Machine::new();
+    machine.mount("30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw");
+    machine.write("/proc/self/cgroup", "0::/app\n");
+    machine.write("/proc/meminfo", "MemTotal: 16000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n");
+    machine.write("/sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+    machine.write("/sys/fs/cgroup/cgroup.subtree_control", "memory\n");
+    machine.write("/sys/fs/cgroup/app/cgroup.type", "domain\n");
+    machine.write("/sys/fs/cgroup/app/memory.max", "134217728\n");
+    let judged = machine.judged();
+    assert_eq!(judged.check("memory-limit").now, "128 MiB of the machine's 15625 MiB");
+    assert_eq!(judged.of(Ability::PrefetchRun), Status::Partly);
+    assert_eq!(judged.check("control-groups").now, "version 2: a group can be made in /sys/fs/cgroup");
+    machine.write("/sys/fs/cgroup/app/memory.max", "max\n");
+    assert_eq!(machine.judged().status("memory-limit"), Status::Yes);
+}
+
+#[test]
+fn disks_that_turn_and_servers() {
+    let mut machine = Machine::new();
+    machine.write("/sys/dev/block/8:1/partition", "1\n");
+    // The kernel has links here; a partition's disk is the directory above where they lead.
+    fs::create_dir_all(machine.path("/sys/devices/sda")).unwrap();
+    fs::rename(machine.path("/sys/dev/block/8:1"), machine.path("/sys/devices/sda/sda1")).unwrap();
+    std::os::unix::fs::symlink("../../devices/sda/sda1", machine.path("/sys/dev/block/8:1")).unwrap();
+    machine.write("/sys/devices/sda/queue/rotational", "1\n");
+    machine.write("/sys/devices/sda/queue/read_ahead_kb", "128\n");
+    machine.write("/sys/devices/sda/queue/scheduler", "none [mq-deadline] bfq\n");
+    let now = machine.judged().check("file-system-of-usr").now.clone();
+    assert_eq!(now, "/usr, ext4, on a disk, relatime, rotational, 128 KiB readahead, scheduler mq-deadline");
+    machine.mount("40 22 0:50 / /home nosuid - nfs4 server:/home rw,hard");
+    machine.surroundings.home = Some("/home/somebody".into());
+    let judged = machine.judged();
+    assert_eq!(judged.status("file-system-of-home"), Status::Partly);
+    assert_eq!(judged.of(Ability::MeasureCold), Status::Yes, "programs are in /usr");
+    machine.mount("41 22 0:51 / /usr rw - tmpfs tmpfs rw");
+    assert_eq!(machine.judged().of(Ability::MeasureCold), Status::Partly);
+}
+
+#[test]
+fn a_device_that_refuses_root_has_no_remedy() {
+    let mut machine = Machine::new();
+    machine.probes.places[0].device = Some(("/dev/sda1".into(), EPERM));
+    let judged = machine.judged();
+    assert_eq!(judged.check("block-devices").now, "/dev/sda1: Operation not permitted (EPERM)");
+    assert_eq!(judged.command("block-devices"), "");
+    assert_eq!(judged.of(Ability::PrefetchRecord), Status::Partly);
+}
+
+/// A program for `machine` that names this loader; whether there is one does not matter.
+fn program_naming(machine: &Machine, loader: &str) {
+    let path = machine.path("/usr/bin/env");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let link = format!("-Wl,--dynamic-linker={loader}");
+    let flags = ["-x", "c", "-nostdlib", "-fPIE", "-pie", "-Wl,-e,0", "/dev/null", "-o"];
+    assert!(Command::new("gcc").arg(link).args(flags).arg(path).status().unwrap().success());
+}
+
+#[test]
+fn musl_is_known_by_its_strings() {
+    let machine = Machine::new();
+    program_naming(&machine, "/lib/ld-musl-x86_64.so.1");
+    for (version, status) in [("1.2.3", Status::No), ("1.2.4", Status::Yes), ("1.2.5", Status::Yes)] {
+        let strings = format!("\0musl libc (x86_64)\nVersion %s\n\0{version}\0");
+        machine.write("/lib/ld-musl-x86_64.so.1", strings);
+        let judged = machine.judged();
+        assert_eq!(judged.status("loader-relr"), status, "{:?}", judged.check("loader-relr"));
+        assert!(judged.check("loader-relr").now.starts_with(&format!("musl {version}")));
+        assert_eq!(judged.of(Ability::Pack), if status == Status::Yes { Status::Yes } else { Status::Partly });
+        assert_eq!(judged.status("loader-cache"), Status::Yes);
+    }
+}
+
+#[test]
+fn glibc_is_asked_for_the_version_it_defines() {
+    let machine = Machine::new();
+    program_naming(&machine, "/lib64/ld-linux-x86-64.so.2");
+    let release = |number: u32| format!("\0stable release version 2.{number}.\n\0/etc/ld.so.cache\0/lib64/\0\0");
+    machine.write("/lib64/ld-linux-x86-64.so.2", release(31));
+    let judged = machine.judged();
+    assert_eq!(judged.check("loader-relr").now, "glibc 2.31 does not apply DT_RELR");
+    assert_eq!(judged.of(Ability::Pack), Status::Partly);
+    assert_eq!(judged.status("loader-cache"), Status::No, "there is none");
+    // As distributions do that carry it back: the version says less than what the library defines.
+    let script = machine.path("/versions");
+    fs::write(&script, "GLIBC_2.2.5 { global: *; }; GLIBC_ABI_DT_RELR { };").unwrap();
+    let library = machine.path("/lib64/libc.so.6");
+    let flags = ["-shared", "-nostdlib", "-x", "c", "/dev/null", "-o"];
+    let version_script = format!("-Wl,--version-script={}", script.display());
+    assert!(Command::new("gcc").arg(version_script).args(flags).arg(library).status().unwrap().success());
+    assert_eq!(machine.judged().check("loader-relr").now, "glibc 2.31 applies DT_RELR");
+    fs::remove_file(machine.path("/lib64/libc.so.6")).unwrap();
+    machine.write("/lib64/ld-linux-x86-64.so.2", release(36));
+    assert_eq!(machine.judged().status("loader-relr"), Status::Yes);
+}
+
+#[test]
+fn displays() {
+    let mut machine = Machine::new();
+    assert_eq!(machine.judged().status("display"), Status::No);
+    machine.surroundings.wayland = Some("wayland-0".to_owned());
+    assert!(machine.judged().check("display").now.starts_with("Wayland only"));
+    machine.surroundings.display = Some(":0".to_owned());
+    machine.probes.display = Some(Answer::Works);
+    assert_eq!(machine.judged().status("display"), Status::Yes);
+}
+
+#[test]
+fn hostile_files_are_survived() {
+    let machine = Machine::new();
+    let noise: Vec<u8> = (0..4096_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let files = [
+        "/proc/self/status",
+        "/proc/self/uid_map",
+        "/proc/self/mountinfo",
+        "/proc/self/cgroup",
+        "/proc/meminfo",
+        "/proc/loadavg",
+        "/proc/cpuinfo",
+        "/proc/sys/kernel/osrelease",
+        "/sys/devices/system/cpu/online",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        "/etc/ld.so.cache",
+        "/usr/bin/env",
+    ];
+    for content in [noise.as_slice(), b"", b"\0", b"0 0 0", b" - ", b"4:::::", b"99999999999999999999-1,,--"] {
+        for file in files {
+            machine.write(file, content);
+        }
+        assert!(machine.judged().checks.len() > 20);
+    }
+}

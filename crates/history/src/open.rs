@@ -1,0 +1,151 @@
+//! Opening a history: everything that may be wrong with it is found here, before hours of measuring.
+//!
+//! A rollback journal and no write-ahead log: the log needs memory shared between processes, which network file systems
+//! do not have, and home directories lie on them. What is written is small and seldom, so writers can take turns.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::error::HistoryError;
+use crate::schema::{APPLICATION, STEPS, bring_up_to_date, format, known};
+
+/// How long to wait for another writer: writing takes milliseconds, on a slow network disk perhaps a second.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The smallest page of SQLite's, and with it the smallest database that is not empty, in bytes.
+const SMALLEST: u64 = 512;
+
+/// An open history.
+#[derive(Debug)]
+pub struct History {
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
+}
+
+impl History {
+    /// Opens a history to read and write it, and makes it if there is none. It has been tried out: it is whole, ours, and
+    /// could be written a moment ago. An older format becomes today's.
+    ///
+    /// # Errors
+    /// See [`HistoryError`]; after those that are [passing](HistoryError::is_passing) reading may still work.
+    pub fn open(path: &Path) -> Result<Self, HistoryError> {
+        let path = absolute(path)?;
+        refuse_what_is_no_file(&path)?;
+        if let Some(folder) = path.parent() {
+            // The XDG base directory specification wants directories that are made for it to be private.
+            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(|error| HistoryError::from_io(&path, &error))?;
+        }
+        let mut history = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+        history.check()?;
+        history.prepare_to_write()?;
+        Ok(history)
+    }
+
+    /// Opens a history to read it; `None` if there is no such file.
+    ///
+    /// # Errors
+    /// See [`HistoryError`].
+    pub fn open_to_read(path: &Path) -> Result<Option<Self>, HistoryError> {
+        let path = absolute(path)?;
+        refuse_what_is_no_file(&path)?;
+        // A link that leads nowhere counts as no file, too.
+        if !path.try_exists().map_err(|error| HistoryError::from_io(&path, &error))? {
+            return Ok(None);
+        }
+        // Not read-only: what a killed writer left half-done is taken back first, if we may. SQLite itself falls back
+        // to reading.
+        let mut history = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        match history.check()? {
+            0 => return Ok(None),
+            older if older < known(STEPS) => history.prepare_to_write()?,
+            _ => {}
+        }
+        Ok(Some(history))
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn connect(path: PathBuf, flags: OpenFlags) -> Result<Self, HistoryError> {
+        let connect = || {
+            let connection = Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+            connection.busy_timeout(PATIENCE)?;
+            connection.pragma_update(None, "foreign_keys", true)?;
+            // A file from elsewhere may hold views and triggers that call functions; ours has none.
+            connection.pragma_update(None, "trusted_schema", false)?;
+            Ok(connection)
+        };
+        let connection = connect().map_err(|error| HistoryError::from_sqlite(&path, &error))?;
+        Ok(Self { connection, path })
+    }
+
+    /// Whether it is ours, of a format that is known, and whole. Gives the format.
+    fn check(&self) -> Result<i64, HistoryError> {
+        let said = |error| self.error(&error);
+        let number = |pragma| self.connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+        let application = number("application_id").map_err(said)?;
+        let found = format(&self.connection).map_err(said)?;
+        let tables: i64 =
+            self.connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(said)?;
+        if application == 0 && found == 0 && tables == 0 {
+            return Ok(0);
+        }
+        let path = || self.path.clone();
+        if application != APPLICATION {
+            let what = "it is another program's database".to_owned();
+            return Err(HistoryError::SomethingElse { path: path(), what });
+        }
+        if found > known(STEPS) {
+            return Err(HistoryError::Newer { path: path(), found, known: known(STEPS) });
+        }
+        let problem: String = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(said)?;
+        if problem != "ok" {
+            return Err(HistoryError::Damaged { path: path(), what: problem.trim().replace('\n', "; ") });
+        }
+        if found < 1 {
+            return Err(HistoryError::Damaged { path: path(), what: format!("it has format {found}") });
+        }
+        Ok(found)
+    }
+
+    /// Makes the tables that are missing and finds out whether the file and the journal beside it can be written.
+    fn prepare_to_write(&mut self) -> Result<(), HistoryError> {
+        let prepare = |connection: &mut Connection| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // Asked again: another process may have made the tables before we had the lock.
+            let is_new = format(&transaction)? < known(STEPS);
+            bring_up_to_date(&transaction, STEPS)?;
+            if is_new { transaction.commit() } else { transaction.rollback() }
+        };
+        prepare(&mut self.connection).map_err(|error| self.error(&error))
+    }
+
+    pub(crate) fn error(&self, error: &rusqlite::Error) -> HistoryError {
+        HistoryError::from_sqlite(&self.path, error)
+    }
+}
+
+/// Absolute, or SQLite would take `:memory:` for what it is called.
+fn absolute(path: &Path) -> Result<PathBuf, HistoryError> {
+    std::path::absolute(path).map_err(|error| HistoryError::from_io(path, &error))
+}
+
+fn refuse_what_is_no_file(path: &Path) -> Result<(), HistoryError> {
+    let what = match fs::metadata(path) {
+        // SQLite takes what is shorter than a page for an empty database, and would write over it.
+        Ok(metadata) if metadata.is_file() && (1..SMALLEST).contains(&metadata.len()) => "it is not a SQLite database",
+        Ok(metadata) if metadata.is_file() => return Ok(()),
+        Ok(metadata) if metadata.is_dir() => "it is a directory",
+        Ok(_) => "it is no regular file",
+        // Not there, or not to be reached: opening it tells.
+        Err(_) => return Ok(()),
+    };
+    Err(HistoryError::SomethingElse { path: path.to_owned(), what: what.to_owned() })
+}

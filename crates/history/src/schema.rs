@@ -1,0 +1,151 @@
+//! The tables, and how older ones become today's.
+//!
+//! `docs/formats/history.md` explains them. Each entry of [`STEPS`] takes the format of its index to the next; a step that
+//! has been released is never changed.
+
+use rusqlite::{Connection, Transaction};
+
+/// SQLite's `application_id` of our files: "cold".
+pub(crate) const APPLICATION: i64 = 0x636f_6c64;
+
+/// From each format to the next.
+pub(crate) const STEPS: &[&str] = &["
+CREATE TABLE machine (
+    id INTEGER PRIMARY KEY,
+    kernel TEXT NOT NULL,
+    processor TEXT NOT NULL,
+    processor_count INTEGER NOT NULL,
+    memory INTEGER NOT NULL,
+    governor TEXT,
+    devices TEXT NOT NULL
+);
+CREATE TABLE measurement (
+    id INTEGER PRIMARY KEY,
+    uid TEXT NOT NULL UNIQUE,
+    measured_at INTEGER NOT NULL,
+    label TEXT,
+    coldstart_version TEXT NOT NULL,
+    machine INTEGER NOT NULL REFERENCES machine (id),
+    json TEXT NOT NULL
+);
+CREATE INDEX measurement_by_label ON measurement (label);
+CREATE TABLE command (
+    measurement INTEGER NOT NULL REFERENCES measurement (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    label TEXT NOT NULL,
+    command_line TEXT NOT NULL,
+    readiness TEXT NOT NULL,
+    program TEXT,
+    program_size INTEGER,
+    program_modified INTEGER,
+    build_id TEXT,
+    content_hash TEXT,
+    PRIMARY KEY (measurement, position)
+);
+CREATE INDEX command_by_line ON command (command_line);
+CREATE TABLE summary (
+    measurement INTEGER NOT NULL,
+    command INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    counted INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    contradicting INTEGER NOT NULL,
+    median REAL,
+    mean REAL,
+    mean_low REAL,
+    mean_high REAL,
+    least REAL,
+    most REAL,
+    standard_deviation REAL,
+    FOREIGN KEY (measurement, command) REFERENCES command (measurement, position) ON DELETE CASCADE
+);
+CREATE INDEX summary_by_measurement ON summary (measurement);
+CREATE TABLE sample (
+    measurement INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    command INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    used TEXT NOT NULL,
+    reason TEXT,
+    seconds REAL,
+    how_it_ended TEXT NOT NULL,
+    bytes_read INTEGER NOT NULL,
+    major_faults INTEGER NOT NULL,
+    minor_faults INTEGER NOT NULL,
+    user_seconds REAL NOT NULL,
+    system_seconds REAL NOT NULL,
+    file_pages INTEGER,
+    resident_pages INTEGER,
+    json TEXT NOT NULL,
+    PRIMARY KEY (measurement, position),
+    FOREIGN KEY (measurement, command) REFERENCES command (measurement, position) ON DELETE CASCADE
+);
+CREATE TABLE warning (
+    measurement INTEGER NOT NULL REFERENCES measurement (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    sentence TEXT NOT NULL,
+    PRIMARY KEY (measurement, position)
+);
+"];
+
+/// The format that `steps` lead to.
+pub(crate) fn known(steps: &[&str]) -> i64 {
+    i64::try_from(steps.len()).unwrap_or(i64::MAX)
+}
+
+/// The format a database has; 0 if it is empty.
+pub(crate) fn format(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Does the steps that are missing. All of them, or none: within one transaction.
+pub(crate) fn bring_up_to_date(transaction: &Transaction<'_>, steps: &[&str]) -> rusqlite::Result<()> {
+    let done = usize::try_from(format(transaction)?).unwrap_or(0);
+    for step in steps.get(done..).unwrap_or_default() {
+        transaction.execute_batch(step)?;
+    }
+    // Also where nothing was missing: it is the smallest write there is, and tells whether one may be made.
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "user_version", known(steps))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_format_is_brought_forward_with_what_it_holds() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let transaction = connection.transaction().unwrap();
+        bring_up_to_date(&transaction, STEPS).unwrap();
+        transaction.execute_batch("INSERT INTO machine VALUES (7, '6.1', 'P', 2, 1, NULL, '')").unwrap();
+        transaction.commit().unwrap();
+        let steps = [STEPS, &["ALTER TABLE machine ADD COLUMN name TEXT NOT NULL DEFAULT '?'"]].concat();
+        for _ in 0..2 {
+            let transaction = connection.transaction().unwrap();
+            bring_up_to_date(&transaction, &steps).unwrap();
+            transaction.commit().unwrap();
+        }
+        assert_eq!(format(&connection).unwrap(), known(&steps));
+        let name: String = connection.query_row("SELECT name FROM machine WHERE id = 7", [], |row| row.get(0)).unwrap();
+        assert_eq!(name, "?");
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_older_format() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let transaction = connection.transaction().unwrap();
+        bring_up_to_date(&transaction, STEPS).unwrap();
+        transaction.commit().unwrap();
+        let steps = [STEPS, &["CREATE TABLE new_one (a)", "CREATE TABLE machine (a)"]].concat();
+        let transaction = connection.transaction().unwrap();
+        assert!(bring_up_to_date(&transaction, &steps).is_err());
+        drop(transaction);
+        assert_eq!(format(&connection).unwrap(), known(STEPS));
+        assert!(connection.prepare("SELECT * FROM new_one").is_err());
+    }
+}

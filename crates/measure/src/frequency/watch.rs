@@ -1,0 +1,46 @@
+//! The frequency from the beginning of measuring to its end.
+
+use std::path::Path;
+
+use coldstart_profile::measurement::Frequency;
+
+use super::error::FrequencyError;
+use super::hold::FixedFrequency;
+use super::tree::Tree;
+
+/// What was seen at the beginning, and what is held meanwhile.
+#[derive(Debug)]
+pub(crate) struct FrequencyWatch {
+    begin: Option<Frequency>,
+    held: Option<FixedFrequency>,
+}
+
+impl FrequencyWatch {
+    /// Looks; before that holds the frequency, if that is asked for.
+    ///
+    /// # Errors
+    /// When it cannot be held.
+    pub(crate) fn begin(root: &Path, hold: bool) -> Result<Self, FrequencyError> {
+        let held = hold.then(|| FixedFrequency::hold(root)).transpose()?;
+        Ok(Self { begin: Tree::new(root).look(), held })
+    }
+
+    /// Looks again, and puts back what was held. Figures that were measured are not thrown away because of a setting:
+    /// what went wrong is told in the facts.
+    pub(crate) fn end(self, root: &Path) -> Option<Frequency> {
+        let mut frequency = self.begin?;
+        frequency.at_end = Tree::new(root).current();
+        if let Some(held) = self.held {
+            frequency.held = held.range();
+            let still_held = held.still_held();
+            frequency.lost_hold = match (still_held, held.release()) {
+                (_, Err(error @ FrequencyError::NotPutBack { .. })) => Some(error.to_string()),
+                (Err(FrequencyError::NotTaken { path, wanted, found }), _) => {
+                    Some(format!("at the end `{}` was `{found}` instead of `{wanted}`", path.display()))
+                }
+                _ => None,
+            };
+        }
+        Some(frequency)
+    }
+}

@@ -1,0 +1,371 @@
+//! Whether a program has become slower than it was when it was measured before: one-sided tests for a gate.
+//!
+//! What a newcomer might not guess: runs of one session (one `coldstart measure`) resemble one another more than they
+//! resemble the runs of another day. Where the kernel put things, which processor, how warm, who else was busy: all runs
+//! of a session share it. More runs do not help against that; only more sessions do. So the sessions are the sample here,
+//! and each counts once, by the middle half of its runs. The reasons, and what was tried, are in
+//! `docs/decisions/0009-a-gate.md`.
+
+use coldstart_profile::measurement::{Interval, Verdict};
+
+use super::describe::{mean, median, standard_deviation};
+use super::input_output::error_of_sum;
+use super::student::student_t;
+use super::{CLAIM_CONFIDENCE, CONFIDENCE};
+
+/// Fewer counted runs are no session.
+pub const LEAST_RUNS: usize = 3;
+/// How far sessions lie apart where only one is known: their standard deviation, as a part of the time.
+///
+/// Measured: 120 sessions of 8 hot starts of `python3 -c pass` (15 ms) in a row on a virtual machine of two processors
+/// with other work going on; the spread of the sessions' middles was 0.13 to 0.15, and 0.3 while compilers ran.
+pub const SESSION_ALLOWANCE: f64 = 0.15;
+/// So many complete rounds are enough to go by pairs although others lack one side.
+const ENOUGH_PAIRS: usize = 5;
+/// The chance with which [`GateTest::detectable`] is found.
+pub const POWER: f64 = 0.8;
+
+/// What a gate asks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// Slower by up to this part is let through: 0.05 are 5 %. Not negative.
+    pub threshold: f64,
+    /// How often this one test may call a program slower that is not; above 0, below 0.5.
+    pub error_rate: f64,
+}
+
+impl Terms {
+    /// The terms of each of `tests` tests that share the error rate (Bonferroni): no more than `error_rate` of gates
+    /// without a slower state call any slower, however their states depend on one another.
+    pub fn shared(self, tests: usize) -> Self {
+        Self { error_rate: self.error_rate / tests.max(1) as f64, ..self }
+    }
+}
+
+/// What the answer rests on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Basis {
+    /// The spread between earlier sessions.
+    Sessions {
+        /// Earlier sessions.
+        count: usize,
+        /// Standard deviation by which a new session is expected to miss them, as a part of the time.
+        spread: f64,
+    },
+    /// One earlier session, and an allowance for what lies between sessions.
+    OneSession {
+        /// Its standard deviation, as a part of the time.
+        allowance: f64,
+    },
+    /// Pairs of the same round of one session: nothing lies between.
+    Pairs {
+        /// How many.
+        count: usize,
+    },
+    /// Two sides of one session, because too many rounds lack one.
+    Sides,
+}
+
+/// The answer for one state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GateTest {
+    /// New / baseline.
+    pub ratio: f64,
+    /// One-sided confidence bound: the true ratio lies above it, but for the error rate.
+    pub bound: f64,
+    /// Ratio that the bound is held against.
+    pub limit: f64,
+    /// The smallest true ratio that such a gate finds with a chance of [`POWER`].
+    pub detectable: f64,
+    /// What it rests on.
+    pub basis: Basis,
+}
+
+impl GateTest {
+    /// Whether it has been shown to be slower than the terms allow.
+    pub fn is_slower(&self) -> bool {
+        self.bound > self.limit
+    }
+}
+
+/// Tests a new session's times in seconds against earlier sessions' of the same state.
+///
+/// `None` if there is no earlier session of at least [`LEAST_RUNS`] runs, or the new one has fewer.
+pub fn against_sessions(baseline: &[Vec<f64>], new: &[f64], terms: Terms) -> Option<GateTest> {
+    difference(baseline, new)?.test(terms)
+}
+
+/// Tests times in seconds that were measured side by side, by round: the baseline's and the new one's.
+///
+/// `None` with fewer than [`LEAST_RUNS`] on a side.
+pub fn side_by_side(rounds: &[(Option<f64>, Option<f64>)], terms: Terms) -> Option<GateTest> {
+    let rounds: Vec<_> =
+        rounds.iter().map(|&(baseline, new)| (baseline.and_then(logarithm), new.and_then(logarithm))).collect();
+    let pairs: Vec<f64> = rounds.iter().filter_map(|&(baseline, new)| Some(new? - baseline?)).collect();
+    let complete = pairs.len() == rounds.len() && pairs.len() >= LEAST_RUNS;
+    let difference = if complete || pairs.len() >= ENOUGH_PAIRS {
+        let middle = Middle::new(pairs.clone())?;
+        Difference {
+            logarithm: middle.value,
+            error: middle.variance.sqrt(),
+            degrees: middle.degrees(),
+            basis: Basis::Pairs { count: pairs.len() },
+        }
+    } else {
+        let baseline: Vec<f64> = rounds.iter().filter_map(|round| round.0).collect();
+        let new: Vec<f64> = rounds.iter().filter_map(|round| round.1).collect();
+        if baseline.len().min(new.len()) < LEAST_RUNS {
+            return None;
+        }
+        let (error, degrees) = error_of_sum(&[&baseline, &new])?;
+        Difference { logarithm: mean(&new)? - mean(&baseline)?, error, degrees, basis: Basis::Sides }
+    };
+    difference.test(terms)
+}
+
+/// A new session against earlier ones, in both directions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SessionDifference {
+    /// New / baseline.
+    pub ratio: f64,
+    /// Where the true ratio lies, 95 %.
+    pub interval: Interval,
+    /// What may be claimed: a difference only if the 99 % interval leaves out 1.
+    pub verdict: Verdict,
+}
+
+/// Compares a new session's times in seconds with earlier sessions' of the same state.
+///
+/// `None` if there is no earlier session of at least [`LEAST_RUNS`] runs, or the new one has fewer.
+pub fn session_difference(baseline: &[Vec<f64>], new: &[f64]) -> Option<SessionDifference> {
+    let difference = difference(baseline, new)?;
+    let ends = |confidence| {
+        let reach = difference.error * student_t(confidence, difference.degrees)?;
+        Some((difference.logarithm - reach, difference.logarithm + reach))
+    };
+    let (low, high) = ends(CONFIDENCE)?;
+    Some(SessionDifference {
+        ratio: difference.logarithm.exp(),
+        interval: Interval { low: low.exp(), high: high.exp(), confidence: CONFIDENCE },
+        verdict: super::compare::verdict(ends(CLAIM_CONFIDENCE)),
+    })
+}
+
+/// A difference of logarithms with its standard error.
+struct Difference {
+    logarithm: f64,
+    error: f64,
+    degrees: f64,
+    basis: Basis,
+}
+
+impl Difference {
+    fn test(&self, terms: Terms) -> Option<GateTest> {
+        // One tail of an interval that leaves out as much on either side.
+        let certain = student_t(1.0 - 2.0 * terms.error_rate, self.degrees)?;
+        let likely = student_t(2.0 * POWER - 1.0, self.degrees)?;
+        let limit = 1.0 + terms.threshold;
+        Some(GateTest {
+            ratio: self.logarithm.exp(),
+            bound: (self.logarithm - certain * self.error).exp(),
+            limit,
+            detectable: limit * ((certain + likely) * self.error).exp(),
+            basis: self.basis,
+        })
+    }
+}
+
+fn difference(baseline: &[Vec<f64>], new: &[f64]) -> Option<Difference> {
+    let new = Middle::of_session(new)?;
+    let sessions: Vec<Middle> = baseline.iter().filter_map(|times| Middle::of_session(times)).collect();
+    match sessions.as_slice() {
+        [] => None,
+        [only] => Some(against_one(only, &new)),
+        several => against_several(several, &new),
+    }
+}
+
+/// Welch's test on the middles of both (Yuen 1974), plus what two sessions may differ by although nothing has changed.
+fn against_one(baseline: &Middle, new: &Middle) -> Difference {
+    let within = baseline.variance + new.variance;
+    // What the runs of a session differ by (a slow spell from one run on), sessions may differ by, too.
+    let spread = SESSION_ALLOWANCE.powi(2).max((baseline.spread + new.spread) / 2.0);
+    let between = 2.0 * spread;
+    let scaled = baseline.variance.powi(2) / baseline.degrees() + new.variance.powi(2) / new.degrees();
+    let total = within + between;
+    Difference {
+        logarithm: new.value - baseline.value,
+        error: total.sqrt(),
+        // Satterthwaite's: the allowance is a given number and has no degrees of its own.
+        degrees: if scaled > 0.0 { total.powi(2) / scaled } else { f64::INFINITY },
+        basis: Basis::OneSession { allowance: spread.sqrt() },
+    }
+}
+
+/// Whether the new session could be one more of the same: a prediction interval from the middles of those before.
+fn against_several(sessions: &[Middle], new: &Middle) -> Option<Difference> {
+    let count = sessions.len() as f64;
+    let middles: Vec<f64> = sessions.iter().map(|session| session.value).collect();
+    let within = mean(&sessions.iter().map(|session| session.variance).collect::<Vec<_>>())?;
+    // What a session of as few runs as the new one would have by itself.
+    let expected = mean(&sessions.iter().map(|session| session.variance * session.kept as f64).collect::<Vec<_>>())?
+        / new.kept as f64;
+    let spread = standard_deviation(&middles)?.powi(2).max(upper_variance(&middles)?).max(within);
+    let more_noise = (expected.max(new.variance) - within).max(0.0);
+    let variance = spread * (1.0 + 1.0 / count) * inflation(&middles) + more_noise;
+    Some(Difference {
+        logarithm: new.value - mean(&middles)?,
+        error: variance.sqrt(),
+        degrees: count - 1.0,
+        basis: Basis::Sessions { count: sessions.len(), spread: variance.sqrt() },
+    })
+}
+
+/// The middle of some logarithms: of a session's runs, or of pairs.
+struct Middle {
+    /// Mean of the middle half of them: the odd run that was held up does not move it.
+    value: f64,
+    /// Variance of that mean, from the spread of these values alone.
+    variance: f64,
+    /// Variance of the values themselves.
+    spread: f64,
+    /// How many make the middle half.
+    kept: usize,
+}
+
+impl Middle {
+    /// Of a session's times in seconds; `None` if it has fewer than [`LEAST_RUNS`].
+    fn of_session(times: &[f64]) -> Option<Self> {
+        Self::new(times.iter().copied().filter_map(logarithm).collect())
+    }
+
+    fn new(mut values: Vec<f64>) -> Option<Self> {
+        if values.len() < LEAST_RUNS {
+            return None;
+        }
+        values.sort_unstable_by(f64::total_cmp);
+        let cut = values.len() / 4;
+        let kept = values.get(cut..values.len() - cut)?;
+        let (low, high) = (*kept.first()?, *kept.last()?);
+        // Yuen's: values that were cut off count as if they were as far as the last that was kept.
+        let drawn_in: Vec<f64> = values.iter().map(|value| value.clamp(low, high)).collect();
+        let spread = standard_deviation(&drawn_in)?.powi(2);
+        let count = kept.len() as f64;
+        let variance = spread * (values.len() as f64 - 1.0) / (count * (count - 1.0));
+        Some(Self { value: mean(kept)?, variance, spread, kept: kept.len() })
+    }
+
+    fn degrees(&self) -> f64 {
+        self.kept as f64 - 1.0
+    }
+}
+
+/// The variance as the upper half alone tells it.
+///
+/// Sessions are held up and never sped up, so they reach further upwards than the standard deviation says; a gate looks
+/// upwards. Of even spreads it is the same.
+fn upper_variance(values: &[f64]) -> Option<f64> {
+    let centre = median(values)?;
+    let squares: f64 = values.iter().filter(|value| **value > centre).map(|value| (value - centre).powi(2)).sum();
+    Some(squares / ((values.len() as f64 - 1.0) / 2.0))
+}
+
+/// By how much more the next of a row is expected to miss the mean of those before it when neighbours resemble one
+/// another (a machine that has its slow hours): as in an autoregressive process of first order, with the correlation
+/// of neighbours estimated from the row and corrected for its bias (Kendall 1954). At least 1.
+fn inflation(row: &[f64]) -> f64 {
+    let count = row.len();
+    let Some(centre) = mean(row).filter(|_| count >= 3) else { return 1.0 };
+    let away: Vec<f64> = row.iter().map(|value| value - centre).collect();
+    let squares: f64 = away.iter().map(|value| value * value).sum();
+    let products: f64 = away.windows(2).map(|pair| pair.iter().product::<f64>()).sum();
+    if squares <= 0.0 {
+        return 1.0;
+    }
+    let number = count as f64;
+    let seen = products / squares;
+    let correlation = (seen + (1.0 + 3.0 * seen) / number).clamp(0.0, 0.9);
+    // All in units of the process' variance. `lag` sums over pairs of the row; `ahead` over the row and the next.
+    let power = |lag: usize| correlation.powf(lag as f64);
+    let lags: f64 = (1..count).map(|lag| 2.0 * (count - lag) as f64 * power(lag)).sum();
+    let of_mean = (number + lags) / number.powi(2);
+    let ahead: f64 = (1..=count).map(power).sum::<f64>() / number;
+    let expected_sample_variance = (1.0 - of_mean) * number / (number - 1.0);
+    let needed = (1.0 + of_mean - 2.0 * ahead) / expected_sample_variance;
+    (needed / (1.0 + 1.0 / number)).max(1.0)
+}
+
+fn logarithm(time: f64) -> Option<f64> {
+    (time > 0.0 && time.is_finite()).then(|| time.ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TERMS: Terms = Terms { threshold: 0.05, error_rate: 0.05 };
+
+    #[test]
+    fn known_numbers() {
+        // Equal runs: only the spread of the sessions is left. R: x <- log(c(1, 1.1, 1.2)); mean, sd, qt(.95, 2).
+        let sessions: Vec<Vec<f64>> = [1.0, 1.1, 1.2].map(|time| vec![time; 4]).into();
+        let test = against_sessions(&sessions, &[1.5; 4], TERMS).unwrap();
+        let centre = (1.0f64.ln() + 1.1f64.ln() + 1.2f64.ln()) / 3.0;
+        assert!((test.ratio - 1.5 / centre.exp()).abs() < 1e-12);
+        let Basis::Sessions { count: 3, spread } = test.basis else { panic!("{test:?}") };
+        // sd = 0.09124, the upper half says less, neighbours do not resemble one another more than chance.
+        assert!((0.0912 * (4.0f64 / 3.0).sqrt()..0.14).contains(&spread), "{spread}");
+        assert!((test.bound - test.ratio * (-2.919_986 * spread).exp()).abs() < 1e-6);
+        assert!((test.detectable - 1.05 * ((2.919_986 + 1.060_660) * spread).exp()).abs() < 1e-5);
+        assert_eq!(test.limit, 1.05);
+    }
+
+    #[test]
+    fn a_single_session_is_given_an_allowance() {
+        let test = against_sessions(&[vec![1.0; 8]], &[1.3; 8], TERMS).unwrap();
+        assert_eq!(test.basis, Basis::OneSession { allowance: SESSION_ALLOWANCE });
+        assert!(!test.is_slower(), "30 % is what sessions may differ by: {test:?}");
+        assert!(against_sessions(&[vec![1.0; 8]], &[1.6; 8], TERMS).unwrap().is_slower());
+    }
+
+    #[test]
+    fn side_by_side_nothing_lies_between() {
+        let rounds = |ratios: &[f64]| -> Vec<_> {
+            let drift = |round: usize| 1.0 + round as f64;
+            ratios.iter().enumerate().map(|(at, ratio)| (Some(drift(at)), Some(ratio * drift(at)))).collect()
+        };
+        let test = side_by_side(&rounds(&[1.10, 1.11, 1.09, 1.10]), TERMS).unwrap();
+        assert_eq!(test.basis, Basis::Pairs { count: 4 });
+        assert!(test.is_slower() && (test.ratio - 1.1).abs() < 0.001, "{test:?}");
+        assert!(!side_by_side(&rounds(&[1.04, 1.05, 1.03, 1.04]), TERMS).unwrap().is_slower());
+        let mut incomplete = rounds(&[1.5, 1.5, 1.5, 1.5]);
+        incomplete[0].0 = None;
+        assert_eq!(side_by_side(&incomplete, TERMS).unwrap().basis, Basis::Sides);
+    }
+
+    #[test]
+    fn too_few_runs_have_no_answer() {
+        assert_eq!(against_sessions(&[], &[1.0; 8], TERMS), None);
+        assert_eq!(against_sessions(&[vec![1.0; 2]], &[1.0; 8], TERMS), None);
+        assert_eq!(against_sessions(&[vec![1.0; 8]], &[1.0, 1.0, 0.0], TERMS), None);
+        assert_eq!(side_by_side(&[(Some(1.0), Some(1.0)); 2], TERMS), None);
+        assert_eq!(side_by_side(&[(Some(1.0), None); 9], TERMS), None);
+        // A short session beside others does not count.
+        let test = against_sessions(&[vec![1.0; 8], vec![9.0; 2]], &[1.0; 8], TERMS).unwrap();
+        assert_eq!(test.ratio, 1.0);
+    }
+
+    #[test]
+    fn both_directions_are_told() {
+        let sessions: Vec<Vec<f64>> =
+            [1.0, 1.01, 0.99, 1.0, 1.01].map(|time| vec![time, time * 1.01, time * 0.99, time]).into();
+        let verdict = |time: f64| session_difference(&sessions, &[time; 4]).unwrap().verdict;
+        assert_eq!([verdict(0.8), verdict(1.005), verdict(1.2)], [Verdict::Faster, Verdict::NotShown, Verdict::Slower]);
+    }
+
+    #[test]
+    fn tests_share_the_error_rate() {
+        assert!((TERMS.shared(2).error_rate - 0.025).abs() < 1e-12);
+        assert_eq!(TERMS.shared(0), TERMS);
+    }
+}

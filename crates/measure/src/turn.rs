@@ -1,0 +1,129 @@
+//! Whether another coldstart measures on this machine at the same time.
+//!
+//! Two that measure at once time one another. Each takes a place: an abstract Unix socket (`unix(7)`) with a number in its
+//! name. It then calls at all places, and listens at its own until it ends, so that of two both know, whoever came first.
+//!
+//! Why such a socket and not a locked file: it vanishes with its process however that dies, needs no folder that all users
+//! may write (in `/run/lock` the kernel's `protected_regular` keeps root from opening what another user made), works
+//! where every file system is read-only, and can be called at, which a lock cannot. Its names are those of the network
+//! namespace. Containers that have one of their own are not seen, as they would not be with a locked file, since they
+//! also have a `/run` of their own; what they do to a run is seen in the counters of processors and disks, which are the
+//! machine's.
+
+use std::io::ErrorKind;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// Behind these words come the number of a place.
+const NAME: &str = "coldstart.measuring.";
+/// More at once are not told apart.
+const PLACES: u32 = 16;
+/// What is called.
+const CALL: &[u8] = b"coldstart measures";
+
+/// Our place, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    place: Option<UnixDatagram>,
+    saw_another: bool,
+}
+
+impl Turn {
+    /// Takes a place and calls at the others. Never waits and never fails: where there are no such sockets, nobody is seen.
+    pub(crate) fn take() -> Self {
+        Self::take_named(NAME)
+    }
+
+    fn take_named(name: &str) -> Self {
+        let address = |number: u32| SocketAddr::from_abstract_name(format!("{name}{number}")).ok();
+        let mut turn = Self { place: None, saw_another: false };
+        let mut ours = None;
+        for number in 0..PLACES {
+            let Some(address) = address(number) else { continue };
+            match UnixDatagram::bind_addr(&address) {
+                Ok(socket) if socket.set_nonblocking(true).is_ok() => {
+                    turn.place = Some(socket);
+                    ours = Some(number);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let Some(caller) = UnixDatagram::unbound().ok().filter(|caller| caller.set_nonblocking(true).is_ok()) else {
+            return turn;
+        };
+        // After having taken ours: of two who begin together at least one hears the other, and the other hears its call.
+        for address in (0..PLACES).filter(|&number| Some(number) != ours).filter_map(address) {
+            turn.saw_another |= match caller.send_to_addr(CALL, &address) {
+                Ok(_) => true,
+                // Its queue is full of calls.
+                Err(error) => error.kind() == ErrorKind::WouldBlock,
+            };
+        }
+        turn
+    }
+
+    /// Whether another measured when we began, or has begun since.
+    pub(crate) fn saw_another(&self) -> bool {
+        let mut buffer = [0; CALL.len()];
+        let mut called = || {
+            let count = self.place.as_ref()?.recv(&mut buffer).ok()?;
+            Some(buffer.get(..count) == Some(CALL))
+        };
+        self.saw_another || called() == Some(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    /// Names of its own for each test: others measure on this machine.
+    fn name(test: &str) -> String {
+        format!("coldstart.test.{test}.{}.", std::process::id())
+    }
+
+    #[test]
+    fn alone_nobody_is_seen() {
+        let turn = Turn::take_named(&name("alone"));
+        assert!(turn.place.is_some() && !turn.saw_another());
+        drop(turn);
+        assert!(!Turn::take_named(&name("alone")).saw_another(), "a place that was left is free");
+    }
+
+    #[test]
+    fn both_see_one_another_whoever_ends_first() {
+        let name = name("both");
+        let first = Turn::take_named(&name);
+        let second = Turn::take_named(&name);
+        assert!(second.saw_another() && first.saw_another());
+        drop(first);
+        // The first place is free, and the second one's is still called at.
+        let third = Turn::take_named(&name);
+        assert!(third.saw_another());
+        drop((second, third));
+        assert!(!Turn::take_named(&name).saw_another());
+    }
+
+    #[test]
+    fn many_are_no_error() {
+        let name = name("many");
+        let turns: Vec<_> = (0..PLACES + 3).map(|_| Turn::take_named(&name)).collect();
+        assert!(
+            turns.iter().all(Turn::saw_another) || turns.iter().skip(PLACES as usize).any(|turn| turn.place.is_none())
+        );
+        assert!(turns.iter().skip(1).all(|turn| turn.saw_another));
+    }
+
+    #[test]
+    fn launched_programs_do_not_inherit_the_place() {
+        let name = name("inherit");
+        let turn = Turn::take_named(&name);
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        drop(turn);
+        assert!(!Turn::take_named(&name).saw_another());
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,140 @@
+//! Evicting what belongs to files without being in them: directory entries, inodes, the file systems' own blocks.
+//!
+//! Evicting files alone leaves a start too warm: on ext4 every twelfth read of a cold LibreOffice start is of directories,
+//! inode tables and extent blocks. Three ways reach those, each with its limits, so they are taken together:
+//!
+//! - the *control group* in which the program ran is told to give its memory back. It touches nobody else, but owns only
+//!   what was not in memory before the program came;
+//! - unused *entries* (directory entries and inodes) of the whole machine are dropped. Nobody's pages go;
+//! - the *block device*'s pages are evicted: metadata blocks of the whole file system. Some devices may not be opened.
+//!
+//! Entries come before devices, and must: as long as an inode is in memory its block is not read again, whether or not it
+//! is there. Once a program has run in the group after all three, the group alone finds everything again.
+
+mod device;
+
+use std::fs;
+use std::path::PathBuf;
+
+use coldstart_sys::drop_caches::{drop_entries, may_drop_caches};
+use coldstart_sys::memory_group::{GroupError, MemoryGroup};
+
+use self::device::{MetadataDevice, Skipped};
+
+/// One way of evicting metadata.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Way {
+    /// The program's control group gives back what is charged to it.
+    Group,
+    /// Unused directory entries and inodes are dropped.
+    Entries,
+    /// A block device's pages are evicted.
+    Device(PathBuf),
+}
+
+/// What a way has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WayOutcome {
+    /// The way.
+    pub way: Way,
+    /// What it could have taken, and what of that was still there afterwards; or why it was not gone.
+    pub result: Result<Taken, String>,
+}
+
+/// How much a way found, and left. In bytes charged for a group, in numbers of entries, in pages of 4 KiB for a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Before.
+    pub before: u64,
+    /// After.
+    pub after: u64,
+}
+
+/// Evicts metadata, by the ways that there are here.
+#[derive(Debug)]
+pub struct MetadataEviction {
+    group: Result<MemoryGroup, String>,
+    devices: Vec<MetadataDevice>,
+    skipped: Vec<Skipped>,
+}
+
+impl MetadataEviction {
+    /// Finds the ways for these files: a group is made, and their file systems' devices are looked for.
+    pub fn for_files(files: impl IntoIterator<Item = PathBuf>) -> Self {
+        let (devices, skipped) = device::devices_of(files);
+        Self { group: MemoryGroup::create().map_err(|error| told(&error)), devices, skipped }
+    }
+
+    /// Moves this process into the group, so that a program started next belongs to it. Without a group it does nothing.
+    ///
+    /// # Errors
+    /// When we may not, or the group has been frozen; then there is no group from here on.
+    pub fn enter(&mut self) -> Result<(), GroupError> {
+        let Ok(group) = &mut self.group else { return Ok(()) };
+        group.enter().inspect_err(|error| self.group = Err(told(error)))
+    }
+
+    /// Moves this process back out of the group; what was started in it stays there.
+    pub fn leave(&mut self) {
+        // Refused only if our own group was removed meanwhile, which it cannot be while we are to return to it.
+        let _ = self.group.as_mut().map(MemoryGroup::leave);
+    }
+
+    /// Whether programs can be run in a group, so that [`group_only`](Self::group_only) is enough after the first time.
+    pub fn has_group(&self) -> bool {
+        self.group.is_ok()
+    }
+
+    /// Evicts by every way there is.
+    pub fn all_ways(&mut self) -> Vec<WayOutcome> {
+        let mut outcomes = self.group_only();
+        let entries = if may_drop_caches() { evict_entries() } else { Err("it takes root".to_owned()) };
+        outcomes.push(WayOutcome { way: Way::Entries, result: entries });
+        for device in &self.devices {
+            outcomes.push(WayOutcome { way: Way::Device(device.path.clone()), result: device.evict() });
+        }
+        for Skipped { device, reason } in &self.skipped {
+            outcomes.push(WayOutcome { way: Way::Device(device.clone()), result: Err(reason.clone()) });
+        }
+        outcomes
+    }
+
+    /// Evicts what is charged to the group, and nothing of anybody else's.
+    pub fn group_only(&mut self) -> Vec<WayOutcome> {
+        let result = match &self.group {
+            Ok(group) => reclaim(group),
+            Err(reason) => Err(reason.clone()),
+        };
+        vec![WayOutcome { way: Way::Group, result }]
+    }
+}
+
+fn reclaim(group: &MemoryGroup) -> Result<Taken, String> {
+    let charged = || group.charged().map(|charged| charged.total).map_err(|error| error.to_string());
+    let before = charged()?;
+    group.reclaim().map_err(|error| error.to_string())?;
+    Ok(Taken { before, after: charged()? })
+}
+
+fn evict_entries() -> Result<Taken, String> {
+    let before = unused_entries();
+    drop_entries().map_err(|error| error.to_string())?;
+    Ok(Taken { before, after: unused_entries() })
+}
+
+/// Directory entries and inodes that nobody uses (`Documentation/admin-guide/sysctl/fs.rst`, `dentry-state` and
+/// `inode-nr`: the second number of each).
+fn unused_entries() -> u64 {
+    let second = |path: &str| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        text.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok()).unwrap_or(0)
+    };
+    second("/proc/sys/fs/dentry-state").saturating_add(second("/proc/sys/fs/inode-nr"))
+}
+
+fn told(error: &GroupError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,153 @@
+//! The state of the page cache, saved to a file and brought back: cold after boot without a reboot.
+//!
+//! [`SavedPageCache::save`] asks which pages of which files are resident, [`restore`] drops everything and reads exactly
+//! those again. What is not obvious: the kernel tells nothing about cached directories and inodes. So what a saved state
+//! knows of metadata is inferred: the pages of block devices where they may be asked for, the directories on the way to
+//! each recorded page, and the symbolic links that lead to one.
+//!
+//! A state is parsed once and may be restored many times. Layout of the file in `docs/formats/saved-page-cache.md`.
+
+mod decode;
+mod devices;
+mod encode;
+mod error;
+mod fetch;
+mod gather;
+mod layout;
+mod look;
+mod memory;
+mod metadata;
+mod missing;
+mod mounts;
+mod names;
+mod restore;
+mod save;
+mod threads;
+
+pub use error::{SavedError, SavedFormatError};
+pub use missing::{Missing, MissingReason};
+pub use restore::{Came, PageTally, RestoreOptions, Restored, restore};
+pub use save::{SaveNotes, SaveOptions, UnseenDevice};
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use coldstart_profile::{FileIdentity, PageRange};
+use rustix::fs::{FileType, Mode, OFlags};
+
+/// Saved states are read whole; a larger file is refused. 4 GiB hold about 30 million files.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// What the page cache held at one moment.
+///
+/// However it was made, ranges ascend within a file without touching one another and end where the file ends; paths are
+/// absolute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedPageCache {
+    origin: Origin,
+    files: Vec<SavedFile>,
+    devices: Vec<SavedFile>,
+    directories: Vec<PathBuf>,
+    links: Vec<PathBuf>,
+}
+
+/// Where and when a state was saved. For reports: nothing is refused because of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// When: seconds since 1970-01-01 UTC.
+    pub saved_at: i64,
+    /// `/proc/sys/kernel/random/boot_id`, which is another one after each boot; zeros where it could not be read.
+    pub boot_id: [u8; 16],
+    /// `/proc/sys/kernel/osrelease`.
+    pub kernel: Vec<u8>,
+    /// The unit in which that kernel cached, in bytes; page numbers count 4096 bytes all the same.
+    pub base_page: u32,
+    /// Whether it holds all storage file systems rather than chosen trees.
+    pub is_whole_system: bool,
+    /// Files whose pages could not be seen.
+    pub hidden_files: u64,
+    /// Block devices whose pages could not be seen.
+    pub hidden_devices: u32,
+}
+
+/// A file, or a block device, and which of its pages were resident.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedFile {
+    /// Absolute path without symbolic links.
+    pub path: PathBuf,
+    /// What it was; of a block device only the size counts.
+    pub identity: FileIdentity,
+    /// `st_dev`; of a block device its own number.
+    pub device: u64,
+    /// `st_ino`.
+    pub inode: u64,
+    /// The resident pages, at least one range.
+    pub ranges: Vec<PageRange>,
+}
+
+impl SavedFile {
+    /// Number of resident pages.
+    pub fn pages(&self) -> u64 {
+        self.ranges.iter().fold(0, |sum, range| sum.saturating_add(range.count))
+    }
+}
+
+impl SavedPageCache {
+    /// Where and when it was saved.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Regular files, by device and inode number.
+    pub fn files(&self) -> &[SavedFile] {
+        &self.files
+    }
+
+    /// Block devices, whose pages hold file systems' metadata.
+    pub fn devices(&self) -> &[SavedFile] {
+        &self.devices
+    }
+
+    /// Directories on the way to the recorded files.
+    pub fn directories(&self) -> &[PathBuf] {
+        &self.directories
+    }
+
+    /// Symbolic links that lead to recorded files and directories.
+    pub fn links(&self) -> &[PathBuf] {
+        &self.links
+    }
+
+    /// Number of pages of all files and devices.
+    pub fn pages(&self) -> u64 {
+        self.files.iter().chain(&self.devices).fold(0, |sum, file| sum.saturating_add(file.pages()))
+    }
+
+    /// Reads the file that a state was saved to.
+    ///
+    /// # Errors
+    /// [`SavedError::Read`]; [`SavedError::NotAFile`], without waiting for a pipe; [`SavedError::Format`].
+    pub fn read(path: &Path) -> Result<Self, SavedError> {
+        let error = |source| SavedError::Read { path: path.to_owned(), source };
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| error(errno.into()))?;
+        let stat = rustix::fs::fstat(&file).map_err(|errno| error(errno.into()))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(SavedError::NotAFile { path: path.to_owned() });
+        }
+        let mut bytes = Vec::new();
+        let mut file = std::fs::File::from(file);
+        // What is something else is not read whole to find that out.
+        file.by_ref().take(layout::HEADER_SIZE as u64).read_to_end(&mut bytes).map_err(error)?;
+        let format = |source| SavedError::Format { path: path.to_owned(), source };
+        let length = decode::length(&bytes).map_err(format)?;
+        let found = u64::try_from(stat.st_size).unwrap_or(0);
+        if length != found || length > MOST_BYTES {
+            return Err(format(SavedFormatError::WrongLength { expected: length.min(MOST_BYTES), found }));
+        }
+        // One byte more than it should have: growing meanwhile is noticed, too.
+        let rest = length.saturating_sub(bytes.len() as u64).saturating_add(1);
+        file.take(rest).read_to_end(&mut bytes).map_err(error)?;
+        Self::from_bytes(&bytes).map_err(format)
+    }
+}

@@ -1,0 +1,285 @@
+//! Saving: what to walk, in which order to ask, and what to say about it.
+
+use std::collections::HashSet;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{major, minor};
+
+use super::gather::{Gather, Gathered};
+use super::mounts::{Mount, MountKind, mount_of, mounts};
+use super::{Origin, SavedError, SavedFile, SavedPageCache, devices, memory, names};
+use crate::file_system::shows_kernel_state;
+
+/// Threads of the walk. More than processors: a directory that is not in memory is waited for.
+const THREADS: usize = 8;
+
+/// What to save.
+#[derive(Clone, Debug, Default)]
+pub struct SaveOptions {
+    /// Files and directories with all below them; none for the whole system.
+    pub paths: Vec<PathBuf>,
+    /// Leave out what is mounted below the named directories.
+    pub one_file_system: bool,
+    /// Files that are not saved, such as the one that this state will be written to. They need not be there.
+    pub leave_out: Vec<PathBuf>,
+}
+
+/// What a saved state does not hold, and why.
+#[derive(Debug, Default)]
+pub struct SaveNotes {
+    /// Regular files looked at.
+    pub looked_at: u64,
+    /// Files that may not be opened or whose pages Linux does not show to this user.
+    pub hidden_files: u64,
+    /// Files that the kernel or the disk failed on.
+    pub failed_files: u64,
+    /// Directories that could not be read.
+    pub unread_directories: u64,
+    /// The first of them.
+    pub unread: Vec<(PathBuf, io::Error)>,
+    /// Block devices whose pages cannot be seen.
+    pub unseen_devices: Vec<UnseenDevice>,
+    /// Mounts on servers, or served by programs, that were not named.
+    pub network_mounts: Vec<PathBuf>,
+    /// Mounts that lie under other mounts, so that no path leads to them.
+    pub hidden_mounts: Vec<PathBuf>,
+    /// Named files and trees in memory or of kernel state: there is nothing to bring back.
+    pub in_memory: u64,
+    /// Bytes in the whole page cache when the walk began, without what lives only in memory.
+    pub page_cache: Option<u64>,
+}
+
+/// A block device whose pages cannot be seen.
+#[derive(Debug)]
+pub struct UnseenDevice {
+    /// What is mounted, as the kernel lists it.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: io::Error,
+}
+
+impl SavedPageCache {
+    /// Asks what the page cache holds: first of block devices, because a walk brings metadata in, then of all files.
+    ///
+    /// `progress` is told after each directory how many files were looked at in it, by several threads at a time, and may
+    /// stop the walk.
+    /// What may not be seen is in the notes and no error.
+    ///
+    /// # Errors
+    /// [`SavedError::Named`] for a named path that is not there; [`SavedError::Mounts`] for the whole system without
+    /// `/proc`; [`SavedError::Stopped`]; [`SavedError::Threads`].
+    pub fn save(
+        options: &SaveOptions,
+        progress: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
+    ) -> Result<(Self, SaveNotes), SavedError> {
+        let mut notes = SaveNotes { page_cache: memory::page_cache(), ..SaveNotes::default() };
+        let mounts = match mounts() {
+            Ok(mounts) => mounts,
+            Err(source) if options.paths.is_empty() => return Err(SavedError::Mounts { source }),
+            Err(_) => Vec::new(),
+        };
+        let roots = roots(options, &mounts, &mut notes)?;
+        let beneath = roots.iter().filter_map(|root| mount_of(&mounts, root));
+        let (mut devices, unseen) = devices::ask(beneath);
+        notes.unseen_devices = unseen.into_iter().map(|(path, reason)| UnseenDevice { path, reason }).collect();
+        let places: HashSet<PathBuf> = mounts.iter().map(|mount| mount.place.clone()).collect();
+        let gathered = walk(roots, &places, &identities(&options.leave_out), progress)?;
+        let (files, links) = notes.take(gathered);
+        let files = each_once(files);
+        let directories = names::directories(&files);
+        let links = names::links(links, &files, &directories);
+        devices.sort_by(|left, right| left.path.cmp(&right.path));
+        let origin = Origin {
+            is_whole_system: options.paths.is_empty(),
+            hidden_files: notes.hidden_files,
+            hidden_devices: u32::try_from(notes.unseen_devices.len()).unwrap_or(u32::MAX),
+            ..Origin::here()
+        };
+        Ok((Self { origin, files, devices, directories, links }, notes))
+    }
+}
+
+impl SaveNotes {
+    /// Takes over what a walk passed over; hands on what it found.
+    fn take(&mut self, gathered: Gathered) -> (Vec<SavedFile>, Vec<(PathBuf, PathBuf)>) {
+        self.looked_at = gathered.looked_at;
+        self.hidden_files = gathered.hidden_files;
+        self.failed_files = gathered.failed_files;
+        self.unread_directories = gathered.unread_directories;
+        self.unread = gathered.unread;
+        self.in_memory = self.in_memory.saturating_add(gathered.in_memory);
+        (gathered.files, gathered.links)
+    }
+}
+
+/// Where to walk. A path that does not end in a mount's place is followed by what is mounted below it.
+fn roots(options: &SaveOptions, mounts: &[Mount], notes: &mut SaveNotes) -> Result<Vec<PathBuf>, SavedError> {
+    let mut roots = Vec::new();
+    for path in &options.paths {
+        let root = std::fs::canonicalize(path).map_err(|source| SavedError::Named { path: path.clone(), source })?;
+        if shows_kernel_state(&root) {
+            notes.in_memory = notes.in_memory.saturating_add(1);
+            continue;
+        }
+        if !options.one_file_system {
+            let below = |mount: &&Mount| mount.place.starts_with(&root) && mount.place != root;
+            add_mounts(mounts.iter().filter(below), mounts, false, &mut roots, notes);
+        }
+        roots.push(root);
+    }
+    if options.paths.is_empty() {
+        add_mounts(mounts.iter(), mounts, true, &mut roots, notes);
+    }
+    roots.sort_unstable();
+    roots.dedup();
+    Ok(roots)
+}
+
+/// Adds what is worth walking and can be reached.
+fn add_mounts<'a>(
+    wanted: impl Iterator<Item = &'a Mount>,
+    mounts: &[Mount],
+    whole_system: bool,
+    roots: &mut Vec<PathBuf>,
+    notes: &mut SaveNotes,
+) {
+    for mount in wanted {
+        // The root of everything may be a layered or network file system, as in containers and diskless machines.
+        let is_root = mount.place == Path::new("/");
+        let is_wanted = match mount.kind() {
+            MountKind::Storage => true,
+            // Its pages belong to the files beneath, which are walked where they lie.
+            MountKind::Layered => is_root || !whole_system,
+            MountKind::Network if !is_root => {
+                notes.network_mounts.push(mount.place.clone());
+                false
+            }
+            MountKind::Network => true,
+            MountKind::Other => false,
+        };
+        if !is_wanted {
+            continue;
+        }
+        if is_reached(mount, mounts) {
+            roots.push(mount.place.clone());
+        } else {
+            notes.hidden_mounts.push(mount.place.clone());
+        }
+    }
+}
+
+/// Whether the path of a mount leads into it, rather than into another one on top.
+fn is_reached(mount: &Mount, mounts: &[Mount]) -> bool {
+    if mount_of(mounts, &mount.place).is_some_and(|on_top| on_top != mount) {
+        return false;
+    }
+    // What `stat` says of a file system with several devices or none has nothing to do with its line in mountinfo.
+    let is_there = rustix::fs::lstat(&mount.place);
+    is_there.is_ok_and(|stat| mount.device.0 == 0 || (major(stat.st_dev), minor(stat.st_dev)) == mount.device)
+}
+
+fn walk(
+    roots: Vec<PathBuf>,
+    mount_places: &HashSet<PathBuf>,
+    leave_out: &[(u64, u64)],
+    progress: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
+) -> Result<Gathered, SavedError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(THREADS).build();
+    let pool = pool.map_err(|error| SavedError::Threads { source: io::Error::other(error) })?;
+    let gather = Gather {
+        mount_places,
+        leave_out,
+        progress,
+        stopped: AtomicBool::new(false),
+        seen: Mutex::default(),
+        found: Mutex::default(),
+    };
+    let gather_all = &gather;
+    pool.scope(move |scope| roots.into_iter().for_each(|root| gather_all.root(scope, root)));
+    if gather.stopped.into_inner() {
+        return Err(SavedError::Stopped);
+    }
+    Ok(gather.found.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Device and inode numbers of those paths that are there.
+fn identities(paths: &[PathBuf]) -> Vec<(u64, u64)> {
+    let metadata = paths.iter().filter_map(|path| std::fs::metadata(path).ok());
+    metadata.map(|metadata| (metadata.dev(), metadata.ino())).collect()
+}
+
+/// In order of inode, which is the order of the disk's tables; of several names of a file the first.
+fn each_once(mut files: Vec<SavedFile>) -> Vec<SavedFile> {
+    files.sort_unstable_by(|left, right| {
+        (left.device, left.inode, &left.path).cmp(&(right.device, right.inode, &right.path))
+    });
+    files.dedup_by_key(|file| (file.device, file.inode));
+    files
+}
+
+impl Origin {
+    /// This machine, now.
+    pub fn here() -> Self {
+        let read = |path| std::fs::read(path).unwrap_or_default();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            saved_at: i64::try_from(now.as_secs()).unwrap_or(i64::MAX),
+            boot_id: boot_id(&read("/proc/sys/kernel/random/boot_id")),
+            kernel: read("/proc/sys/kernel/osrelease").trim_ascii().to_vec(),
+            base_page: u32::try_from(rustix::param::page_size()).unwrap_or(0),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the machine has not been booted since.
+    pub fn is_this_boot(&self) -> bool {
+        self.boot_id != [0; 16] && self.boot_id == Self::here().boot_id
+    }
+}
+
+/// The bytes of an identifier written as hexadecimal digits with hyphens; zeros for anything else.
+fn boot_id(text: &[u8]) -> [u8; 16] {
+    let digits: String = text.trim_ascii().iter().filter(|byte| **byte != b'-').map(|byte| char::from(*byte)).collect();
+    u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 32).map_or([0; 16], u128::to_be_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_boot_has_an_identifier() {
+        assert_eq!(boot_id(b"00112233-4455-6677-8899-aabbccddeeff\n")[..3], [0, 0x11, 0x22]);
+        assert_eq!(boot_id(b"what"), [0; 16]);
+        assert!(Origin::here().is_this_boot());
+        assert!(!Origin::default().is_this_boot());
+    }
+
+    #[test]
+    fn a_mount_under_another_is_not_reached() {
+        let mount = |place: &str, device, file_system: &str| Mount {
+            device,
+            place: place.into(),
+            file_system: file_system.to_owned(),
+            source: "none".into(),
+        };
+        let mounts = [
+            mount("/", (0, 1), "btrfs"),
+            mount("/tmp", (0, 2), "btrfs"),
+            mount("/tmp", (0, 3), "tmpfs"),
+            mount("/n", (0, 4), "nfs"),
+            mount("/merged", (0, 5), "overlay"),
+        ];
+        let mut notes = SaveNotes::default();
+        let options = SaveOptions::default();
+        assert_eq!(roots(&options, &mounts, &mut notes).unwrap(), [PathBuf::from("/")]);
+        assert_eq!(notes.hidden_mounts, [PathBuf::from("/tmp")]);
+        assert_eq!(notes.network_mounts, [PathBuf::from("/n")]);
+    }
+}

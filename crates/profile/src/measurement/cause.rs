@@ -1,0 +1,35 @@
+//! What may explain that a run took longer than others.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that may explain why runs took longer than others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// What.
+    pub what: Disturbance,
+    /// The runs that it may explain.
+    pub samples: Vec<u32>,
+}
+
+/// What others did during a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disturbance {
+    /// Read from the same devices.
+    Reading,
+    /// Computed.
+    Computing,
+    /// Took the processors away, on the other side of the hypervisor.
+    Stealing,
+}
+
+impl Disturbance {
+    /// To follow "during run 5": "others read from the same devices".
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Reading => "others read from the same devices",
+            Self::Computing => "others computed more than in other runs",
+            Self::Stealing => "the hypervisor gave the processors to others",
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What was computed while a program started.
+
+use serde::{Deserialize, Serialize};
+
+/// Processor time of the whole machine between launch and readiness, in seconds (`/proc/stat`, in steps of mostly 10 ms
+/// for each processor).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessorUse {
+    /// Spent by anybody, in user mode and in the kernel.
+    pub busy_seconds: f64,
+    /// Wanted here and given to others by the hypervisor; 0 on real machines.
+    pub stolen_seconds: f64,
+}

@@ -1,0 +1,220 @@
+//! A process that puts files back when we are gone, however we went.
+//!
+//! Settings of the kernel that we alter outlive us. A destructor puts them back after success, an error or a panic, but
+//! nothing in a process runs after SIGKILL. So a second process holds the reading end of a pipe of which only we have the
+//! other end, and the writes to be done in memory; the kernel closes our end in any case.
+//!
+//! It is a child and stays one (no second `fork`): a launch takes children that were there before it for no part of the
+//! program, and we can wait until the writes are done. It has a session of its own, or Ctrl-C at the terminal would reach
+//! it; it holds none of our descriptors, or a pipe behind us would not end. What it cannot survive is the end of
+//! everything: a control group killed as a whole, or a container whose first process we are.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+
+/// Where the guardian keeps its end of the pipe, and behind it the descriptor that it was asked to hold.
+const PIPE: RawFd = 3;
+const HELD: RawFd = 4;
+/// Descriptors are closed up to this one where the kernel has no `close_range` (before Linux 5.9).
+const CLOSED_ONE_BY_ONE: RawFd = 4096;
+
+/// Something to be written to a file that exists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PutBack {
+    path: CString,
+    bytes: Vec<u8>,
+}
+
+impl PutBack {
+    /// These bytes, in one `write` at the file's beginning, as files in `/sys` want it.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the path holds a zero byte.
+    pub fn new(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+        Ok(Self { path: CString::new(path.as_os_str().as_bytes())?, bytes: bytes.to_vec() })
+    }
+}
+
+/// A process that does its writes once this is dropped or this process has ended.
+#[derive(Debug)]
+pub struct Guardian {
+    process: libc::pid_t,
+    /// Taken by the drop before it waits.
+    pipe: Option<OwnedFd>,
+}
+
+impl Guardian {
+    /// Starts it. Each write is tried, in order, whether or not others fail; nobody is told.
+    ///
+    /// `held` stays open in it until its writes are done: a `flock` on it stays taken for so long. May be called with other
+    /// threads running: between `fork` and the end the guardian makes system calls only. Afterwards our pages are shared
+    /// with it and the first write to each costs a page fault, so start it before anything is timed.
+    ///
+    /// # Errors
+    /// When no pipe or process can be made.
+    pub fn start(writes: &[PutBack], held: BorrowedFd<'_>) -> io::Result<Self> {
+        let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (reading, writing, held) = (theirs.as_raw_fd(), ours.as_raw_fd(), held.as_raw_fd());
+        // SAFETY: a zeroed set is a valid value to be filled; both sets live as long as the calls. The child runs nothing
+        // but `guard`, which allocates nothing, takes no lock and never returns, so that other threads' locks, which stay
+        // locked in the child, cannot hold it. Signals are blocked before: a handler of ours must not run in it.
+        let process = unsafe {
+            let mut all: libc::sigset_t = std::mem::zeroed();
+            let mut before: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+            let process = libc::fork();
+            if process == 0 {
+                guard(reading, writing, held, writes);
+            }
+            let error = io::Error::last_os_error();
+            libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+            if process < 0 {
+                return Err(error);
+            }
+            process
+        };
+        Ok(Self { process, pipe: Some(ours) })
+    }
+
+    /// Its number.
+    pub fn process(&self) -> u32 {
+        self.process.unsigned_abs()
+    }
+}
+
+/// Has the writes done, and waits until they are.
+impl Drop for Guardian {
+    fn drop(&mut self) {
+        self.pipe = None;
+        // SAFETY: a null status pointer is allowed. The child is ours and not reaped by anybody else.
+        while unsafe { libc::waitpid(self.process, std::ptr::null_mut(), 0) } < 0
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
+    }
+}
+
+/// The guardian's life. Every signal that can be blocked stays blocked.
+///
+/// # Safety
+/// For a child right after `fork`, with descriptors of its parent; nothing else may run in the process.
+unsafe fn guard(reading: RawFd, writing: RawFd, held: RawFd, writes: &[PutBack]) -> ! {
+    // SAFETY: system calls with valid, terminated strings and buffers of the stated length; the descriptors closed and
+    // overwritten belong to nobody, since nothing else runs in this process and it ends here, without exit handlers.
+    unsafe {
+        libc::close(writing);
+        libc::setsid();
+        libc::chdir(c"/".as_ptr());
+        // Not our own name: who kills us by it should not hit the guardian.
+        libc::prctl(libc::PR_SET_NAME, c"guardian".as_ptr());
+        keep_only(reading, held);
+        let mut byte = 0u8;
+        loop {
+            let count = libc::read(PIPE, (&raw mut byte).cast(), 1);
+            let interrupted = count < 0 && *libc::__errno_location() == libc::EINTR;
+            if count <= 0 && !interrupted {
+                break;
+            }
+        }
+        for write in writes {
+            put_back(&write.path, &write.bytes);
+        }
+        libc::_exit(0)
+    }
+}
+
+/// # Safety
+/// As [`guard`].
+unsafe fn keep_only(reading: RawFd, held: RawFd) {
+    // SAFETY: as in `guard`. First duplicates above the numbers that are about to be overwritten.
+    unsafe {
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        let [null, reading, held] =
+            [null, reading, held].map(|descriptor| libc::fcntl(descriptor, libc::F_DUPFD, HELD + 1));
+        for standard in 0..PIPE {
+            if libc::dup2(null, standard) < 0 {
+                libc::close(standard);
+            }
+        }
+        libc::dup2(reading, PIPE);
+        libc::dup2(held, HELD);
+        if libc::syscall(libc::SYS_close_range, HELD + 1, u32::MAX, 0) < 0 {
+            for descriptor in HELD + 1..CLOSED_ONE_BY_ONE {
+                libc::close(descriptor);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`guard`].
+unsafe fn put_back(path: &CStr, bytes: &[u8]) {
+    // SAFETY: as in `guard`.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_TRUNC | libc::O_CLOEXEC);
+        if file >= 0 {
+            libc::write(file, bytes.as_ptr().cast(), bytes.len());
+            libc::close(file);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::fd::AsFd;
+
+    fn lock() -> fs::File {
+        fs::File::open("/").unwrap()
+    }
+
+    #[test]
+    fn it_writes_when_dropped_and_only_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("a"), "altered, and longer").unwrap();
+        let writes = [
+            PutBack::new(&path("missing"), b"no").unwrap(),
+            PutBack::new(&path("a"), b"first").unwrap(),
+            PutBack::new(&path("a"), b"last").unwrap(),
+        ];
+        let guardian = Guardian::start(&writes, lock().as_fd()).unwrap();
+        assert_eq!(fs::read_to_string(path("a")).unwrap(), "altered, and longer");
+        let process = guardian.process();
+        drop(guardian);
+        assert_eq!(fs::read_to_string(path("a")).unwrap(), "last");
+        assert!(!path("missing").exists(), "nothing is created");
+        assert!(!Path::new(&format!("/proc/{process}")).exists(), "it is reaped");
+    }
+
+    #[test]
+    fn it_has_its_own_session_and_none_of_our_descriptors() {
+        let guardian = Guardian::start(&[], lock().as_fd()).unwrap();
+        let place = format!("/proc/{}", guardian.process());
+        let count = || fs::read_dir(format!("{place}/fd")).unwrap().count();
+        let begin = std::time::Instant::now();
+        let name = || fs::read_to_string(format!("{place}/comm")).unwrap();
+        while (name().trim() != "guardian" || count() != 5) && begin.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert_eq!(count(), 5, "standard streams, the pipe and what it holds");
+        for standard in 0..3 {
+            assert_eq!(fs::read_link(format!("{place}/fd/{standard}")).unwrap(), Path::new("/dev/null"));
+        }
+        let stat = fs::read_to_string(format!("{place}/stat")).unwrap();
+        let after_name = stat.rsplit_once(')').unwrap().1;
+        let session = after_name.split_ascii_whitespace().nth(3).unwrap();
+        assert_eq!(session, guardian.process().to_string());
+    }
+
+    #[test]
+    fn paths_with_zero_bytes_are_refused() {
+        assert!(PutBack::new(Path::new("a\0b"), b"").is_err());
+    }
+}

@@ -1,0 +1,119 @@
+use super::*;
+
+use std::io::Read;
+use std::process::Command;
+
+/// The group, or `None` with a printed reason where this machine lets us have none.
+fn group() -> Option<MemoryGroup> {
+    match MemoryGroup::create() {
+        Ok(group) => Some(group),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "{error}");
+            None
+        }
+    }
+}
+
+fn processes(directory: &Path) -> String {
+    fs::read_to_string(directory.join("cgroup.procs")).unwrap()
+}
+
+/// All of it in one test: a process is in one group at a time, and tests run side by side in one process.
+#[test]
+fn what_was_brought_in_inside_is_charged_and_taken_back() {
+    let file = tempfile::NamedTempFile::new_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")).unwrap();
+    fs::write(file.path(), vec![7; 8 << 20]).unwrap();
+    file.as_file().sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    let Some(mut group) = group() else { return };
+    let directory = group.directory().to_owned();
+    let home = processes(&directory);
+    assert_eq!(home, "", "nobody is in it yet");
+
+    group.enter().unwrap();
+    assert!(processes(&directory).lines().any(|line| line == std::process::id().to_string()));
+    // A program's reads are charged to the group, and stay charged when it has ended.
+    assert!(Command::new("cat").arg(file.path()).output().unwrap().status.success());
+    group.leave().unwrap();
+    assert_eq!(processes(&directory), "", "we and the program are gone");
+    let charged = group.charged().unwrap();
+    assert!(charged.file >= 8 << 20, "{charged:?}");
+
+    group.reclaim().unwrap();
+    let left = group.charged().unwrap();
+    assert!(left.file < 1 << 20, "{left:?}");
+    let resident = crate::mincore::mincore(&file, 0, 8 << 20).unwrap();
+    assert!(!resident.iter().any(|&resident| resident), "the file's pages are out of memory");
+    let mut text = Vec::new();
+    file.reopen().unwrap().read_to_end(&mut text).unwrap();
+    assert_eq!(text.len(), 8 << 20);
+
+    drop(group);
+    assert!(!directory.exists(), "a group of ours goes with us");
+}
+
+#[test]
+fn a_group_that_cannot_be_had_is_refused_with_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = |generation| Home { generation, group: folder.path().join("ours"), parent: folder.path().to_owned() };
+    // A plain directory has no memory files: as a hierarchy whose controller is not handed down.
+    let refused = MemoryGroup::create_in(&home(Generation::V2));
+    assert!(matches!(refused, Err(GroupError::NoController)), "{refused:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left of it");
+
+    let missing = Home { parent: folder.path().join("no/such"), ..home(Generation::V1) };
+    let refused = MemoryGroup::create_in(&missing);
+    assert!(matches!(refused, Err(GroupError::NotPermitted { .. })), "{refused:?}");
+}
+
+/// A directory with the files of a group of v2, as far as we use them.
+fn play_v2(folder: &Path, events: &str) -> MemoryGroup {
+    let directory = folder.join(format!("{PREFIX}{}", std::process::id()));
+    fs::create_dir(&directory).unwrap();
+    fs::create_dir_all(folder.join("ours")).unwrap();
+    for (name, text) in [
+        ("memory.reclaim", ""),
+        ("memory.current", "8192\n"),
+        ("memory.stat", "anon 0\nfile 4096\nslab_reclaimable 2048\n"),
+        ("cgroup.events", events),
+        ("cgroup.procs", ""),
+        ("../ours/cgroup.procs", ""),
+    ] {
+        fs::write(directory.join(name), text).unwrap();
+    }
+    let home = folder.join("ours/cgroup.procs");
+    MemoryGroup { generation: Generation::V2, directory, home, inside: false }
+}
+
+#[test]
+fn v2_is_asked_for_what_is_charged() {
+    let folder = tempfile::tempdir().unwrap();
+    let group = play_v2(folder.path(), "populated 0\nfrozen 0\n");
+    assert_eq!(group.charged().unwrap(), Charged { file: 4096, reclaimable: 2048, total: 8192 });
+    group.reclaim().unwrap();
+    let asked = fs::read_to_string(group.directory().join("memory.reclaim")).unwrap();
+    assert_eq!(asked, "8192 swappiness=0", "the memory is not swapped out: it is not the program's own that should go");
+}
+
+#[test]
+fn a_frozen_group_is_not_entered() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut group = play_v2(folder.path(), "populated 0\nfrozen 1\n");
+    assert!(matches!(group.enter(), Err(GroupError::Frozen(_))));
+    assert_eq!(processes(group.directory()), "");
+}
+
+#[test]
+fn groups_of_dead_processes_are_cleared_away() {
+    let folder = tempfile::tempdir().unwrap();
+    // Process numbers end at 2^22.
+    let dead = folder.path().join(format!("{PREFIX}{}.0", u32::MAX));
+    let alive = folder.path().join(format!("{PREFIX}1.3"));
+    let other = folder.path().join("coldstart-of-somebody");
+    for directory in [&dead, &alive, &other] {
+        fs::create_dir(directory).unwrap();
+    }
+    remove_left(folder.path());
+    assert!(!dead.exists() && alive.exists() && other.exists());
+}
