@@ -29,6 +29,7 @@ mod pack_load;
 mod pack_relink;
 mod pack_size;
 mod pack_speed;
+mod pagecache_saved;
 mod plan;
 mod precision;
 mod program;

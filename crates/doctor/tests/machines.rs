@@ -1,132 +1,15 @@
-//! Machines that we do not have, played by trees of files and by answers of a kernel that is not there.
+//! Machines that we do not have: what is claimed of them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod common;
+
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 
 use coldstart_doctor::{
-    Ability, Answer, Check, Facts, Kind, OthersFile, PlaceProbe, Probes, Standing, Status, Surroundings, Verb, Where,
-    impossible_verbs, judge, standings,
+    Ability, Answer, Facts, PlaceProbe, Probes, Status, Surroundings, Verb, Where, impossible_verbs, judge, standings,
 };
-
-const EPERM: Answer = Answer::Refused(1);
-const EACCES: Answer = Answer::Refused(13);
-const ENOSYS: Answer = Answer::Refused(38);
-const STATUS: &str = "Name:\tcoldstart\nUid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\nCapBnd:\t000001ffffffffff\n";
-const USER: &str =
-    "Name:\tcoldstart\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000000000\nCapBnd:\t000001ffffffffff\n";
-const MOUNTS: &str = "22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n25 22 0:22 / /proc rw - proc proc rw\n";
-
-/// A machine: a tree of files, what the process was given, and what trying gives.
-struct Machine {
-    root: tempfile::TempDir,
-    surroundings: Surroundings,
-    probes: Probes,
-}
-
-impl Machine {
-    /// Linux 6.12 as root with everything there.
-    fn new() -> Self {
-        let works = || Answer::Works;
-        let place = PlaceProbe {
-            name: "usr",
-            path: "/usr".into(),
-            real_path: Some("/usr".into()),
-            kind: Some(Kind::Disk),
-            fiemap: works(),
-            direct: works(),
-            device: Some(("/dev/sda1".into(), works())),
-        };
-        let probes = Probes {
-            drop_caches: works(),
-            cachestat: works(),
-            mincore: works(),
-            others_file: Some(OthersFile {
-                path: "/usr/bin/env".into(),
-                is_own: false,
-                counts: works(),
-                lists: works(),
-            }),
-            perf_user: works(),
-            perf_kernel: works(),
-            tracefs: works(),
-            tracepoint: works(),
-            instances: works(),
-            observer: works(),
-            names_readable: Some(true),
-            pidfd: works(),
-            null_device: works(),
-            userfaultfd_device: works(),
-            places: vec![place],
-            ..Probes::default()
-        };
-        let machine = Self { root: tempfile::tempdir().unwrap(), surroundings: Surroundings::default(), probes };
-        machine.write("/proc/self/status", STATUS);
-        machine.write("/proc/self/uid_map", "         0          0 4294967295\n");
-        machine.write("/proc/self/mountinfo", MOUNTS);
-        machine.write("/proc/sys/kernel/osrelease", "6.12.5\n");
-        machine.write("/proc/sys/vm/drop_caches", "0\n");
-        machine.write("/proc/loadavg", "0.10 0.20 0.30 1/200 4711\n");
-        machine
-    }
-
-    fn path(&self, path: &str) -> PathBuf {
-        self.root.path().join(path.trim_start_matches('/'))
-    }
-
-    fn write(&self, path: &str, content: impl AsRef<[u8]>) {
-        let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
-    }
-
-    /// Adds a line to the mount table.
-    fn mount(&self, line: &str) {
-        let table = fs::read_to_string(self.path("/proc/self/mountinfo")).unwrap();
-        self.write("/proc/self/mountinfo", table + line + "\n");
-    }
-
-    fn become_user(&mut self) {
-        self.write("/proc/self/status", USER);
-        self.probes.drop_caches = EACCES;
-        self.probes.tracefs = EPERM;
-        self.probes.others_file =
-            Some(OthersFile { path: "/usr/bin/env".into(), is_own: false, counts: EPERM, lists: EPERM });
-    }
-
-    fn judged(&self) -> Judged {
-        let mut surroundings = self.surroundings.clone();
-        surroundings.mounts = Surroundings::mounts_of(self.root.path());
-        let checks = judge(&Facts::look(self.root.path(), &surroundings, self.probes.clone()));
-        let standings = standings(&checks);
-        Judged { checks, standings }
-    }
-}
-
-struct Judged {
-    checks: Vec<Check>,
-    standings: Vec<Standing>,
-}
-
-impl Judged {
-    fn check(&self, name: &str) -> &Check {
-        self.checks.iter().find(|check| check.name == name).unwrap_or_else(|| panic!("no check {name}"))
-    }
-
-    fn status(&self, name: &str) -> Status {
-        self.check(name).status
-    }
-
-    fn of(&self, ability: Ability) -> Status {
-        self.standings.iter().find(|standing| standing.ability == ability).unwrap().status
-    }
-
-    fn command(&self, name: &str) -> &str {
-        self.check(name).grants.first().map_or("", |grant| grant.command.as_str())
-    }
-}
+use common::{EACCES, ENOSYS, EPERM, MOUNTS, Machine, STATUS};
 
 #[test]
 fn everything_is_there() {
@@ -347,6 +230,12 @@ fn disks_that_turn_and_servers() {
     machine.write("/sys/devices/sda/queue/scheduler", "none [mq-deadline] bfq\n");
     let now = machine.judged().check("file-system-of-usr").now.clone();
     assert_eq!(now, "/usr, ext4, on a disk, relatime, rotational, 128 KiB readahead, scheduler mq-deadline");
+    // Links that lead to a server that is gone: what stands in the table for their names says nothing.
+    let unanswered = Answer::Untried("no answer in time".to_owned());
+    machine.surroundings.working_directory = Some("/links/there".into());
+    let probe = PlaceProbe { name: "here", path: "/links/there".into(), fiemap: unanswered, ..PlaceProbe::default() };
+    machine.probes.places.push(probe);
+    assert_eq!(machine.judged().check("file-system-here").now, "/links/there: no answer in time");
     machine.mount("40 22 0:50 / /home nosuid - nfs4 server:/home rw,hard");
     machine.surroundings.home = Some("/home/somebody".into());
     let judged = machine.judged();
@@ -364,53 +253,6 @@ fn a_device_that_refuses_root_has_no_remedy() {
     assert_eq!(judged.check("block-devices").now, "/dev/sda1: Operation not permitted (EPERM)");
     assert_eq!(judged.command("block-devices"), "");
     assert_eq!(judged.of(Ability::PrefetchRecord), Status::Partly);
-}
-
-/// A program for `machine` that names this loader; whether there is one does not matter.
-fn program_naming(machine: &Machine, loader: &str) {
-    let path = machine.path("/usr/bin/env");
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let link = format!("-Wl,--dynamic-linker={loader}");
-    let flags = ["-x", "c", "-nostdlib", "-fPIE", "-pie", "-Wl,-e,0", "/dev/null", "-o"];
-    assert!(Command::new("gcc").arg(link).args(flags).arg(path).status().unwrap().success());
-}
-
-#[test]
-fn musl_is_known_by_its_strings() {
-    let machine = Machine::new();
-    program_naming(&machine, "/lib/ld-musl-x86_64.so.1");
-    for (version, status) in [("1.2.3", Status::No), ("1.2.4", Status::Yes), ("1.2.5", Status::Yes)] {
-        let strings = format!("\0musl libc (x86_64)\nVersion %s\n\0{version}\0");
-        machine.write("/lib/ld-musl-x86_64.so.1", strings);
-        let judged = machine.judged();
-        assert_eq!(judged.status("loader-relr"), status, "{:?}", judged.check("loader-relr"));
-        assert!(judged.check("loader-relr").now.starts_with(&format!("musl {version}")));
-        assert_eq!(judged.of(Ability::Pack), if status == Status::Yes { Status::Yes } else { Status::Partly });
-        assert_eq!(judged.status("loader-cache"), Status::Yes);
-    }
-}
-
-#[test]
-fn glibc_is_asked_for_the_version_it_defines() {
-    let machine = Machine::new();
-    program_naming(&machine, "/lib64/ld-linux-x86-64.so.2");
-    let release = |number: u32| format!("\0stable release version 2.{number}.\n\0/etc/ld.so.cache\0/lib64/\0\0");
-    machine.write("/lib64/ld-linux-x86-64.so.2", release(31));
-    let judged = machine.judged();
-    assert_eq!(judged.check("loader-relr").now, "glibc 2.31 does not apply DT_RELR");
-    assert_eq!(judged.of(Ability::Pack), Status::Partly);
-    assert_eq!(judged.status("loader-cache"), Status::No, "there is none");
-    // As distributions do that carry it back: the version says less than what the library defines.
-    let script = machine.path("/versions");
-    fs::write(&script, "GLIBC_2.2.5 { global: *; }; GLIBC_ABI_DT_RELR { };").unwrap();
-    let library = machine.path("/lib64/libc.so.6");
-    let flags = ["-shared", "-nostdlib", "-x", "c", "/dev/null", "-o"];
-    let version_script = format!("-Wl,--version-script={}", script.display());
-    assert!(Command::new("gcc").arg(version_script).args(flags).arg(library).status().unwrap().success());
-    assert_eq!(machine.judged().check("loader-relr").now, "glibc 2.31 applies DT_RELR");
-    fs::remove_file(machine.path("/lib64/libc.so.6")).unwrap();
-    machine.write("/lib64/ld-linux-x86-64.so.2", release(36));
-    assert_eq!(machine.judged().status("loader-relr"), Status::Yes);
 }
 
 #[test]

@@ -13,8 +13,8 @@ use super::record::Record;
 use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
-    inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed, precision,
-    same_against_same,
+    inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed, pagecache_saved,
+    precision, same_against_same,
 };
 use crate::tools::{FOR_BENCHMARKS, Tool};
 
@@ -48,6 +48,8 @@ pub(super) enum Benchmark {
     PackSpeed,
     /// Loading packed files against their originals
     PackLoad,
+    /// Saving what the page cache holds of 20,000 files, and bringing it back
+    PagecacheSaved,
 }
 
 impl Benchmark {
@@ -66,6 +68,7 @@ impl Benchmark {
             Self::PackSize => 1,
             Self::PackSpeed => 11,
             Self::PackLoad => 42,
+            Self::PagecacheSaved => 11,
             _ => 7,
         }
     }
@@ -81,6 +84,7 @@ impl Benchmark {
             Self::InspectChromium => inspect_chromium::TOOLS,
             Self::InspectUsrLib => inspect_usr_lib::TOOLS,
             Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
+            Self::PagecacheSaved => pagecache_saved::TOOLS,
             _ => FOR_BENCHMARKS,
         }
     }
@@ -96,6 +100,7 @@ impl Benchmark {
             Self::PackSize => pack_size::measure(workshop, record),
             Self::PackSpeed => pack_speed::measure(workshop, record),
             Self::PackLoad => pack_load::measure(workshop, record),
+            Self::PagecacheSaved => pagecache_saved::measure(workshop, record),
             _ => self.start().map_or(Ok(()), |start| start.measure(workshop, record)),
         }
     }
@@ -114,6 +119,7 @@ impl Benchmark {
             Self::PackSize => pack_size::figures(record),
             Self::PackSpeed => pack_speed::figures(record),
             Self::PackLoad => pack_load::figures(record),
+            Self::PagecacheSaved => pagecache_saved::figures(record),
             _ => self.start().map_or(Ok(Vec::new()), |start| start.figures(record)),
         }
     }
@@ -137,7 +143,8 @@ impl Benchmark {
             | Self::InspectUsrLib
             | Self::PackSize
             | Self::PackSpeed
-            | Self::PackLoad => None,
+            | Self::PackLoad
+            | Self::PagecacheSaved => None,
         }
     }
 }
@@ -176,6 +183,7 @@ mod tests {
                 Benchmark::PackSize,
                 Benchmark::PackSpeed,
                 Benchmark::PackLoad,
+                Benchmark::PagecacheSaved,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }

@@ -40,7 +40,11 @@ pub(crate) fn look(root: &Root, surroundings: &Surroundings, probes: &Probes) ->
     let place = |(name, path): (&'static str, PathBuf)| {
         let probe = probes.places.iter().find(|probe| probe.name == name).cloned().unwrap_or_default();
         let real = probe.real_path.as_ref().unwrap_or(&path);
-        let mount = surroundings.mounts.of(real).cloned();
+        // A path that could not be followed to its end may lead anywhere; only what is known to hang by its name was
+        // not touched at all.
+        let is_followed = probe.real_path.is_some() || probe.name.is_empty();
+        let named = surroundings.mounts.of(real).cloned();
+        let mount = named.filter(|mount| is_followed || mount.kind().may_hang());
         let kind = mount.as_ref().map(Mount::kind).filter(|kind| *kind != Kind::Other).or(probe.kind);
         let disk = mount.as_ref().and_then(|mount| disk_of(root, mount));
         Place { name, path, kind, disk, mount, probe }
@@ -106,7 +110,11 @@ fn file_system(place: &Place, facts: &Facts) -> Check {
     }
     let now = words.join(", ");
     let Some(kind) = place.kind else {
-        let reason = if facts.file_systems.knows_mounts { "no mount is known" } else { "no mount table" };
+        let reason = match (&place.probe.fiemap, facts.file_systems.knows_mounts) {
+            (Answer::Works, true) => "no mount is known".to_owned(),
+            (_, false) => "no mount table".to_owned(),
+            (answer, true) => answer.words(),
+        };
         return Check::new(name, Status::Unknown, format!("{}: {reason}", place.path.display()))
             .cost("Whether files there can be made cold, and how, is not known.")
             .source(source);

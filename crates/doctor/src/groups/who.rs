@@ -195,13 +195,13 @@ fn user(facts: &Facts) -> Check {
         Err(reason) => format!("unknown: {reason}"),
     };
     let check = Check::new("root", status, format!("{now}; capabilities: {capabilities}"))
-        .needed("root")
         .source("capabilities(7); fs/drop_caches.c; kernel/trace/trace.c");
     if status == Status::Yes {
         return check;
     }
     // What exactly is lost is for the checks of each thing to say.
     check
+        .needed("root")
         .cost(
             "Not lost by itself: each thing that takes root is tried and told below. Dropping all caches, recording pages \
              in their order, and seeing other people's pages do.",

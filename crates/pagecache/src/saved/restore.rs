@@ -49,7 +49,7 @@ pub struct Restored {
     pub directories: Came,
     /// Symbolic links read.
     pub links: Came,
-    /// Whatever did not come back, in the order of the saved state, files first.
+    /// Whatever did not come back, most pages first.
     pub missing: Vec<Missing>,
     /// Pages that had to be read twice, because they had left memory before the check.
     pub read_twice: u64,
@@ -144,6 +144,7 @@ pub fn restore(saved: &SavedPageCache, options: &RestoreOptions) -> Result<Resto
     restored.missing = missing(&saved.files, &bringing.states, &bringing.failed);
     restored.missing.extend(missing(&saved.devices, &devices, &failed_devices));
     restored.missing.extend(names);
+    restored.missing.sort_by(|left, right| (right.pages, &left.path).cmp(&(left.pages, &right.path)));
     restored.cache_after = memory::page_cache();
     Ok(restored)
 }

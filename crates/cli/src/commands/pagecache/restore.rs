@@ -49,9 +49,7 @@ fn table(restored: &Restored) -> String {
         ]);
     };
     row("pages of files", restored.files.asked, restored.files.back, Some(restored.files.extra));
-    if restored.devices.count > 0 {
-        row("pages of block devices", restored.devices.asked, restored.devices.back, Some(restored.devices.extra));
-    }
+    row("pages of block devices", restored.devices.asked, restored.devices.back, Some(restored.devices.extra));
     row("directories", restored.directories.asked, restored.directories.back, None);
     row("symbolic links", restored.links.asked, restored.links.back, None);
     table.render()
@@ -102,7 +100,7 @@ fn tell(origin: &Origin, restored: &Restored) {
             counted(origin.hidden_files, "file")
         )));
     }
-    if origin.kernel != Origin::here().kernel {
+    if !origin.kernel.is_empty() && origin.kernel != Origin::here().kernel {
         note(&format!("it was saved under Linux {}", escaped(&String::from_utf8_lossy(&origin.kernel))));
     }
 }

@@ -13,7 +13,7 @@ use super::passage::files;
 use super::with_hint;
 use crate::args::pagecache::SaveArgs;
 use crate::commands::progress::Progress;
-use crate::error::CliError;
+use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::file::write_beside;
 use crate::output::path::{JsonPath, printable};
@@ -25,6 +25,7 @@ use crate::output::{self, hint, json, note};
 const PATHS_NAMED: usize = 3;
 
 pub(super) fn run(args: &SaveArgs) -> Result<Exit, CliError> {
+    check_place(&args.file)?;
     let interrupt = Interrupt::listen()?;
     let options = SaveOptions {
         paths: args.paths.clone(),
@@ -55,6 +56,20 @@ pub(super) fn run(args: &SaveArgs) -> Result<Exit, CliError> {
         tell(&saved, &notes);
     }
     Ok(Exit::Done)
+}
+
+/// Refuses what a rename would destroy: replacing `/dev/null` by a file breaks the system.
+fn check_place(file: &Path) -> Result<(), CliError> {
+    let stands_in_the_way = std::fs::symlink_metadata(file).is_ok_and(|there| !there.is_file() && !there.is_symlink());
+    let result = if stands_in_the_way { Err(NotReplaced { file: printable(file) }) } else { Ok(()) };
+    result.hint(|| "FILE, the first argument, is what is written; trees to save come behind it")
+}
+
+/// Something other than a file stands where the state is to be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write `{file}`: it is there and no regular file")]
+struct NotReplaced {
+    file: String,
 }
 
 fn stopped() -> Exit {
