@@ -4,3 +4,4 @@
 mod common;
 mod interrupts;
 mod launches;
+mod page;
