@@ -109,6 +109,12 @@ pub enum LaunchError {
     /// The X display cannot be watched for the program's window.
     #[error(transparent)]
     Display(#[from] DisplayError),
+    /// The page that tells readiness has an address, and nothing gives it to the program.
+    #[error("no argument of `{}` holds {{ready_url}}, the address of the page that tells when it is ready", .program.display())]
+    NoPageArgument {
+        /// As given.
+        program: OsString,
+    },
     /// A signal asked us to stop. Everything launched has been ended.
     #[error("interrupted by signal {signal}")]
     Interrupted {
@@ -165,6 +171,11 @@ impl LaunchError {
                 "set TMPDIR to a directory that may be written to and has a path of less than 70 bytes".into()
             }
             Self::Display(error) => return error.hint(),
+            Self::NoPageArgument { program } => format!(
+                "put {{ready_url}} where the address goes, and keep it from a browser that already runs: firefox --no-remote --profile DIR '{{ready_url}}'; \
+                 {} --help tells how this program is given an address",
+                quoted(program.as_ref())
+            ),
             Self::NotEnded { .. } => {
                 "they wait in the kernel (state D in ps) or belong to another user; end them by hand".into()
             }

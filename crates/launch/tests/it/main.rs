@@ -7,3 +7,4 @@ mod http;
 mod interrupts;
 mod launches;
 mod notify;
+mod page;
