@@ -143,6 +143,7 @@ fn run_in(scene: &Scene, scratch: &Scratch, program: &Path, args: &[&str]) -> Ou
     let mut command = Command::new(words.next().unwrap());
     command.args(words).args(args).stdin(Stdio::null()).current_dir("/");
     command.env("COLDSTART_SCRATCH", scratch.directory.path()).env("HOME", "/").env_remove("DISPLAY");
+    command.env("COLDSTART_HISTORY", scratch.path("plans/history.sqlite"));
     command.output().unwrap()
 }
 
@@ -364,6 +365,7 @@ fn works_in_a_chroot_with_nothing_but_the_program() {
     fs::copy(&program, root.join("coldstart")).unwrap();
     let enter = |args: &[&str]| {
         let mut command = Command::new("chroot");
+        command.env("COLDSTART_HISTORY", "/history.sqlite");
         command.arg(&root).arg("/coldstart").args(args).stdin(Stdio::null()).output().unwrap()
     };
     let output = enter(&["doctor", "--json"]);
@@ -425,7 +427,7 @@ fn the_report_fits_a_terminal_and_says_what_can_be_typed() {
         for line in shown.lines().filter(|line| !is_command(line)) {
             assert!(line.chars().count() <= 100, "{line}");
         }
-        assert_eq!(shown.contains("measure --state cold "), args.len() < 3, "{shown}");
+        assert_eq!(shown.contains("\n  measure --state cold  "), args.len() < 3, "{shown}");
     }
     let wrong = Command::new(env!("CARGO_BIN_EXE_coldstart")).args(["doctor", "--verb", "dance"]).output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
