@@ -65,6 +65,14 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("fusermount3", "fuse3"),
     tool("python3", "python3"),
     tool("script", "bsdutils"),
+    // Programs whose readiness is waited for.
+    tool("redis-server", "redis-server"),
+    tool("systemd-notify", "systemd"),
+    tool("Xvfb", "xvfb"),
+    tool("twm", "twm"),
+    tool("zenity", "zenity"),
+    tool("firefox-esr", "firefox-esr"),
+    tool("chromium", "chromium"),
     tool("ip", "iproute2"),
 ];
 

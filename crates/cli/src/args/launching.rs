@@ -9,7 +9,12 @@ use coldstart_launch::Readiness;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LaunchingArgs {
-    /// When the program counts as started: exit, stdout:REGEX (a line of its output), port:N (a TCP port accepts)
+    /// When the program counts as started
+    ///
+    /// exit: it ends by itself; stdout:REGEX: a line of its output matches; port:N: a TCP port of this machine accepts;
+    /// http:URL: a GET is answered with a status of 2xx; file:PATH: the file appears or is written anew; notify: it says so
+    /// (sd_notify); window, window:DISPLAY: its first window is mapped on an X display; page: a browser shows our page,
+    /// whose address it is given in place of {ready_url} in its arguments
     #[arg(long, value_name = "WHEN", default_value = "exit")]
     pub(crate) ready: Readiness,
 
