@@ -55,7 +55,10 @@ fn failure(run: &RawRun, accept_any_exit_code: bool) -> Option<String> {
         End::TimedOut => "was not ready within the time limit".to_owned(),
         End::Exited(_) | End::Ended => return None,
     };
-    Some(reason)
+    Some(match &run.last_seen {
+        Some(seen) => format!("{reason} ({seen})"),
+        None => reason,
+    })
 }
 
 /// The most bytes that a hot start may read.
@@ -117,6 +120,7 @@ mod tests {
         RawRun {
             seconds: Some(1.0),
             end: End::Exited(0),
+            last_seen: None,
             residency: Some(Residency { file_pages: 10_000, resident_pages, ..Residency::default() }),
             restored: None,
             bytes_read,
@@ -131,6 +135,14 @@ mod tests {
 
     fn contradicts(state: StartState, run: &RawRun, history: &History) -> bool {
         matches!(judge(state, run, history, false), Use::Contradicts { .. })
+    }
+
+    #[test]
+    fn what_was_seen_instead_of_readiness_is_told() {
+        let seen = Some("http://127.0.0.1:80/ answered with status 503".to_owned());
+        let run = RawRun { end: End::TimedOut, seconds: None, last_seen: seen, ..run(0, 0) };
+        let Use::Failed { reason } = judge(StartState::Hot, &run, &History::default(), false) else { panic!() };
+        assert!(reason.ends_with("the time limit (http://127.0.0.1:80/ answered with status 503)"), "{reason}");
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) struct RawRun {
     /// To readiness.
     pub(crate) seconds: Option<f64>,
     pub(crate) end: End,
+    /// What was last seen instead of readiness, where a clause can tell.
+    pub(crate) last_seen: Option<String>,
     /// Right before the launch, or as near to it as looking does not spoil the state.
     pub(crate) residency: Option<Residency>,
     /// Of a start as after boot, what came back of the saved state.

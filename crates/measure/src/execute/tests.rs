@@ -59,6 +59,7 @@ impl Machine for Played {
         let mut run = RawRun {
             seconds: Some(1.0 + missing as f64 / 1000.0),
             end: End::Exited(0),
+            last_seen: None,
             residency: Some(self.look(command)),
             restored: None,
             bytes_read: missing * PAGE_SIZE,

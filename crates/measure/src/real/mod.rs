@@ -227,6 +227,7 @@ fn raw_run(
             LaunchEnd::Ended => End::Ended,
             LaunchEnd::TimedOut => End::TimedOut,
         },
+        last_seen: launched.last_seen.clone(),
         residency: brought.residency,
         restored: brought.restored,
         bytes_read: usage.bytes_read,
