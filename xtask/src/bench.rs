@@ -16,6 +16,7 @@ use crate::tools::install_missing;
 mod bed;
 mod benchmark;
 mod figure;
+mod gate;
 mod hyperfine;
 mod inspect_chromium;
 mod inspect_usr_lib;

@@ -13,8 +13,8 @@ use super::record::Record;
 use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
-    inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed, pagecache_saved,
-    precision, same_against_same,
+    gate, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed,
+    pagecache_saved, precision, same_against_same,
 };
 use crate::tools::{FOR_BENCHMARKS, Tool};
 
@@ -38,6 +38,8 @@ pub(super) enum Benchmark {
     Precision,
     /// How often a difference is claimed where there is none
     SameAgainstSame,
+    /// How often a gate fails without a reason, and finds one
+    Gate,
     /// `coldstart inspect` against readelf, on a program of 300 MB
     InspectChromium,
     /// `coldstart inspect` on all ELF files below /usr/lib
@@ -63,6 +65,7 @@ impl Benchmark {
             Self::LauncherHot => 20,
             Self::Precision => 200,
             Self::SameAgainstSame => 10,
+            Self::Gate => 8,
             Self::InspectChromium => 20,
             Self::InspectUsrLib => 15,
             Self::PackSize => 1,
@@ -81,6 +84,7 @@ impl Benchmark {
     /// What must be installed for it.
     pub(super) fn tools(self) -> &'static [Tool] {
         match self {
+            Self::Gate => gate::TOOLS,
             Self::InspectChromium => inspect_chromium::TOOLS,
             Self::InspectUsrLib => inspect_usr_lib::TOOLS,
             Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
@@ -95,6 +99,7 @@ impl Benchmark {
             Self::LauncherHot => launcher_hot::measure(workshop, record),
             Self::Precision => precision::measure(workshop, record),
             Self::SameAgainstSame => same_against_same::measure(workshop, record),
+            Self::Gate => gate::measure(workshop, record),
             Self::InspectChromium => inspect_chromium::measure(workshop, record),
             Self::InspectUsrLib => inspect_usr_lib::measure(workshop, record),
             Self::PackSize => pack_size::measure(workshop, record),
@@ -114,6 +119,7 @@ impl Benchmark {
             Self::LauncherHot => launcher_hot::figures(record),
             Self::Precision => precision::figures(record),
             Self::SameAgainstSame => same_against_same::figures(record),
+            Self::Gate => gate::figures(record),
             Self::InspectChromium => inspect_chromium::figures(record),
             Self::InspectUsrLib => inspect_usr_lib::figures(record),
             Self::PackSize => pack_size::figures(record),
@@ -139,6 +145,7 @@ impl Benchmark {
             Self::LauncherHot
             | Self::Precision
             | Self::SameAgainstSame
+            | Self::Gate
             | Self::InspectChromium
             | Self::InspectUsrLib
             | Self::PackSize
@@ -178,6 +185,7 @@ mod tests {
                 Benchmark::LauncherHot,
                 Benchmark::Precision,
                 Benchmark::SameAgainstSame,
+                Benchmark::Gate,
                 Benchmark::InspectChromium,
                 Benchmark::InspectUsrLib,
                 Benchmark::PackSize,

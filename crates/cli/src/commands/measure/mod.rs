@@ -1,28 +1,116 @@
 //! `coldstart measure`: find what the program reads, bring the caches into a state, start it, and say how long it took.
 
+mod baseline;
+mod date;
+mod earlier;
+mod export;
+mod gate;
+mod gate_report;
+mod history;
+mod identity;
+mod picture;
 mod progress;
 pub(crate) mod report;
+mod store;
+mod trend;
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use anyhow::Context;
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::{Candidate, MeasurePlan, Measurement, StartState, may_start_cold, measure};
-use coldstart_profile::measurement::Warning;
+use coldstart_profile::measurement::{KeptMeasurement, Warning};
 use coldstart_profile::{FileKind, WorkingSet};
 use coldstart_trace::record_working_set;
+use serde::Serialize;
 
+use crate::args::launching::ProgramArgs;
 use crate::args::measure::{MeasureArgs, StateChoice};
 use crate::commands::launching::{command_line, launch_options};
-use crate::error::{CliError, HintExt};
+use crate::error::{CliError, Complaints, HintExt};
 use crate::exit::Exit;
 use crate::output::{self, json};
 
 pub(crate) use progress::Progress;
 
+use gate::Gate;
+use store::Store;
+
+/// The schema of `--json`.
+const SCHEMA: &str = "coldstart.measure/1";
+
 pub(crate) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
+    if args.keeping.history.is_some() {
+        return history::run(args);
+    }
+    if !args.keeping.import.is_empty() {
+        output::print(&store::import(&args.keeping)?)?;
+        return Ok(Exit::Done);
+    }
+    measure_and_compare(args)
+}
+
+fn measure_and_compare(args: &MeasureArgs) -> Result<Exit, CliError> {
     let options = launch_options(&args.launching)?;
-    let mut commands = vec![command_line(&args.program)];
+    let commands = commands(args)?;
+    if args.gate.fail_if_slower.is_some() && args.gate.against.is_none() && args.compare.is_empty() {
+        return Err(anyhow::anyhow!("--fail-if-slower needs something to compare with"))
+            .hint(|| "--against BASELINE compares with an earlier measurement, --compare COMMAND side by side");
+    }
+    // What may be wrong with the history or the baseline is told now, and not after an hour of measuring.
+    let store = Store::try_out(&args.keeping)?;
+    let mut baseline = match &args.gate.against {
+        Some(named) => {
+            let history = store::to_read(&args.keeping)?;
+            let line = commands.first().map(ToString::to_string).unwrap_or_default();
+            Some(baseline::find(named, history.as_ref(), &line, &options.readiness.to_string())?)
+        }
+        None => None,
+    };
+    let programs = store::programs(commands.iter());
+    let mut candidates = Vec::new();
+    for (label, command_line) in labels().zip(commands) {
+        candidates.push(candidate(label, command_line, &options)?);
+    }
+    let mut plan = MeasurePlan::new(candidates, states_of(&args.states));
+    plan.runs = args.runs;
+    let began = SystemTime::now();
+    let measurement = measure_with_progress(&plan)?;
+    let kept = store::kept(measurement, args.keeping.label.clone(), began, programs);
+    let earlier = match (&baseline, args.json || args.export.is_some()) {
+        (None, false) => earlier::lines(&store, &kept),
+        _ => String::new(),
+    };
+    let number = store.keep(&kept);
+    let gate = match &mut baseline {
+        Some(found) => {
+            let machine = &kept.measurement.machine;
+            let states = gate::states(&kept.measurement);
+            let narrowed = found.narrow(machine, &states, args.gate.accept_other_machine);
+            Some(narrowed.and_then(|()| gate::against(&kept, found, &args.gate)))
+        }
+        None if args.gate.fail_if_slower.is_some() => Some(gate::within(&kept.measurement, &args.gate)),
+        None => None,
+    };
+    let answer = gate.as_ref().and_then(|gate| gate.as_ref().ok());
+    show(args, number, &kept, answer, &earlier)?;
+    let measured = exit_of(&kept.measurement);
+    match gate {
+        None => Ok(measured),
+        Some(Ok(gate)) => Ok(measured.worse(if gate.is_slower == Some(true) { Exit::No } else { Exit::Done })),
+        Some(Err(error)) => {
+            let mut complaints = Complaints::default();
+            complaints.add(error);
+            let broken = complaints.finish();
+            // A program that does not start any more is the answer; that it cannot be compared follows from it.
+            Ok(if measured == Exit::No { measured } else { broken })
+        }
+    }
+}
+
+fn commands(args: &MeasureArgs) -> Result<Vec<CommandLine>, CliError> {
+    let mut commands = vec![command_line(&ProgramArgs { words: args.words.clone() })];
     for text in &args.compare {
         let command = text
             .parse::<CommandLine>()
@@ -30,20 +118,41 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
             .hint(|| "quote it as for a shell: --compare 'PROGRAM \"an argument\"'")?;
         commands.push(command);
     }
-    let states = states_of(&args.states);
-    let mut candidates = Vec::new();
-    for (label, command_line) in labels().zip(commands) {
-        candidates.push(candidate(label, command_line, &options)?);
-    }
-    let mut plan = MeasurePlan::new(candidates, states);
-    plan.runs = args.runs;
-    let measurement = measure_with_progress(&plan)?;
+    Ok(commands)
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Printed<'a> {
+    #[serde(flatten)]
+    kept: &'a KeptMeasurement,
+    /// Its number in the history, if it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<&'a Gate>,
+}
+
+fn show(
+    args: &MeasureArgs,
+    number: Option<i64>,
+    kept: &KeptMeasurement,
+    gate: Option<&Gate>,
+    earlier: &str,
+) -> Result<(), CliError> {
     if args.json {
-        json::print("coldstart.measure/1", &measurement)?;
-    } else {
-        output::print(&report::report(&measurement))?;
+        return json::print(SCHEMA, &Printed { kept, number, gate });
     }
-    Ok(exit_of(&measurement))
+    let gate = gate.map(gate_report::report).unwrap_or_default();
+    match args.export {
+        Some(format) => {
+            if !gate.is_empty() {
+                output::note(gate.trim());
+            }
+            output::print(&export::current(format, number, kept)?)
+        }
+        None => output::print(&(report::report(&kept.measurement) + earlier + &gate)),
+    }
 }
 
 /// Measures, with a progress bar on a terminal.

@@ -1,0 +1,212 @@
+//! Keeping a measurement: the place is tried before measuring, and what was measured is not lost when it fails after.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, anyhow};
+use coldstart_history::{Added, History, HistoryError, Surroundings, default_path};
+use coldstart_launch::CommandLine;
+use coldstart_measure::Measurement;
+use coldstart_profile::measurement::{KeptMeasurement, ProgramIdentity};
+use serde::Serialize;
+
+use super::SCHEMA;
+use super::date::compact;
+use super::identity::identity_of;
+use crate::args::measure::KeepingArgs;
+use crate::error::{CliError, HintExt};
+use crate::output;
+use crate::output::file::write_beside;
+use crate::output::path::printable;
+
+/// Where measurements are to be kept.
+pub(super) struct Store {
+    /// `None` if nothing is to be kept.
+    path: Option<PathBuf>,
+}
+
+impl Store {
+    /// Tries the place out. Where it may not be written, a note says so and measuring goes on without.
+    ///
+    /// # Errors
+    /// When there is something that is no history of ours, or a damaged one: better now than after measuring.
+    pub(super) fn try_out(args: &KeepingArgs) -> Result<Self, CliError> {
+        if args.no_history {
+            return Ok(Self { path: None });
+        }
+        let Some(path) = path_of(args) else {
+            output::note("this measurement will not be kept: there is no place for it, HOME is not set");
+            output::hint("--history-file FILE, or COLDSTART_HISTORY, names a place");
+            return Ok(Self { path: None });
+        };
+        match History::open(&path) {
+            Ok(_) => Ok(Self { path: Some(path) }),
+            // Whoever locks it may be done by then; what cannot be kept then is saved beside it.
+            Err(error @ HistoryError::Locked { .. }) => {
+                output::note(&format!("{error}; it is tried again when measuring is done"));
+                Ok(Self { path: Some(path) })
+            }
+            Err(error) if error.is_passing() => {
+                output::note(&format!("this measurement will not be kept: {error}"));
+                output::hint(&error.hint().unwrap_or_default());
+                Ok(Self { path: None })
+            }
+            Err(error) => told(Err(error)),
+        }
+    }
+
+    /// The history as it is, to look things up; `None` if there is none.
+    pub(super) fn read(&self) -> Result<Option<History>, CliError> {
+        self.path.as_deref().map_or(Ok(None), |path| told(History::open_to_read(path)))
+    }
+
+    /// Keeps a measurement and gives its number. Where that fails, it is saved as a file that a note names.
+    pub(super) fn keep(&self, kept: &KeptMeasurement) -> Option<i64> {
+        let path = self.path.as_ref()?;
+        match History::open(path).and_then(|mut history| history.add(kept)) {
+            Ok(added) => Some(added.number()),
+            Err(error) => {
+                rescue(path, kept, &error);
+                None
+            }
+        }
+    }
+}
+
+/// The history's file, if there is a place for one.
+pub(super) fn path_of(args: &KeepingArgs) -> Option<PathBuf> {
+    args.history_file.clone().or_else(|| default_path(&Surroundings::of_process()))
+}
+
+/// The history that `args` name, to look things up; `None` if there is none, or nothing is to be kept.
+pub(super) fn to_read(args: &KeepingArgs) -> Result<Option<History>, CliError> {
+    if args.no_history {
+        return Ok(None);
+    }
+    path_of(args).map_or(Ok(None), |path| told(History::open_to_read(&path)))
+}
+
+/// Opens the history that `args` name, to read it.
+///
+/// # Errors
+/// When there is no history, or it cannot be read.
+pub(super) fn open_to_read(args: &KeepingArgs) -> Result<History, CliError> {
+    let path = path_of(args).context("there is no place for a history: HOME is not set");
+    let path = path.hint(|| "--history-file FILE, or COLDSTART_HISTORY, names it")?;
+    let history = told(History::open_to_read(&path))?;
+    history
+        .ok_or_else(|| anyhow!("there is no history `{}`: nothing has been measured yet", printable(&path)))
+        .hint(|| "`coldstart measure -- PROGRAM` measures and begins one; --history-file FILE names another")
+}
+
+/// Takes in what `--json` has written.
+pub(super) fn import(args: &KeepingArgs) -> Result<String, CliError> {
+    let path = path_of(args).context("there is no place for a history: HOME is not set");
+    let path = path.hint(|| "--history-file FILE, or COLDSTART_HISTORY, names it")?;
+    // All are read before any is taken in.
+    let kept = args.import.iter().map(|file| read_json(file)).collect::<Result<Vec<_>, _>>()?;
+    let mut history = told(History::open(&path))?;
+    let mut report = String::new();
+    for (file, kept) in args.import.iter().zip(&kept) {
+        let added = told(history.add(kept)).hint(|| format!("`{}` was not taken in", printable(file)))?;
+        let (number, what) = match added {
+            Added::New(number) => (number, "taken in as"),
+            Added::Known(number) => (number, "was there already as"),
+        };
+        report.push_str(&format!("{}: {what} #{number}\n", printable(file)));
+    }
+    Ok(report)
+}
+
+/// A measurement that `--json` has written.
+///
+/// # Errors
+/// When it cannot be read, or is something else.
+pub(super) fn read_json(file: &Path) -> Result<KeptMeasurement, CliError> {
+    let name = || printable(file);
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read `{}`", name()))?;
+    let no_measurement = || format!("`{}` is no measurement", name());
+    let hint = || "`coldstart measure --json` writes one";
+    let json: serde_json::Value = serde_json::from_slice(&bytes).with_context(no_measurement).hint(hint)?;
+    if json.get("schema").and_then(serde_json::Value::as_str) != Some(SCHEMA) {
+        return Err(anyhow!("{}: its schema is not {SCHEMA}", no_measurement())).hint(hint);
+    }
+    let mut kept: KeptMeasurement = serde_json::from_value(json).with_context(no_measurement).hint(hint)?;
+    if kept.id.is_empty() {
+        // Written before measurements had one.
+        kept.id = blake3::hash(&bytes).to_hex().to_string();
+    }
+    Ok(kept)
+}
+
+/// A measurement with what tells what it is one of.
+pub(super) fn kept(
+    measurement: Measurement,
+    label: Option<String>,
+    began: SystemTime,
+    programs: Vec<Option<ProgramIdentity>>,
+) -> KeptMeasurement {
+    let since = began.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&since.as_nanos().to_le_bytes()).update(&std::process::id().to_le_bytes());
+    for sample in &measurement.samples {
+        hasher.update(&sample.seconds.unwrap_or_default().to_le_bytes());
+    }
+    let id = hasher.finalize().to_hex().get(..32).unwrap_or_default().to_owned();
+    KeptMeasurement {
+        id,
+        measured_at: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+        label,
+        coldstart_version: env!("CARGO_PKG_VERSION").to_owned(),
+        programs,
+        measurement,
+    }
+}
+
+/// What the commands' programs are.
+pub(super) fn programs<'a>(commands: impl Iterator<Item = &'a CommandLine>) -> Vec<Option<ProgramIdentity>> {
+    commands.map(|command| identity_of(&command.program)).collect()
+}
+
+/// Saves what could not be kept: beside the history, else here, else among temporary files.
+fn rescue(history: &Path, kept: &KeptMeasurement, error: &HistoryError) {
+    let name = format!("coldstart-{}-{}.json", compact(kept.measured_at), kept.id.get(..8).unwrap_or_default());
+    let folders = [history.parent().map(Path::to_owned), std::env::current_dir().ok(), Some(std::env::temp_dir())];
+    let save = |folder: PathBuf| {
+        let file = folder.join(&name);
+        let bytes = serde_json::to_vec_pretty(&Document { schema: SCHEMA, kept }).ok()?;
+        write_beside(&file, &bytes).ok()?;
+        Some(file)
+    };
+    output::note(&format!("this measurement was not kept in the history: {error}"));
+    match folders.into_iter().flatten().find_map(save) {
+        Some(file) => {
+            let words = shell_words::quote(&String::from_utf8_lossy(file.as_os_str().as_bytes())).into_owned();
+            output::hint(&format!(
+                "it is saved as `{}`; `coldstart measure --import {words}` takes it in",
+                printable(&file)
+            ));
+        }
+        None => output::hint("it could not be saved elsewhere either; --json prints it"),
+    }
+}
+
+/// A history's answer or its error with its advice.
+pub(super) fn told<T>(answer: Result<T, HistoryError>) -> Result<T, CliError> {
+    match answer {
+        Ok(answer) => Ok(answer),
+        Err(error) => match error.hint() {
+            Some(hint) => Err(error).hint(|| hint),
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// A measurement as `--json` prints it.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'a str,
+    #[serde(flatten)]
+    kept: &'a KeptMeasurement,
+}
