@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -182,7 +183,7 @@ fn command(command_line: &CommandLine, options: &LaunchOptions) -> Result<Comman
         command.current_dir(directory);
     }
     match &options.input {
-        Input::Null => command.stdin(Stdio::null()),
+        Input::Null => command.stdin(null("input")?),
         Input::Inherit => command.stdin(Stdio::inherit()),
         Input::File(path) => command.stdin(File::open(path).map_err(|source| LaunchError::Redirection {
             stream: "input",
@@ -191,7 +192,7 @@ fn command(command_line: &CommandLine, options: &LaunchOptions) -> Result<Comman
         })?),
     };
     match &options.output {
-        Output::Null => command.stdout(Stdio::null()).stderr(Stdio::null()),
+        Output::Null => command.stdout(null("output")?).stderr(null("output")?),
         Output::Inherit => command.stdout(Stdio::inherit()).stderr(Stdio::inherit()),
         Output::File(path) => {
             let redirection = |source| LaunchError::Redirection { stream: "output", path: path.clone(), source };
@@ -201,6 +202,16 @@ fn command(command_line: &CommandLine, options: &LaunchOptions) -> Result<Comman
         }
     };
     Ok(command)
+}
+
+/// Opened here, because std opens it only when it spawns, and a missing one then looks like a missing program.
+fn null(stream: &'static str) -> Result<File, LaunchError> {
+    let path = PathBuf::from("/dev/null");
+    File::options().read(true).write(true).open(&path).map_err(|source| LaunchError::Redirection {
+        stream,
+        path,
+        source,
+    })
 }
 
 fn wait_until_ready(

@@ -6,10 +6,11 @@ mod process;
 mod subreaper;
 
 use std::collections::HashSet;
-use std::io;
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
 use std::time::Duration;
+use std::{fs, io};
 
 use coldstart_sys::wait::reap;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
@@ -35,14 +36,20 @@ pub(crate) struct Tree {
 impl Tree {
     /// Notes what is there before a launch. `shares_group`: the program will stay in our process group.
     pub(crate) fn before_launch(shares_group: bool) -> io::Result<Self> {
-        let subreaper = Subreaper::become_one()?;
         let own = std::process::id();
+        if fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() != OsStr::new(&own.to_string())) {
+            return Err(io::Error::other(
+                "/proc shows another pid namespace than ours; mount one of this namespace (unshare --mount-proc)",
+            ));
+        }
+        let subreaper = Subreaper::become_one()?;
         let earlier_children = if has_children() {
             all_processes()?.iter().filter(|process| process.parent == own).map(|process| process.identity).collect()
         } else {
             HashSet::new()
         };
-        let own_group = u32::try_from(rustix::process::getpgrp().as_raw_nonzero().get()).unwrap_or(0);
+        // 0 where the group's leader is outside our pid namespace, as `unshare --pid --fork` makes it; `stat` says 0 as well.
+        let own_group = process(own).map_or(0, |ours| ours.group);
         let kinship = Kinship {
             own,
             foreign_group: (!shares_group).then_some(own_group),

@@ -6,5 +6,6 @@ mod file;
 mod http;
 mod interrupts;
 mod launches;
+mod namespaces;
 mod notify;
 mod page;
