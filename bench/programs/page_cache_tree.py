@@ -3,7 +3,10 @@
     page_cache_tree.py build FOLDER FILES MEGABYTES   makes the files
     page_cache_tree.py fill FOLDER SEED               evicts them and reads about half of their pages, in random runs
     page_cache_tree.py list FOLDER FILE               writes each file's pages to FILE
-    page_cache_tree.py compare BEFORE AFTER           prints what two lists have in common, as JSON
+    page_cache_tree.py compare BEFORE SAVED AFTER     prints what the lists have in common, as JSON
+
+BEFORE and SAVED are lists from right before and right after saving. A page in which they differ came or went by itself at
+that very moment, so that nobody can say what should be there again; it is counted as unsettled and not judged.
 """
 
 import ctypes
@@ -77,16 +80,16 @@ def write_list(folder, target):
         json.dump(lists, out)
 
 
-def compare(before, after):
-    with open(before) as one, open(after) as other:
-        before, after = json.load(one), json.load(other)
-    pairs = [pair for path, pages in before.items() for pair in zip(pages, after[path])]
+def compare(*names):
+    before, saved, after = (json.load(open(name)) for name in names)
+    pages = [page for path in before for page in zip(before[path], saved[path], after[path])]
+    settled = [(one, other) for one, two, other in pages if one == two]
     result = {
         "files": len(before),
-        "before": sum(one == "1" for one, _ in pairs),
-        "back": sum(pair == ("1", "1") for pair in pairs),
-        "extra": sum(pair == ("0", "1") for pair in pairs),
-        "files_that_differ": sum(after[path] != pages for path, pages in before.items()),
+        "before": sum(one == "1" for one, _ in settled),
+        "back": sum(pair == ("1", "1") for pair in settled),
+        "extra": sum(pair == ("0", "1") for pair in settled),
+        "unsettled": len(pages) - len(settled),
     }
     print(json.dumps(result))
 
@@ -99,6 +102,6 @@ elif verb == "fill":
 elif verb == "list":
     write_list(words[0], words[1])
 elif verb == "compare":
-    compare(words[0], words[1])
+    compare(*words)
 else:
     sys.exit(__doc__)

@@ -74,10 +74,11 @@ impl Bench<'_> {
 
     /// From a new pattern to the comparison of what was there with what is there again.
     fn restore(&self, seed: u32) -> Result<Value> {
-        let (before, after) = (text(&self.folder.join("before")), text(&self.folder.join("after")));
+        let [before, saved, after] = ["before", "saved", "after"].map(|name| text(&self.folder.join(name)));
         self.python(&["fill", &self.tree, &seed.to_string()])?;
-        self.save()?;
         self.python(&["list", &self.tree, &before])?;
+        self.save()?;
+        self.python(&["list", &self.tree, &saved])?;
         let command = self.workshop.coldstart(["pagecache", "restore", "--json", &self.state()]);
         // A kernel that reclaims unused pages may leave fewer than 99 %: that is a result.
         let mut restored = self.workshop.runner.json(&command, &[0, 1])?;
@@ -85,7 +86,7 @@ impl Bench<'_> {
             *missing = missing.as_array().map_or(0, Vec::len).into();
         }
         self.python(&["list", &self.tree, &after])?;
-        let compared = self.workshop.runner.json(&python(&["compare", &before, &after]), &[0])?;
+        let compared = self.workshop.runner.json(&python(&["compare", &before, &saved, &after]), &[0])?;
         Ok(json!({"restored": restored, "compared": compared}))
     }
 
