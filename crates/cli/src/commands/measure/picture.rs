@@ -108,7 +108,8 @@ fn panel(mut group: Group, series: &Series, y: f64) -> (Group, f64) {
             ));
         }
         if let Some(interval) = point.interval {
-            group = group.add(line("whisker", x, height(interval.low), x, height(interval.high)));
+            let low = height(interval.low.max(scale.low));
+            group = group.add(line("whisker", x, low, x, height(interval.high)));
         }
         let dot = Circle::new().set("class", "point").set("cx", decimal(x)).set("cy", decimal(height(point.mean)));
         group = group.add(dot.set("r", "3").add(Title::new(legal(&tip(point)))));
