@@ -10,14 +10,22 @@ use super::launching::LaunchingArgs;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct MeasureArgs {
-    /// State of the caches to start from; may be given more than once [default: cold and hot; without root selective
-    /// and hot]
-    #[arg(long = "state", value_enum, value_name = "STATE")]
+    /// State of the caches to start from: cold, boot=FILE, selective, hot; may be given more than once [default: cold and
+    /// hot; without root selective and hot]
+    ///
+    /// cold: all clean caches of the system dropped before each start (needs root); boot=FILE: likewise, and what `pagecache
+    /// save FILE` has saved brought back; selective: only the files that the program reads, and their metadata, evicted; hot:
+    /// started right after another start
+    #[arg(long = "state", value_name = "STATE")]
     pub(crate) states: Vec<StateChoice>,
 
     /// Counted runs of each command in each state
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) runs: u32,
+
+    /// Hold the processors at their base frequency while measuring, without turbo (needs root)
+    #[arg(long)]
+    pub(crate) fixed_frequency: bool,
 
     /// Another command to compare with, as one word; may be given more than once
     #[arg(long, value_name = "COMMAND")]
@@ -169,14 +177,31 @@ pub(crate) enum Export {
     Markdown,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// What --state names.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StateChoice {
-    /// All clean caches of the system dropped before each start (needs root)
     Cold,
-    /// Only the files that the program reads evicted before each start
+    /// With the file of the saved state.
+    Boot(PathBuf),
     Selective,
-    /// Started right after another start
     Hot,
+}
+
+impl std::str::FromStr for StateChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.strip_prefix("boot=")) {
+            ("cold", _) => Ok(Self::Cold),
+            ("selective", _) => Ok(Self::Selective),
+            ("hot", _) => Ok(Self::Hot),
+            (_, Some(file)) if !file.is_empty() => Ok(Self::Boot(file.into())),
+            ("boot" | "boot=", _) => {
+                Err("`boot` needs the file that `coldstart pagecache save` wrote: boot=FILE".to_owned())
+            }
+            _ => Err("expected cold, boot=FILE, selective or hot".to_owned()),
+        }
+    }
 }
 
 const HELP: &str = "\
@@ -192,6 +217,8 @@ Exit code 1 when a command never became ready, or --fail-if-slower was shown to 
 Examples:
   coldstart measure -- soffice --headless --convert-to pdf letter.odt
   coldstart measure --state hot --runs 50 -- true
+  coldstart measure --state boot=after-boot.pagecache -- firefox
+  coldstart measure --ready page -- firefox --no-remote --profile DIR '{ready_url}'
   coldstart measure --compare './server-packed' --ready port:8080 -- ./server
   coldstart measure --label v1.2 -- ./server
   coldstart measure --against last:10 --fail-if-slower 5 -- ./server
@@ -214,6 +241,15 @@ mod tests {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
         assert!(label("last:3").is_err() && label("#1").is_err() && label("latest").is_ok());
+    }
+
+    #[test]
+    fn a_state_as_after_boot_has_a_file() {
+        let parsed = |text: &str| text.parse::<StateChoice>();
+        assert_eq!(parsed("boot=a b"), Ok(StateChoice::Boot("a b".into())));
+        assert_eq!(parsed("hot"), Ok(StateChoice::Hot));
+        assert!(parsed("boot").unwrap_err().contains("boot=FILE") && parsed("boot=").is_err());
+        assert!(parsed("Cold").is_err() && parsed("").is_err());
     }
 
     #[test]

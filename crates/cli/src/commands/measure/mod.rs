@@ -11,30 +11,33 @@ mod identity;
 mod picture;
 mod progress;
 pub(crate) mod report;
+mod states;
 mod store;
 mod trend;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Context;
 use coldstart_launch::{CommandLine, LaunchOptions};
-use coldstart_measure::{Candidate, MeasurePlan, Measurement, StartState, may_start_cold, measure};
+use coldstart_measure::{Candidate, MeasureError, MeasurePlan, Measurement, frequency, measure};
 use coldstart_profile::measurement::{KeptMeasurement, Warning};
 use coldstart_profile::{FileKind, WorkingSet};
 use coldstart_trace::record_working_set;
 use serde::Serialize;
 
 use crate::args::launching::ProgramArgs;
-use crate::args::measure::{MeasureArgs, StateChoice};
+use crate::args::measure::MeasureArgs;
 use crate::commands::launching::{command_line, launch_options};
 use crate::error::{CliError, Complaints, HintExt};
 use crate::exit::Exit;
 use crate::output::{self, json};
 
 pub(crate) use progress::Progress;
+pub(crate) use states::coldest_state;
 
 use gate::Gate;
+use states::States;
 use store::Store;
 
 /// The schema of `--json`.
@@ -58,7 +61,11 @@ fn measure_and_compare(args: &MeasureArgs) -> Result<Exit, CliError> {
         return Err(anyhow::anyhow!("--fail-if-slower needs something to compare with"))
             .hint(|| "--against BASELINE compares with an earlier measurement, --compare COMMAND side by side");
     }
-    // What may be wrong with the history or the baseline is told now, and not after an hour of measuring.
+    // What may be wrong with the states, the history or the baseline is told now, and not after an hour of measuring.
+    if args.fixed_frequency {
+        frequency::check(Path::new(frequency::SYSFS)).map_err(MeasureError::from)?;
+    }
+    let states = States::chosen(&args.states)?;
     let store = Store::try_out(&args.keeping)?;
     let mut baseline = match &args.gate.against {
         Some(named) => {
@@ -73,8 +80,10 @@ fn measure_and_compare(args: &MeasureArgs) -> Result<Exit, CliError> {
     for (label, command_line) in labels().zip(commands) {
         candidates.push(candidate(label, command_line, &options)?);
     }
-    let mut plan = MeasurePlan::new(candidates, states_of(&args.states));
+    let mut plan = MeasurePlan::new(candidates, states.states);
+    plan.saved_state = states.saved;
     plan.runs = args.runs;
+    plan.fixed_frequency = args.fixed_frequency;
     let began = SystemTime::now();
     let measurement = measure_with_progress(&plan)?;
     let kept = store::kept(measurement, args.keeping.label.clone(), began, programs);
@@ -176,27 +185,6 @@ pub(crate) fn candidate(
 pub(crate) fn files_of(working_set: &WorkingSet) -> Vec<PathBuf> {
     let regular = working_set.files.iter().filter(|file| file.kind != FileKind::BlockDevice);
     regular.map(|file| file.path.clone()).collect()
-}
-
-/// What stands for cold here: everything dropped where that is allowed, else the program's own files evicted.
-pub(crate) fn coldest_state() -> StartState {
-    if may_start_cold() {
-        return StartState::Cold;
-    }
-    output::note("without root the machine's caches cannot be dropped: `selective` stands in for `cold`");
-    StartState::Selective
-}
-
-fn states_of(choices: &[StateChoice]) -> Vec<StartState> {
-    if choices.is_empty() {
-        return vec![coldest_state(), StartState::Hot];
-    }
-    let state = |choice: &StateChoice| match choice {
-        StateChoice::Cold => StartState::Cold,
-        StateChoice::Selective => StartState::Selective,
-        StateChoice::Hot => StartState::Hot,
-    };
-    choices.iter().map(state).collect()
 }
 
 /// A, B, ..., Z, then numbers.

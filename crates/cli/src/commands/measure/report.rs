@@ -4,14 +4,14 @@
 mod advice;
 mod machine;
 mod overhead;
+mod states;
 
-use coldstart_profile::measurement::{
-    Comparison, InputOutputComparison, Interval, Measurement, StateFacts, Summary, Verdict,
-};
+use coldstart_profile::measurement::{Comparison, InputOutputComparison, Interval, Measurement, Summary, Verdict};
 
 use self::advice::advice;
 pub(crate) use self::machine::machine_line;
 use self::overhead::overhead_sentence;
+use self::states::state_sentences;
 
 use crate::output::size;
 use crate::output::table::{Align, Table};
@@ -135,45 +135,4 @@ fn verdict(verdict: Verdict) -> &'static str {
         Verdict::NotShown => "no difference shown",
         Verdict::TooFew => "too few runs to say",
     }
-}
-
-/// How each state was made and checked; commands in the same state that share their facts share a sentence.
-fn state_sentences(measurement: &Measurement) -> Vec<String> {
-    let mut sentences: Vec<String> = Vec::new();
-    for summary in &measurement.summaries {
-        let sentence = state_sentence(summary.state.name(), &summary.state_facts);
-        if !sentence.is_empty() && !sentences.contains(&sentence) {
-            sentences.push(sentence);
-        }
-    }
-    sentences
-}
-
-fn state_sentence(state: &str, facts: &StateFacts) -> String {
-    if facts.method.is_empty() {
-        return String::new();
-    }
-    let resident = match (facts.resident_pages, facts.file_pages) {
-        (Some((low, high)), Some(pages)) if low == high => {
-            format!("; {} of {} pages resident before launch", size::grouped(high), size::grouped(pages))
-        }
-        (Some((low, high)), Some(pages)) => format!(
-            "; {} to {} of {} pages resident before launch",
-            size::grouped(low),
-            size::grouped(high),
-            size::grouped(pages)
-        ),
-        _ => String::new(),
-    };
-    let stayed = match facts.stayed.first() {
-        Some(first) => format!(
-            "; {} files stayed in part, mapped by running programs or not yet written: {} ({} pages){}",
-            facts.stayed.len(),
-            first.path,
-            first.pages,
-            if facts.stayed.len() > 1 { ", ..." } else { "" }
-        ),
-        None => String::new(),
-    };
-    format!("{state}: {}{resident}{stayed}", facts.method)
 }

@@ -9,10 +9,8 @@ mod save;
 mod show;
 mod strip;
 
-use coldstart_pagecache::SavedError;
-
 use crate::args::pagecache::{PagecacheAction, PagecacheArgs};
-use crate::error::{CliError, HintExt};
+use crate::error::CliError;
 use crate::exit::Exit;
 
 pub(crate) fn run(args: &PagecacheArgs) -> Result<Exit, CliError> {
@@ -21,13 +19,5 @@ pub(crate) fn run(args: &PagecacheArgs) -> Result<Exit, CliError> {
         PagecacheAction::Evict(args) => evict::run(args),
         PagecacheAction::Save(args) => save::run(args),
         PagecacheAction::Restore(args) => restore::run(args),
-    }
-}
-
-/// The result, with its error's own advice.
-fn with_hint<T>(result: Result<T, SavedError>) -> Result<T, CliError> {
-    match result.as_ref().err().and_then(SavedError::hint) {
-        Some(advice) => result.hint(|| advice),
-        None => Ok(result?),
     }
 }

@@ -4,7 +4,6 @@ use coldstart_pagecache::{Came, Missing, Origin, PageTally, RestoreOptions, Rest
 use coldstart_profile::PAGE_SIZE;
 use serde::Serialize;
 
-use super::with_hint;
 use crate::args::pagecache::RestoreArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -18,9 +17,9 @@ use crate::output::{self, json, note};
 const MISSING_LISTED: usize = 20;
 
 pub(super) fn run(args: &RestoreArgs) -> Result<Exit, CliError> {
-    let saved = with_hint(SavedPageCache::read(&args.file))?;
+    let saved = SavedPageCache::read(&args.file)?;
     let options = RestoreOptions { drop: !args.add, ..RestoreOptions::default() };
-    let restored = with_hint(restore(&saved, &options))?;
+    let restored = restore(&saved, &options)?;
     if args.json {
         print_json(&saved, &restored)?;
     } else {

@@ -10,7 +10,6 @@ use coldstart_profile::PAGE_SIZE;
 use serde::Serialize;
 
 use super::passage::files;
-use super::with_hint;
 use crate::args::pagecache::SaveArgs;
 use crate::commands::progress::Progress;
 use crate::error::{CliError, HintExt};
@@ -42,7 +41,7 @@ pub(super) fn run(args: &SaveArgs) -> Result<Exit, CliError> {
     let (saved, notes) = match saved {
         Ok(saved) => saved,
         Err(SavedError::Stopped) => return Ok(stopped()),
-        Err(error) => return with_hint(Err(error)),
+        Err(error) => return Err(error.into()),
     };
     let contents = saved.to_bytes()?;
     if interrupt.signal().is_some() {
