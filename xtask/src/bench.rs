@@ -37,6 +37,7 @@ mod program;
 mod record;
 mod runner;
 mod same_against_same;
+mod selective;
 mod start;
 mod statistics;
 mod summary;

@@ -65,6 +65,8 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("fusermount3", "fuse3"),
     tool("python3", "python3"),
     tool("script", "bsdutils"),
+    tool("sqlite3", "sqlite3"),
+    tool("bwrap", "bubblewrap"),
     // Programs whose readiness is waited for.
     tool("redis-server", "redis-server"),
     tool("systemd-notify", "systemd"),

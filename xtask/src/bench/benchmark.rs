@@ -14,7 +14,7 @@ use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
     gate, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed,
-    pagecache_saved, precision, same_against_same,
+    pagecache_saved, precision, same_against_same, selective,
 };
 use crate::tools::{FOR_BENCHMARKS, Tool};
 
@@ -52,6 +52,8 @@ pub(super) enum Benchmark {
     PackLoad,
     /// Saving what the page cache holds of 20,000 files, and bringing it back
     PagecacheSaved,
+    /// How near a selective eviction comes to dropping everything, and what it takes from others
+    Selective,
 }
 
 impl Benchmark {
@@ -78,7 +80,7 @@ impl Benchmark {
 
     /// Whether it brings a bed up, for which the corpus must be built.
     pub(super) fn needs_bed(self) -> bool {
-        self.start().is_some() || self == Self::LauncherHot
+        self.start().is_some() || matches!(self, Self::LauncherHot | Self::Selective)
     }
 
     /// What must be installed for it.
@@ -106,6 +108,7 @@ impl Benchmark {
             Self::PackSpeed => pack_speed::measure(workshop, record),
             Self::PackLoad => pack_load::measure(workshop, record),
             Self::PagecacheSaved => pagecache_saved::measure(workshop, record),
+            Self::Selective => selective::measure(workshop, record),
             _ => self.start().map_or(Ok(()), |start| start.measure(workshop, record)),
         }
     }
@@ -126,6 +129,7 @@ impl Benchmark {
             Self::PackSpeed => pack_speed::figures(record),
             Self::PackLoad => pack_load::figures(record),
             Self::PagecacheSaved => pagecache_saved::figures(record),
+            Self::Selective => selective::figures(record),
             _ => self.start().map_or(Ok(Vec::new()), |start| start.figures(record)),
         }
     }
@@ -151,7 +155,8 @@ impl Benchmark {
             | Self::PackSize
             | Self::PackSpeed
             | Self::PackLoad
-            | Self::PagecacheSaved => None,
+            | Self::PagecacheSaved
+            | Self::Selective => None,
         }
     }
 }
@@ -192,6 +197,7 @@ mod tests {
                 Benchmark::PackSpeed,
                 Benchmark::PackLoad,
                 Benchmark::PagecacheSaved,
+                Benchmark::Selective,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }

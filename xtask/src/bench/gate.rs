@@ -63,7 +63,8 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     };
     let slower = |part: f64| python(&format!("import time; time.sleep({:.6})", usual * part));
     let equals: Vec<Value> = repeated(EQUALS, || workshop.measure(&arguments(&last), &[], &plain))?;
-    let pairs = repeated(EQUALS, || workshop.measure(&without_history(&side_by_side), &[plain.clone()], &plain))?;
+    let pairs =
+        repeated(EQUALS, || workshop.measure(&without_history(&side_by_side), std::slice::from_ref(&plain), &plain))?;
     let tenth = repeated(CHANGES, || workshop.measure(&arguments(&run_in), &[], &slower(0.1)))?;
     let half = repeated(CHANGES, || workshop.measure(&arguments(&run_in), &[], &slower(0.5)))?;
     let tenth_pairs = repeated(CHANGES, || workshop.measure(&without_history(&side_by_side), &[slower(0.1)], &plain))?;
