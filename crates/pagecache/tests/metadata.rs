@@ -76,7 +76,7 @@ fn directories_and_inodes_have_to_be_read_again() {
     }
     assert_eq!(disk.sectors_for_a_look(), 0, "evicting files leaves all this in memory");
 
-    let mut eviction = MetadataEviction::for_files(disk.files());
+    let mut eviction = MetadataEviction::for_programs(disk.files());
     let outcomes = eviction.all_ways();
     let taken = |way: &dyn Fn(&Way) -> bool| {
         let outcome = outcomes.iter().find(|outcome| way(&outcome.way)).unwrap();

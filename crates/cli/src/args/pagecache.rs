@@ -76,6 +76,11 @@ pub(crate) struct EvictArgs {
     #[arg(long)]
     pub(crate) sync: bool,
 
+    /// Evict what belongs to the files without being in them, too: directory entries and inodes of the whole machine, and
+    /// the metadata blocks of their file systems (needs root)
+    #[arg(long)]
+    pub(crate) metadata: bool,
+
     #[command(flatten)]
     pub(crate) list: ListArgs,
 }
@@ -146,7 +151,8 @@ Exit codes: 0 all gone; 1 something stayed, or nobody may tell; 2 something coul
 
 Examples:
   coldstart pagecache evict /usr/lib/firefox
-  coldstart pagecache evict --sync ./target/release";
+  coldstart pagecache evict --sync ./target/release
+  coldstart pagecache evict --metadata /opt/app";
 
 const SAVE_HELP: &str = "\
 Saved are the resident pages of files, the pages of block devices where the kernel lets us see them (file systems'

@@ -32,7 +32,7 @@ impl Drop for Inside<'_> {
 impl Metadata {
     pub(super) fn of(plan: &MeasurePlan) -> Self {
         let files = plan.commands.iter().flat_map(|candidate| candidate.files.iter().cloned());
-        Self { eviction: MetadataEviction::for_files(files), owned: HashSet::new(), ways: HashMap::new() }
+        Self { eviction: MetadataEviction::for_programs(files), owned: HashSet::new(), ways: HashMap::new() }
     }
 
     /// Enters the group, so that what is read and started meanwhile is charged to it.

@@ -53,16 +53,24 @@ pub struct Taken {
 /// Evicts metadata, by the ways that there are here.
 #[derive(Debug)]
 pub struct MetadataEviction {
-    group: Result<MemoryGroup, String>,
+    /// `None`: no program is run, so that a group would have nothing.
+    group: Option<Result<MemoryGroup, String>>,
     devices: Vec<MetadataDevice>,
     skipped: Vec<Skipped>,
 }
 
 impl MetadataEviction {
-    /// Finds the ways for these files: a group is made, and their file systems' devices are looked for.
+    /// Finds the ways for files that programs will read: a group is made, and the devices of their file systems are looked
+    /// for.
+    pub fn for_programs(files: impl IntoIterator<Item = PathBuf>) -> Self {
+        let group = MemoryGroup::create().map_err(|error| told(&error));
+        Self { group: Some(group), ..Self::for_files(files) }
+    }
+
+    /// Finds the ways for these files, whoever has read them: entries and devices.
     pub fn for_files(files: impl IntoIterator<Item = PathBuf>) -> Self {
         let (devices, skipped) = device::devices_of(files);
-        Self { group: MemoryGroup::create().map_err(|error| told(&error)), devices, skipped }
+        Self { group: None, devices, skipped }
     }
 
     /// Moves this process into the group, so that a program started next belongs to it. Without a group it does nothing.
@@ -70,19 +78,21 @@ impl MetadataEviction {
     /// # Errors
     /// When we may not, or the group has been frozen; then there is no group from here on.
     pub fn enter(&mut self) -> Result<(), GroupError> {
-        let Ok(group) = &mut self.group else { return Ok(()) };
-        group.enter().inspect_err(|error| self.group = Err(told(error)))
+        let Some(Ok(group)) = &mut self.group else { return Ok(()) };
+        group.enter().inspect_err(|error| self.group = Some(Err(told(error))))
     }
 
     /// Moves this process back out of the group; what was started in it stays there.
     pub fn leave(&mut self) {
         // Refused only if our own group was removed meanwhile, which it cannot be while we are to return to it.
-        let _ = self.group.as_mut().map(MemoryGroup::leave);
+        if let Some(Ok(group)) = &mut self.group {
+            let _ = group.leave();
+        }
     }
 
     /// Whether programs can be run in a group, so that [`group_only`](Self::group_only) is enough after the first time.
     pub fn has_group(&self) -> bool {
-        self.group.is_ok()
+        matches!(self.group, Some(Ok(_)))
     }
 
     /// Evicts by every way there is.
@@ -101,11 +111,11 @@ impl MetadataEviction {
 
     /// Evicts what is charged to the group, and nothing of anybody else's.
     pub fn group_only(&mut self) -> Vec<WayOutcome> {
-        let result = match &self.group {
+        let result = self.group.as_ref().map(|group| match group {
             Ok(group) => reclaim(group),
             Err(reason) => Err(reason.clone()),
-        };
-        vec![WayOutcome { way: Way::Group, result }]
+        });
+        result.map(|result| WayOutcome { way: Way::Group, result }).into_iter().collect()
     }
 }
 

@@ -10,6 +10,7 @@ use coldstart_profile::PAGE_SIZE;
 use serde::Serialize;
 
 use super::list::Shortlist;
+use super::metadata::{self, JsonWay, Places};
 use super::passage::{Passed, Untold, files, over_files};
 use super::reasons::{JsonReason, sentence};
 use super::show::{JsonResidency, TABLE_LIMIT};
@@ -63,21 +64,27 @@ pub(super) fn run(args: &EvictArgs) -> Result<Exit, CliError> {
     let limit = args.list.limit.unwrap_or(if args.list.json { 0 } else { TABLE_LIMIT });
     let mut rows = Shortlist::new(limit, |left: &Row, right: &Row| compare(args.list.sort, left, right));
     let mut complaints = Complaints::default();
+    let mut places = Places::default();
     let passed = over_files(
         &args.files,
         &mut complaints,
         |file| file.evict(options),
         |Found { path, .. }, evicted| {
             total.add(&evicted);
+            if args.metadata {
+                places.add(&path);
+            }
             rows.push(Row { path, evicted });
         },
     );
     let (rows, omitted) = rows.finish();
     let reasons = explain(&rows);
+    let ways = args.metadata.then(|| places.evict());
     if args.list.json {
-        print_json(&rows, &reasons, omitted, &total, passed, complaints.count())?;
+        print_json(&rows, &reasons, omitted, &total, passed, complaints.count(), ways.as_deref())?;
     } else if total.files > 0 {
-        output::print(&format!("{}{}", table(&rows, omitted, &total), reason_list(&rows, &reasons)))?;
+        let metadata = ways.as_deref().map(metadata::report).unwrap_or_default();
+        output::print(&format!("{}{}{metadata}", table(&rows, omitted, &total), reason_list(&rows, &reasons)))?;
     }
     if !args.list.json {
         passed.tell();
@@ -86,7 +93,8 @@ pub(super) fn run(args: &EvictArgs) -> Result<Exit, CliError> {
         }
         total.untold.tell();
     }
-    let gone = if total.stayed_files + total.unknown_files > 0 { Exit::No } else { Exit::Done };
+    let is_partial = ways.as_deref().is_some_and(metadata::is_partial);
+    let gone = if total.stayed_files + total.unknown_files > 0 || is_partial { Exit::No } else { Exit::Done };
     Ok(complaints.finish().worse(gone))
 }
 
@@ -176,6 +184,7 @@ fn print_json(
     total: &Total,
     passed: Passed,
     errors: u64,
+    metadata: Option<&[JsonWay]>,
 ) -> Result<(), CliError> {
     #[derive(Serialize)]
     struct File {
@@ -195,6 +204,9 @@ fn print_json(
         total: &'a Total,
         passed_over: Passed,
         errors: u64,
+        /// With --metadata.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        metadata: Option<&'a [JsonWay]>,
     }
     let file = |(row, reasons): (&Row, &Vec<Stayed>)| File {
         path: JsonPath::new(&row.path),
@@ -204,6 +216,7 @@ fn print_json(
         stayed: reasons.iter().map(JsonReason::from).collect(),
     };
     let files = rows.iter().zip(reasons).map(file).collect();
-    let body = Body { page_size: PAGE_SIZE, files, files_omitted: omitted, total, passed_over: passed, errors };
+    let body =
+        Body { page_size: PAGE_SIZE, files, files_omitted: omitted, total, passed_over: passed, errors, metadata };
     json::print("coldstart.pagecache.evict/1", &body)
 }

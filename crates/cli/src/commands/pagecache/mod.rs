@@ -2,6 +2,7 @@
 
 mod evict;
 mod list;
+mod metadata;
 mod passage;
 mod reasons;
 mod restore;
