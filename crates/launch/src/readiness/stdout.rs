@@ -20,6 +20,10 @@ use crate::options::Output;
 const LONGEST_LINE: usize = 64 * 1024;
 /// Size of one read: that of a pipe's buffer.
 const CHUNK: usize = 64 * 1024;
+/// How many reads in a row: a program that writes faster than we read must not keep us from the clock, from Ctrl-C, or from
+/// ending it. Together they empty the largest pipe that a user may have (1 MiB, `fs.pipe-max-size`), so that nothing is left
+/// behind by a program that has ended.
+const READS_AT_ONCE: usize = 17;
 
 pub(crate) struct StdoutWatch {
     matcher: LineMatcher,
@@ -41,9 +45,10 @@ impl StdoutWatch {
         Self { matcher, output, pipe: None, forward: Forward::Nowhere, buffer: vec![0; CHUNK] }
     }
 
-    /// Reads what is there; closes the pipe at its end.
+    /// Reads what is there, within bounds; closes the pipe at its end.
     fn read_available(&mut self) {
-        while let Some(pipe) = &mut self.pipe {
+        for _ in 0..READS_AT_ONCE {
+            let Some(pipe) = &mut self.pipe else { return };
             match pipe.read(&mut self.buffer) {
                 Ok(0) => self.pipe = None,
                 Ok(count) => {
@@ -177,6 +182,15 @@ mod tests {
         assert!(!lines.matched);
         lines.take(b"in: ");
         assert!(lines.matched);
+    }
+
+    #[test]
+    fn output_without_end_leaves_time_for_others() {
+        let endless = std::os::fd::OwnedFd::from(File::open("/dev/zero").unwrap());
+        let mut watch = StdoutWatch::new(Regex::new("ready").unwrap(), Output::Null);
+        watch.pipe = Some(ChildStdout::from(endless));
+        watch.read_available();
+        assert!(watch.pipe.is_some() && !watch.matcher.matched);
     }
 
     #[test]
