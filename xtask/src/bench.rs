@@ -34,6 +34,7 @@ mod pagecache_saved;
 mod plan;
 mod precision;
 mod program;
+mod readiness;
 mod record;
 mod runner;
 mod same_against_same;

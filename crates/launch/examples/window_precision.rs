@@ -47,6 +47,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         earliest.map_or(0.0, milliseconds),
         latest.map_or(0.0, milliseconds),
     );
+    // For programs: JSON.
+    println!("{{\"stopwatch\": {:?}}}", differences.iter().map(milliseconds).collect::<Vec<_>>());
     Ok(())
 }
 

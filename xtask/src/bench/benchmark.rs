@@ -14,7 +14,7 @@ use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
     gate, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed,
-    pagecache_saved, precision, same_against_same, selective,
+    pagecache_saved, precision, readiness, same_against_same, selective,
 };
 use crate::tools::{FOR_BENCHMARKS, Tool};
 
@@ -54,6 +54,8 @@ pub(super) enum Benchmark {
     PagecacheSaved,
     /// How near a selective eviction comes to dropping everything, and what it takes from others
     Selective,
+    /// How exactly windows and pages are told to be ready
+    Readiness,
 }
 
 impl Benchmark {
@@ -74,6 +76,7 @@ impl Benchmark {
             Self::PackSpeed => 11,
             Self::PackLoad => 42,
             Self::PagecacheSaved => 11,
+            Self::Readiness => 40,
             _ => 7,
         }
     }
@@ -91,6 +94,7 @@ impl Benchmark {
             Self::InspectUsrLib => inspect_usr_lib::TOOLS,
             Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
             Self::PagecacheSaved => pagecache_saved::TOOLS,
+            Self::Readiness => readiness::TOOLS,
             _ => FOR_BENCHMARKS,
         }
     }
@@ -109,6 +113,7 @@ impl Benchmark {
             Self::PackLoad => pack_load::measure(workshop, record),
             Self::PagecacheSaved => pagecache_saved::measure(workshop, record),
             Self::Selective => selective::measure(workshop, record),
+            Self::Readiness => readiness::measure(workshop, record),
             _ => self.start().map_or(Ok(()), |start| start.measure(workshop, record)),
         }
     }
@@ -130,6 +135,7 @@ impl Benchmark {
             Self::PackLoad => pack_load::figures(record),
             Self::PagecacheSaved => pagecache_saved::figures(record),
             Self::Selective => selective::figures(record),
+            Self::Readiness => readiness::figures(record),
             _ => self.start().map_or(Ok(Vec::new()), |start| start.figures(record)),
         }
     }
@@ -156,7 +162,8 @@ impl Benchmark {
             | Self::PackSpeed
             | Self::PackLoad
             | Self::PagecacheSaved
-            | Self::Selective => None,
+            | Self::Selective
+            | Self::Readiness => None,
         }
     }
 }
@@ -198,6 +205,7 @@ mod tests {
                 Benchmark::PackLoad,
                 Benchmark::PagecacheSaved,
                 Benchmark::Selective,
+                Benchmark::Readiness,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }
