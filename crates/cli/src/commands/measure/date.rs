@@ -1,32 +1,31 @@
-//! Moments as people read them, in UTC.
+//! Moments as people read them, in UTC. The calendar itself is jiff's.
 
-const DAY: i64 = 86_400;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
 
 /// `2026-11-22 00:47` of seconds since 1970-01-01 UTC.
 pub(super) fn minute(seconds: i64) -> String {
-    let (year, month, day) = civil(seconds.div_euclid(DAY));
-    let minutes = seconds.rem_euclid(DAY) / 60;
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", minutes / 60, minutes % 60)
+    let Some(moment) = civil(seconds) else { return beyond(seconds) };
+    let (year, month, day) = (moment.year(), moment.month(), moment.day());
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", moment.hour(), moment.minute())
 }
 
 /// `20261122T004705Z`, for names of files.
 pub(super) fn compact(seconds: i64) -> String {
-    let (year, month, day) = civil(seconds.div_euclid(DAY));
-    let rest = seconds.rem_euclid(DAY);
-    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+    let Some(moment) = civil(seconds) else { return beyond(seconds) };
+    let (year, month, day) = (moment.year(), moment.month(), moment.day());
+    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", moment.hour(), moment.minute(), moment.second())
 }
 
-/// Year, month and day of days since 1970-01-01 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days.saturating_add(719_468);
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
+/// Date and time of day; `None` beyond the year 9999, where only a damaged file leads.
+fn civil(seconds: i64) -> Option<DateTime> {
+    Some(Offset::UTC.to_datetime(Timestamp::from_second(seconds).ok()?))
+}
+
+/// The seconds alone, as `date -d` reads them.
+fn beyond(seconds: i64) -> String {
+    format!("@{seconds}")
 }
 
 #[cfg(test)]
@@ -41,7 +40,8 @@ mod tests {
         assert_eq!(minute(1_795_308_420), "2026-11-22 00:47");
         assert_eq!(minute(-1), "1969-12-31 23:59");
         assert_eq!(compact(1_795_308_425), "20261122T004705Z");
-        minute(i64::MAX);
-        minute(i64::MIN);
+        assert_eq!(minute(253_402_207_200), "9999-12-30 22:00");
+        assert_eq!(minute(i64::MAX), "@9223372036854775807");
+        assert_eq!(compact(i64::MIN), "@-9223372036854775808");
     }
 }
