@@ -89,11 +89,13 @@ impl History {
     /// Whether it is ours, of a format that is known, and whole. Gives the format.
     fn check(&self) -> Result<i64, HistoryError> {
         let said = |error| self.error(&error);
-        let number = |pragma| self.connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+        // All questions see one state of the file: between two of them another process may make the tables.
+        let snapshot = self.connection.unchecked_transaction().map_err(said)?;
+        let number = |pragma| snapshot.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
         let application = number("application_id").map_err(said)?;
-        let found = format(&self.connection).map_err(said)?;
+        let found = format(&snapshot).map_err(said)?;
         let tables: i64 =
-            self.connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(said)?;
+            snapshot.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(said)?;
         if application == 0 && found == 0 && tables == 0 {
             return Ok(0);
         }
@@ -105,7 +107,7 @@ impl History {
         if found > known(STEPS) {
             return Err(HistoryError::Newer { path: path(), found, known: known(STEPS) });
         }
-        let problem: String = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(said)?;
+        let problem: String = snapshot.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(said)?;
         if problem != "ok" {
             return Err(HistoryError::Damaged { path: path(), what: problem.trim().replace('\n', "; ") });
         }

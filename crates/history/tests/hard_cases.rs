@@ -69,6 +69,21 @@ fn other_programs_databases_and_later_formats_are_refused() {
 }
 
 #[test]
+fn those_who_begin_a_history_at_once_all_find_it_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..20 {
+        let path = folder.path().join(round.to_string());
+        let add = |number: i64| {
+            let mut history = History::open(&path).unwrap();
+            history.add(&kept(&number.to_string(), number, None, &[1.0])).unwrap();
+        };
+        std::thread::scope(|scope| (0..6).for_each(|number| drop(scope.spawn(move || add(number)))));
+        let history = History::open_to_read(&path).unwrap().unwrap();
+        assert_eq!(history.search(&Search::default()).unwrap().len(), 6);
+    }
+}
+
+#[test]
 fn a_damaged_file_is_never_made_anew() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h");
