@@ -10,13 +10,13 @@ const MOST_HEADERS: usize = 64;
 
 /// The beginning of an answer, growing.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     bytes: Vec<u8>,
 }
 
 /// What is known of an answer so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
+pub(crate) enum Status {
     /// The status line has not come to its end.
     Incomplete,
     /// The status of the final answer.
@@ -26,10 +26,14 @@ pub(super) enum Status {
 }
 
 impl Answer {
-    pub(super) fn take(&mut self, chunk: &[u8]) -> Status {
-        let room = LONGEST_HEAD.saturating_sub(self.bytes.len());
-        self.bytes.extend_from_slice(chunk.get(..room).unwrap_or(chunk));
+    pub(crate) fn take(&mut self, chunk: &[u8]) -> Status {
+        let mut rest = chunk;
         loop {
+            // What finds no room now does once an interim answer has been read.
+            let room = LONGEST_HEAD.saturating_sub(self.bytes.len());
+            let (taken, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
+            self.bytes.extend_from_slice(taken);
+            rest = later;
             let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
             let mut response = httparse::Response::new(&mut headers);
             let parsed = response.parse(&self.bytes);
@@ -114,6 +118,16 @@ mod tests {
             }
             assert_eq!(last, Status::Garbage);
         }
+    }
+
+    #[test]
+    fn what_follows_long_interim_answers_is_not_lost() {
+        let interim = [b"HTTP/1.1 103 Early Hints\r\nLink: ", &b"x".repeat(10_000)[..], b"\r\n\r\n"].concat();
+        let long = [&interim.repeat(3)[..], b"HTTP/1.1 200 OK\r\n"].concat();
+        assert_eq!(status(&long), Status::Final(200));
+        let mut answer = Answer::default();
+        assert_eq!(answer.take(&interim[..6000]), Status::Incomplete);
+        assert_eq!(answer.take(&long[6000..]), Status::Final(200));
     }
 
     proptest! {
