@@ -130,9 +130,10 @@ impl Mount {
     }
 }
 
-/// Blanks, line breaks and backslashes stand as three octal digits behind a backslash.
+/// Blanks, line breaks, backslashes and `#` stand as three octal digits behind a backslash (`mangle` in
+/// `fs/proc_namespace.c`). The backslash comes last: what it brings back is no mark.
 fn unescaped(text: &str) -> String {
-    let marks = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    let marks = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\043", "#"), ("\\134", "\\")];
     marks.iter().fold(text.to_owned(), |text, (mark, character)| text.replace(mark, character))
 }
 
@@ -183,6 +184,13 @@ mod tests {
         assert_eq!(kind("/home/a b/x"), Some(Kind::Network));
         assert_eq!(kind("/homes"), Some(Kind::Disk));
         assert!(mounts.of(Path::new("/usr")).unwrap().has("noatime"));
+    }
+
+    #[test]
+    fn names_are_read_as_the_kernel_writes_them() {
+        let mounts = Mounts::parse("22 1 0:9 / /a\\134040\\011b\\012c rw - nfs4 server:/\\043tmp\\134043 rw\n");
+        let mount = &mounts.all()[0];
+        assert_eq!((mount.place.to_str().unwrap(), &*mount.source), ("/a\\040\tb\nc", "server:/#tmp\\043"));
     }
 
     #[test]
