@@ -111,6 +111,9 @@ impl HistoryError {
     pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let code = error.sqlite_error_code();
         let (path, reason) = (path.to_owned(), error.to_string());
+        if is_unreadable_value(error) {
+            return Self::Damaged { path, what: reason };
+        }
         match code {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 Self::Locked { path, seconds: crate::open::PATIENCE.as_secs() }
@@ -126,4 +129,16 @@ impl HistoryError {
             _ => Self::Other { path, reason },
         }
     }
+}
+
+/// Whether a column holds something that we never write there: text that is not UTF-8, a number in a text's place.
+fn is_unreadable_value(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error;
+    matches!(
+        error,
+        Error::FromSqlConversionFailure(..)
+            | Error::InvalidColumnType(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::Utf8Error(..)
+    )
 }

@@ -69,6 +69,23 @@ fn other_programs_databases_and_later_formats_are_refused() {
 }
 
 #[test]
+fn text_that_is_no_utf_8_is_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("h");
+    drop(history_with_one(&path));
+    let bytes = fs::read(&path).unwrap();
+    // A byte within the documents, where the database itself stays whole.
+    for text in [&b"\"kernel\":\"6.1"[..], b"\"how\":\"exited"] {
+        let at = bytes.windows(text.len()).position(|window| window == text).unwrap() + text.len() - 1;
+        let mut changed = bytes.clone();
+        changed[at] = 0xff;
+        fs::write(&path, changed).unwrap();
+        let error = History::open_to_read(&path).unwrap().unwrap().search(&Search::default()).unwrap_err();
+        assert!(matches!(error, HistoryError::Damaged { .. }), "{error}");
+    }
+}
+
+#[test]
 fn those_who_begin_a_history_at_once_all_find_it_ours() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..20 {
