@@ -1,4 +1,7 @@
-//! The functions that call each parser of the ELF crate; its hostile-input test uses the same ones.
+//! What targets share.
 
+pub mod pieces;
+
+/// The functions that call each parser of the ELF crate; its hostile-input test uses the same ones.
 #[path = "../../crates/elf/tests/exercise/mod.rs"]
 pub mod exercise;

@@ -9,6 +9,8 @@
 
 mod command_line;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod interrupt;
 mod launched;
 mod lookup;

@@ -5,9 +5,9 @@
 
 mod exit;
 mod file;
-mod http;
-mod notify;
-mod page;
+pub(crate) mod http;
+pub(crate) mod notify;
+pub(crate) mod page;
 mod port;
 mod stdout;
 mod window;

@@ -2,7 +2,7 @@
 
 mod ending;
 mod kinship;
-mod process;
+pub(crate) mod process;
 mod subreaper;
 
 use std::collections::HashSet;

@@ -52,7 +52,7 @@ pub(crate) fn process(number: u32) -> Option<Process> {
 }
 
 /// `PID (NAME) STATE PPID PGRP ... STARTTIME ...`: the name may hold blanks and parentheses, so we start at the last one.
-fn parse_stat(number: u32, stat: &[u8]) -> Option<Process> {
+pub(crate) fn parse_stat(number: u32, stat: &[u8]) -> Option<Process> {
     let after_name = stat.iter().rposition(|&byte| byte == b')')? + 1;
     let text = std::str::from_utf8(stat.get(after_name..)?).ok()?;
     let mut fields = text.split_ascii_whitespace();

@@ -4,7 +4,7 @@
 //! Variables that name a proxy have no effect. The newcomer's trap is the answer's limit: a first request may take long
 //! because the program is starting, and asked again too soon it would begin anew each time, so we wait longer at each try.
 
-mod answer;
+pub(crate) mod answer;
 mod connection;
 mod url;
 

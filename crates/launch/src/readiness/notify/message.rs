@@ -5,13 +5,13 @@ const EXCERPT_LENGTH: usize = 200;
 
 /// A notification as received.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Message<'a> {
+pub(crate) struct Message<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Message<'a> {
     /// `is_truncated`: the end is missing. The line that was cut could look like another one and is left out.
-    pub(super) fn new(bytes: &'a [u8], is_truncated: bool) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], is_truncated: bool) -> Self {
         if is_truncated {
             let whole = bytes.iter().rposition(|&byte| byte == b'\n').unwrap_or(0);
             return Self { bytes: bytes.get(..whole).unwrap_or_default() };
@@ -21,12 +21,12 @@ impl<'a> Message<'a> {
     }
 
     /// Whether it says that the program is ready.
-    pub(super) fn is_ready(self) -> bool {
+    pub(crate) fn is_ready(self) -> bool {
         self.bytes.split(|&byte| byte == b'\n').any(|line| line == b"READY=1")
     }
 
     /// Its beginning on one line, harmless to a terminal.
-    pub(super) fn excerpt(self) -> String {
+    pub(crate) fn excerpt(self) -> String {
         let shown = self.bytes.get(..EXCERPT_LENGTH).unwrap_or(self.bytes).trim_ascii();
         let mut text: String = String::from_utf8_lossy(shown).escape_debug().collect();
         if shown.len() < self.bytes.trim_ascii().len() {

@@ -5,7 +5,7 @@
 //! the launch. The newcomer's trap is a sender that is gone by the time we look, such as `systemd-notify --no-block` in a
 //! script. systemd ignores it; we take its word, since only what inherited the name from the program can have known it.
 
-mod message;
+pub(crate) mod message;
 mod socket;
 
 use std::io::ErrorKind;

@@ -17,11 +17,11 @@ const PLACEHOLDER: &[u8] = b"{ready_url}";
 /// The folder keeps web pages and strangers from reporting; it stands in the program's arguments, so whoever may list the
 /// machine's processes can read it.
 #[derive(Clone, Debug)]
-pub(super) struct Address {
+pub(crate) struct Address {
     /// As in the `Host` field: `127.0.0.1:PORT`.
-    pub(super) authority: String,
+    pub(crate) authority: String,
     /// `/TOKEN/`.
-    pub(super) folder: String,
+    pub(crate) folder: String,
 }
 
 impl Address {

@@ -12,7 +12,7 @@ use super::site::Site;
 const LONGEST_HEAD: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     input: Vec<u8>,
     /// Something came that may have made a request complete, or showed that there is none.
     worth_reading: bool,
@@ -21,7 +21,7 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// Takes what came.
-    pub(super) fn receive(&mut self, chunk: &[u8]) {
+    pub(crate) fn receive(&mut self, chunk: &[u8]) {
         if self.finished {
             return;
         }
@@ -30,13 +30,18 @@ impl Exchange {
         self.input.extend_from_slice(chunk);
     }
 
+    /// How many bytes are kept of a request that is not complete.
+    pub(crate) fn held(&self) -> usize {
+        self.input.len()
+    }
+
     /// Whether nothing more is answered.
-    pub(super) fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.finished
     }
 
     /// Appends the answer to the next request, if that is complete.
-    pub(super) fn answer_next(&mut self, site: &mut Site, now: Instant, output: &mut Vec<u8>) -> bool {
+    pub(crate) fn answer_next(&mut self, site: &mut Site, now: Instant, output: &mut Vec<u8>) -> bool {
         if self.finished {
             return false;
         }
@@ -147,7 +152,7 @@ mod tests {
             let bytes: Vec<u8> = chunks.concat();
             let (whole, _) = answers(&mut site(), [&bytes[..]]);
             let (pieces, exchange) = answers(&mut site(), bytes.chunks(size));
-            prop_assert!(exchange.input.len() <= LONGEST_HEAD + size);
+            prop_assert!(exchange.held() <= LONGEST_HEAD + size);
             // Chunk borders may only make an error be seen earlier.
             prop_assert_eq!(statuses(&whole), statuses(&pieces));
         }

@@ -13,14 +13,14 @@
 //! `--user-data-dir=DIR`). Proxies do not matter: browsers ask loopback addresses directly unless told otherwise.
 //! With `privacy.resistFingerprinting` Firefox rounds its clock to as much as 100 ms, and so is the moment.
 
-mod address;
+pub(crate) mod address;
 mod answer;
 mod clocks;
 mod connection;
-mod exchange;
+pub(crate) mod exchange;
 mod request;
 mod server;
-mod site;
+pub(crate) mod site;
 
 use std::os::fd::BorrowedFd;
 use std::process::Child;

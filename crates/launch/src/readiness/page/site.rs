@@ -8,9 +8,9 @@ use super::request::Request;
 
 /// The page told that it is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Report {
+pub(crate) struct Report {
     /// When, by the browser: milliseconds since 1970, if it is a number at all. Anything may stand here.
-    pub(super) shown: Option<f64>,
+    pub(crate) shown: Option<f64>,
     /// When the page was first asked for.
     pub(super) requested: Instant,
     /// When the report came.
@@ -19,7 +19,7 @@ pub(super) struct Report {
 
 /// One page and its reports.
 #[derive(Debug)]
-pub(super) struct Site {
+pub(crate) struct Site {
     authority: String,
     origin: String,
     page: String,
@@ -29,7 +29,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    pub(super) fn new(address: &Address) -> Self {
+    pub(crate) fn new(address: &Address) -> Self {
         Self {
             authority: address.authority.clone(),
             origin: format!("http://{}", address.authority),
@@ -41,7 +41,7 @@ impl Site {
     }
 
     /// The first report.
-    pub(super) fn report(&self) -> Option<&Report> {
+    pub(crate) fn report(&self) -> Option<&Report> {
         self.report.as_ref()
     }
 
