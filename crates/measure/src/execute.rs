@@ -68,7 +68,7 @@ struct Execution<'a> {
 impl Execution<'_> {
     fn block(&mut self, state: StartState, slots: impl Iterator<Item = Slot>) -> Result<(), MeasureError> {
         if state == StartState::Selective {
-            // Only the files are evicted, so the rest has to be there: directories, the file systems' own blocks.
+            // What is not evicted has to be there: without means for metadata, all of that; else what it shares with others.
             for command in 0..self.plan.commands.len() {
                 self.warm_up(Slot { state, round: 1, command })?;
             }
