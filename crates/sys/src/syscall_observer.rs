@@ -59,6 +59,8 @@ pub enum NameBase {
 #[derive(Debug)]
 pub struct SyscallObserver {
     listener: OwnedFd,
+    /// Hangs up when the [`Command`] is dropped, whose hook has the other end. The child's own closes at its `execve`.
+    command: OwnedFd,
 }
 
 /// The watched calls: number and how its arguments name a file.
@@ -120,7 +122,7 @@ const PATH_MAX: usize = 4096;
 /// Makes `command` hand its watched calls to the other end of the returned [`PendingObserver`].
 ///
 /// Call [`PendingObserver::accept`] from another thread than the one that spawns: the child's own `execve` is already
-/// watched, and `spawn` returns only after it. The child gets `PR_SET_NO_NEW_PRIVS` unless it may install filters
+/// watched, and `spawn` returns only after it. Keep the command for as long as there is something to observe. The child gets `PR_SET_NO_NEW_PRIVS` unless it may install filters
 /// without it (`CAP_SYS_ADMIN`), so a setuid program it starts runs without its privileges; see [`needs_no_new_privileges`].
 ///
 /// # Errors
@@ -173,7 +175,7 @@ impl PendingObserver {
             if let rustix::net::RecvAncillaryMessage::ScmRights(mut descriptors) = message
                 && let Some(listener) = descriptors.next()
             {
-                return Ok(SyscallObserver { listener });
+                return Ok(SyscallObserver { listener, command: self.socket });
             }
         }
         Err(io::ErrorKind::UnexpectedEof.into())
@@ -183,20 +185,22 @@ impl PendingObserver {
 impl SyscallObserver {
     /// Waits for the next watched call, notes it, lets it continue, and hands it to `see` first, while the caller
     /// stands still: `/proc/PID` still shows the state the call was made in. Returns `false` when the last watched
-    /// process is gone.
+    /// process is gone, or the command has been dropped and nobody waits for us: a process that cannot be ended (frozen, or
+    /// waiting for a disk that does not answer) must not hold us for ever.
     ///
     /// A name that cannot be read (a bad pointer, a caller that is protected from us) is passed over.
     ///
     /// # Errors
     /// Fails when the kernel refuses to hand over or to continue a call for another reason than the caller's death.
     pub fn next(&self, see: &mut dyn FnMut(FileNameCall)) -> io::Result<bool> {
-        let mut descriptor = libc::pollfd { fd: self.listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one valid pollfd is passed with the count 1.
-        if unsafe { libc::poll(&raw mut descriptor, 1, -1) } < 0 {
+        let descriptor = |descriptor: &OwnedFd, events| libc::pollfd { fd: descriptor.as_raw_fd(), events, revents: 0 };
+        let mut descriptors = [descriptor(&self.listener, libc::POLLIN), descriptor(&self.command, 0)];
+        // SAFETY: two valid pollfds are passed with the count 2.
+        if unsafe { libc::poll(descriptors.as_mut_ptr(), 2, -1) } < 0 {
             let error = io::Error::last_os_error();
             return if error.kind() == io::ErrorKind::Interrupted { Ok(true) } else { Err(error) };
         }
-        if descriptor.revents & libc::POLLIN == 0 {
+        if descriptors[0].revents & libc::POLLIN == 0 {
             return Ok(false);
         }
         // SAFETY: all-zero bytes are a valid `seccomp_notif`, and the kernel demands zeroes.
@@ -380,6 +384,23 @@ mod tests {
         assert!(seen(FileRequest::Execute, "/bin/sh"), "{calls:?}");
         assert!(seen(FileRequest::LookUp, "/no/such/file"), "{calls:?}");
         assert!(seen(FileRequest::Open, "/etc/hostname"), "{calls:?}");
+    }
+
+    #[test]
+    fn whoever_outlives_the_command_does_not_hold_the_observer() {
+        let mut command = Command::new("/bin/sleep");
+        let pending = observe(command.arg("1000")).unwrap();
+        let observer = std::thread::spawn(move || {
+            let observer = pending.accept().unwrap();
+            let mut count = 0;
+            while observer.next(&mut |_| count += 1).unwrap() {}
+            count
+        });
+        let mut child = command.spawn().unwrap();
+        drop(command);
+        assert!(observer.join().unwrap() > 0, "its start at least was seen");
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]
