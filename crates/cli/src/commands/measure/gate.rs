@@ -153,7 +153,7 @@ fn terms(threshold: f64, args: &GateArgs) -> Terms {
 fn tested(command: usize, label: &str, state: StartState, test: &GateTest, terms: Terms) -> StateAnswer {
     let (sessions, pairs, session_spread, is_allowance) = match test.basis {
         Basis::Sessions { count, spread } => (Some(count), None, Some(spread), false),
-        Basis::OneSession { allowance } => (Some(1), None, Some(allowance), true),
+        Basis::Allowance { count, spread } => (Some(count), None, Some(spread), true),
         Basis::Pairs { count } => (None, Some(count), None, false),
         Basis::Sides => (None, None, None, false),
     };

@@ -38,12 +38,17 @@ pub(super) fn report(gate: &Gate) -> String {
     if let (Some(percent), Some(rate)) = (gate.fail_if_slower, gate.error_rate) {
         text.push_str(&wrapped(&conclusion(gate, percent), 0));
         text.push_str(&wrapped(&meaning(gate, rate), 0));
+        if gate.states.iter().any(|answer| answer.is_slower == Some(true) && answer.sessions.is_some()) {
+            text.push_str(&wrapped(&format!("hint: {CONFIRM}"), 2));
+        }
     } else if gate.states.iter().any(|answer| answer.is_allowance) {
         text.push_str(&wrapped(&format!("One earlier session does not tell how much sessions differ. {MORE}"), 0));
     }
     text
 }
 
+const CONFIRM: &str = "other work on the machine can last a whole session and looks the same; before acting on it, measure \
+                       both programs side by side: coldstart measure --compare NEW --fail-if-slower PERCENT -- OLD";
 const MORE: &str = "Several baselines (--against last:10) are told apart from chance far better.";
 
 fn row(answer: &StateAnswer) -> Vec<String> {
@@ -94,13 +99,18 @@ fn meaning(gate: &Gate, rate: f64) -> String {
     let spread = gate.states.iter().fold(0.0, widest) * 100.0;
     let assumption = if gate.states.iter().any(|answer| answer.is_allowance) {
         format!(
-            "as long as sessions differ by no more than an allowance of {spread:.0} % (standard deviation): one earlier \
-             session does not tell how much they do. {MORE}"
+            "as long as sessions differ by no more than an allowance of {spread:.0} % (standard deviation): {} not tell \
+             how much they do. {MORE}",
+            if gate.states.iter().any(|answer| answer.sessions == Some(1)) {
+                "one earlier session does"
+            } else {
+                "so few earlier sessions do"
+            }
         )
     } else if gate.states.iter().any(|answer| answer.sessions.is_some()) {
         format!(
             "as long as this session differs from the earlier ones as they differ from one another (up to {spread:.1} %, \
-             standard deviation)"
+             standard deviation) and the machine is not busy in one session of many: that would be taken for a slower program"
         )
     } else {
         "as long as nothing but the commands differs between runs of a round, which take turns".to_owned()
