@@ -75,13 +75,15 @@ fn what_is_not_the_pages_report_does_not_count() {
 
 #[test]
 fn a_page_that_is_never_shown_is_not_ready() {
-    for line in [
-        "sh -c 'exec sleep 1000' {ready_url}".parse().unwrap(),
-        CommandLine::new("python3", [FAKE, "silent", "{ready_url}"]),
-    ] {
-        let (launched, _) = run_line(&line, |options| options.time_limit = Some(Duration::from_secs(1)));
-        assert_eq!((launched.end, launched.ready_after), (End::TimedOut, None));
-    }
+    let line = "sh -c 'exec sleep 1000' {ready_url}".parse().unwrap();
+    let (launched, _) = run_line(&line, |options| options.time_limit = Some(Duration::from_secs(1)));
+    assert_eq!((launched.end, launched.ready_after), (End::TimedOut, None));
+    assert_eq!(launched.last_seen.unwrap(), "nobody asked for the page");
+
+    let line = CommandLine::new("python3", [FAKE, "silent", "{ready_url}"]);
+    let (launched, _) = run_line(&line, |options| options.time_limit = Some(Duration::from_secs(5)));
+    assert_eq!((launched.end, launched.ready_after), (End::TimedOut, None));
+    assert!(launched.last_seen.unwrap().starts_with("the page was asked for"));
 }
 
 #[test]

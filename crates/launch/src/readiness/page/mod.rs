@@ -81,4 +81,17 @@ impl Watch for PageWatch {
             let _ = server.serve(Instant::now());
         }
     }
+
+    fn last_seen(&self) -> Option<String> {
+        // The two are mended in different places: at the command line, and in the browser.
+        let was_asked_for = self.server.as_ref()?.was_asked_for();
+        Some(
+            if was_asked_for {
+                "the page was asked for, but never told that it was shown"
+            } else {
+                "nobody asked for the page"
+            }
+            .to_owned(),
+        )
+    }
 }

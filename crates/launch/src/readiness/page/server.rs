@@ -72,6 +72,11 @@ impl Server {
         self.site.report()
     }
 
+    /// Whether the page was ever asked for.
+    pub(super) fn was_asked_for(&self) -> bool {
+        self.site.was_asked_for()
+    }
+
     /// Serves what is there, and never waits. What came is taken to have come at `now`.
     ///
     /// # Errors

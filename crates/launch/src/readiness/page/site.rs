@@ -45,6 +45,11 @@ impl Site {
         self.report.as_ref()
     }
 
+    /// Whether the page was ever asked for.
+    pub(super) fn was_asked_for(&self) -> bool {
+        self.requested.is_some()
+    }
+
     /// Notes what a request tells, and says what to answer.
     pub(super) fn answer(&mut self, request: &Request<'_>, now: Instant) -> Status {
         if request.host != Some(self.authority.as_bytes()) {
