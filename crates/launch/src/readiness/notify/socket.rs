@@ -4,10 +4,10 @@
 //! in a network namespace of its own, where an abstract name would mean nothing, still finds it. A service may have given
 //! up root before it is ready, so anyone may send; but the directory cannot be listed, and senders are checked.
 
-use std::fs::{Permissions, set_permissions};
+use std::fs::{self, Permissions, set_permissions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,10 @@ use rustix::net::sockopt::set_socket_passcred;
 use tempfile::TempDir;
 
 use crate::error::LaunchError;
+
+/// The names of our directories begin so.
+const PREFIX: &str = "coldstart-notify-";
+const NAME: &str = "socket";
 
 /// The socket, in a directory of its own; both are removed in the end.
 #[derive(Debug)]
@@ -43,8 +47,9 @@ impl NotifySocket {
     }
 
     fn below(parent: &Path) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("coldstart-notify-").tempdir_in(parent)?;
-        let path = directory.path().join("socket");
+        remove_left(parent);
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+        let path = directory.path().join(NAME);
         let socket = UnixDatagram::bind(&path)?;
         set_socket_passcred(&socket, true)?;
         // Not by the mode of creation, from which our umask would be taken.
@@ -64,9 +69,51 @@ impl AsFd for NotifySocket {
     }
 }
 
+/// Removes what processes of ours that were killed have left: sockets that nobody has open any more, which the kernel tells
+/// by refusing to connect (`unix(7)`), whatever pid namespace the others live in. Others' directories are left alone: in
+/// `/tmp` anyone may put something in place of them.
+fn remove_left(parent: &Path) {
+    let ours = rustix::process::geteuid().as_raw();
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes())
+            && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == ours);
+        let path = entry.path().join(NAME);
+        if is_ours
+            && fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.file_type().is_socket())
+            && let Ok(asking) = UnixDatagram::unbound()
+            && asking.connect(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+        {
+            // What cannot be removed is in nobody's way.
+            let _ = fs::remove_file(&path);
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_killed_have_left_is_removed_and_what_is_in_use_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let at = |name: &str| parent.path().join(name);
+        for name in ["coldstart-notify-dead", "coldstart-notify-beginning", "coldstart-notify-file", "other"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        for name in ["coldstart-notify-dead", "other"] {
+            drop(UnixDatagram::bind(at(name).join(NAME)).unwrap());
+        }
+        fs::write(at("coldstart-notify-file").join(NAME), "").unwrap();
+        std::os::unix::fs::symlink("other", at("coldstart-notify-link")).unwrap();
+        let living = NotifySocket::below(parent.path()).unwrap();
+        let second = NotifySocket::below(parent.path()).unwrap();
+        assert!(!at("coldstart-notify-dead").exists());
+        for name in ["coldstart-notify-beginning", "coldstart-notify-file/socket", "other/socket"] {
+            assert!(at(name).exists(), "{name}");
+        }
+        assert!(living.path().exists() && second.path().exists());
+    }
 
     #[test]
     fn anyone_may_send_and_nobody_may_list() {
