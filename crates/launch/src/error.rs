@@ -177,7 +177,9 @@ impl LaunchError {
                 quoted(program.as_ref())
             ),
             Self::NotEnded { .. } => {
-                "they wait in the kernel (state D in ps) or belong to another user; end them by hand".into()
+                "they wait in the kernel (state D in ps), are in a frozen control group (\
+                 /proc/PID/cgroup names it), or belong to another user; end them by hand"
+                    .into()
             }
             _ => return None,
         })
