@@ -19,7 +19,7 @@ pub(crate) struct LaunchingArgs {
     pub(crate) ready: Readiness,
 
     /// Give up on a start after this many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = some_seconds)]
     pub(crate) time_limit: Duration,
 
     /// Seconds between asking what is left of a start to end (SIGTERM) and killing it (SIGKILL)
@@ -45,5 +45,27 @@ pub(crate) struct ProgramArgs {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number of seconds"))?;
-    Duration::try_from_secs_f64(number).map_err(|_| format!("`{text}` is not a number of seconds above 0"))
+    Duration::try_from_secs_f64(number).map_err(|_| format!("`{text}` is not a number of seconds from 0 on"))
+}
+
+/// No time at all would call a start ready or not by chance.
+fn some_seconds(text: &str) -> Result<Duration, String> {
+    seconds(text)
+        .ok()
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| format!("`{text}` is not a number of seconds above 0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_leaves_some_time_and_a_grace_need_not() {
+        assert_eq!(some_seconds("0.5"), seconds("0.5"));
+        assert_eq!(seconds("0"), Ok(Duration::ZERO));
+        for text in ["0", "-0", "1e-99", "-1", "nan", "inf", "1e300", "", "2s"] {
+            assert!(some_seconds(text).unwrap_err().contains(text), "{text}");
+        }
+    }
 }
