@@ -12,12 +12,15 @@
 //! - [`Walk`]: the files of a tree, each once.
 
 mod ask;
+mod block_device;
 mod cache_file;
 mod error;
 mod evict;
 mod file_system;
 mod holders;
+mod memory;
 mod metadata;
+mod mounts;
 mod permission;
 mod residency;
 mod saved;

@@ -16,9 +16,10 @@ use coldstart_sys::fiemap::{Extent, fiemap};
 use rustix::fs::{Advice, FileType, OFlags};
 use rustix::io::Errno;
 
+use super::SavedFile;
 use super::look::{identity, open};
 use super::missing::MissingReason;
-use super::{SavedFile, devices};
+use crate::block_device;
 
 /// Longest single read, in bytes.
 const LONGEST_READ: u64 = 1 << 20;
@@ -96,7 +97,7 @@ pub(super) fn fetch(piece: &Piece<'_>, file: &SavedFile) -> Result<(), MissingRe
 
 /// Reads the saved pages of a block device.
 pub(super) fn fetch_device(device: &SavedFile) -> Result<(), MissingReason> {
-    let opened = devices::open(&device.path).map_err(|error| MissingReason::of_error(&error))?;
+    let opened = block_device::open(&device.path).map_err(|error| MissingReason::of_error(&error))?;
     if opened.size != device.identity.size {
         let now = coldstart_profile::FileIdentity { size: opened.size, modified: 0 };
         return Err(MissingReason::Changed { now });

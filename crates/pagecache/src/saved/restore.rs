@@ -16,9 +16,11 @@ use super::fetch::{self, Piece, fetch_device, open_saved};
 use super::look::{Look, look, shared_pages};
 use super::missing::{Missing, MissingReason};
 use super::threads::{each, map};
-use super::{SavedError, SavedFile, SavedPageCache, devices, memory, metadata};
+use super::{SavedError, SavedFile, SavedPageCache, metadata};
+use crate::block_device;
 use crate::cache_file::CacheFile;
 use crate::file_system::backing;
+use crate::memory;
 use crate::residency::{Cached, Detail};
 
 /// How to restore.
@@ -248,7 +250,7 @@ fn state_of(file: &SavedFile) -> State {
 }
 
 fn state_of_device(device: &SavedFile) -> State {
-    let opened = match devices::open(&device.path) {
+    let opened = match block_device::open(&device.path) {
         Ok(opened) => opened,
         Err(error) => return State::lost(MissingReason::of_error(&error)),
     };

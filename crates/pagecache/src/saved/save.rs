@@ -12,9 +12,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{major, minor};
 
 use super::gather::{Gather, Gathered};
-use super::mounts::{Mount, MountKind, mount_of, mounts};
-use super::{Origin, SavedError, SavedFile, SavedPageCache, devices, memory, names};
+use super::{Origin, SavedError, SavedFile, SavedPageCache, devices, names};
 use crate::file_system::shows_kernel_state;
+use crate::memory;
+use crate::mounts::{Mount, MountKind, mount_of, mounts};
 
 /// Threads of the walk. More than processors: a directory that is not in memory is waited for.
 const THREADS: usize = 8;

@@ -3,12 +3,12 @@
 //! Source: `Documentation/filesystems/proc.rst`, `meminfo`.
 
 /// Bytes of memory; `None` without `/proc`.
-pub(super) fn total() -> Option<u64> {
+pub(crate) fn total() -> Option<u64> {
     field(&meminfo()?, "MemTotal:")
 }
 
 /// Bytes in the page cache that can be read again: without shared memory and tmpfs, which live there and nowhere else.
-pub(super) fn page_cache() -> Option<u64> {
+pub(crate) fn page_cache() -> Option<u64> {
     let meminfo = meminfo()?;
     let cached = field(&meminfo, "Cached:")?.saturating_add(field(&meminfo, "Buffers:")?);
     Some(cached.saturating_sub(field(&meminfo, "Shmem:").unwrap_or(0)))

@@ -13,20 +13,20 @@ use std::path::{Path, PathBuf};
 
 /// A line of mountinfo.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mount {
+pub(crate) struct Mount {
     /// Major and minor number; of btrfs and of file systems without a device not what `stat` says.
-    pub(super) device: (u32, u32),
+    pub(crate) device: (u32, u32),
     /// Where it is mounted.
-    pub(super) place: PathBuf,
+    pub(crate) place: PathBuf,
     /// The file system's name, such as `ext4`.
-    pub(super) file_system: String,
+    pub(crate) file_system: String,
     /// What is mounted, such as `/dev/sda1`.
-    pub(super) source: PathBuf,
+    pub(crate) source: PathBuf,
 }
 
 /// What a file system means for saving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MountKind {
+pub(crate) enum MountKind {
     /// On a disk of this machine.
     Storage,
     /// On a server or in the hands of a program: looking at it may take for ever.
@@ -38,7 +38,7 @@ pub(super) enum MountKind {
 }
 
 impl Mount {
-    pub(super) fn kind(&self) -> MountKind {
+    pub(crate) fn kind(&self) -> MountKind {
         match self.file_system.as_str() {
             "overlay" | "ecryptfs" | "aufs" => MountKind::Layered,
             "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "ceph" | "9p" | "afs" | "coda" | "lustre" | "gpfs"
@@ -53,7 +53,7 @@ impl Mount {
 }
 
 /// All mounts that this process can see.
-pub(super) fn mounts() -> io::Result<Vec<Mount>> {
+pub(crate) fn mounts() -> io::Result<Vec<Mount>> {
     Ok(parse(&std::fs::read("/proc/self/mountinfo")?))
 }
 
@@ -95,7 +95,7 @@ fn unescaped(field: &[u8]) -> PathBuf {
 }
 
 /// The mount that a path without symbolic links leads into: the last one made on the longest way to it.
-pub(super) fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
+pub(crate) fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let on_the_way = mounts.iter().filter(|mount| path.starts_with(&mount.place));
     // Of equals, `max_by_key` takes the last.
     on_the_way.max_by_key(|mount| mount.place.as_os_str().len())
