@@ -198,7 +198,7 @@ fn cannot_connect(error: std::io::Error) -> LaunchError {
     LaunchError::system("try to connect to the program's port", error)
 }
 
-/// Reads and forgets what has come. `None` if there is no more for now.
+/// Reads and forgets what has come. `None` if there is no more yet.
 fn discard(mut stream: TcpStream) -> Option<TcpStream> {
     let mut chunk = [0; CHUNK];
     for _ in 0..READS_AT_ONCE {
