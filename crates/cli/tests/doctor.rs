@@ -23,86 +23,13 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Makes the calls and prints what happened. No argument: everything is tried on what every system has.
-const WITNESS: &str = r#"
-import ctypes, json, os
-libc = ctypes.CDLL(None, use_errno=True)
-def call(*words):
-    result = libc.syscall(*words)
-    if result < 0:
-        return os.strerror(ctypes.get_errno())
-    return ""
-def cachestat(fd):
-    return call(451, fd, (ctypes.c_uint64 * 2)(0, 1), (ctypes.c_uint64 * 5)(), 0)
-def perf(flags):
-    # perf_event_attr: type 1 (software), size 112, config 2 (page faults), flags at byte 40
-    attributes = (ctypes.c_uint8 * 112)()
-    ctypes.c_uint32.from_buffer(attributes, 0).value = 1
-    ctypes.c_uint32.from_buffer(attributes, 4).value = 112
-    ctypes.c_uint64.from_buffer(attributes, 8).value = 2
-    ctypes.c_uint64.from_buffer(attributes, 40).value = flags
-    return call(298, attributes, 0, -1, -1, 8)
-def opened(path, flags):
-    try:
-        os.close(os.open(path, flags))
-        return ""
-    except OSError as error:
-        return error.strerror
-own = os.memfd_create("witness")
-os.write(own, b"x")
-print(json.dumps({
-    "drop_caches": opened("/proc/sys/vm/drop_caches", os.O_WRONLY),
-    "cachestat": cachestat(own),
-    "other": cachestat(os.open("/usr/bin/env", os.O_RDONLY)),
-    # disabled, exclude_kernel, exclude_hv
-    "perf_user": perf(1 | 1 << 5 | 1 << 6),
-    "perf_kernel": perf(1 | 1 << 6),
-    "pidfd": call(434, os.getpid(), 0),
-    "userfaultfd": call(323, 1),
-    "userfaultfd_device": opened("/dev/userfaultfd", os.O_RDWR),
-}))
-"#;
+const WITNESS: &str = include_str!("doctor/witness.py");
 
 /// Installs a filter as container managers do: `cachestat` looks as if the kernel were old, performance events are refused.
-const FILTERED: &str = r#"
-import ctypes, os, struct, sys
-libc = ctypes.CDLL(None, use_errno=True)
-def line(code, jt, jf, k):
-    return struct.pack("HBBI", code, jt, jf, k)
-program = (line(0x20, 0, 0, 0)
-    + line(0x15, 2, 0, 451) + line(0x15, 2, 0, 298) + line(0x06, 0, 0, 0x7fff0000)
-    + line(0x06, 0, 0, 0x00050000 | 38) + line(0x06, 0, 0, 0x00050000 | 1))
-lines = ctypes.create_string_buffer(program)
-class Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("lines", ctypes.c_void_p)]
-described = Program(6, ctypes.addressof(lines))
-assert libc.prctl(38, 1, 0, 0, 0) == 0
-assert libc.prctl(22, 2, ctypes.byref(described), 0, 0) == 0
-os.execv(sys.argv[1], sys.argv[1:])
-"#;
+const FILTERED: &str = include_str!("doctor/filtered.py");
 
 /// A root made of what the machine's root holds, with a proc of its own, reached by pivot_root, as container managers do.
-const CONTAINER: &str = r#"
-set -e
-root=$1; shift
-mount -t tmpfs none "$root"
-mkdir -p "$root"/proc "$root"/sys "$root"/tmp "$root"/old "$root"/run
-for name in usr etc bin sbin lib lib64 dev; do
-    if [ -L "/$name" ]; then ln -s "$(readlink /$name)" "$root/$name"
-    elif [ -d "/$name" ]; then mkdir "$root/$name"; mount --rbind "/$name" "$root/$name"; fi
-done
-mount --bind /sys "$root/sys"
-mkdir -p "$root$COLDSTART_SCRATCH"
-mount --bind "$COLDSTART_SCRATCH" "$root$COLDSTART_SCRATCH"
-mount -t proc proc "$root/proc"
-mount --bind "$root/proc/sys" "$root/proc/sys"
-mount -o remount,bind,ro "$root/proc/sys"
-: > "$root/run/.containerenv"
-cd "$root"
-pivot_root . old
-umount -l /old
-exec setpriv --bounding-set=-sys_admin,-sys_ptrace,-perfmon,-mknod,-sys_rawio,-fowner \
-    --inh-caps=-all --reuid 0 --clear-groups -- "$@"
-"#;
+const CONTAINER: &str = include_str!("doctor/container.sh");
 
 const READ_ONLY_SETTINGS: &str =
     "mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec \"$@\"";
@@ -199,6 +126,7 @@ fn holds(scene: &Scene, scratch: &Scratch) -> Value {
         let cold = run_in(scene, scratch, &program, &["measure", "--state", "cold", "--runs", "1", "--", "true"]);
         assert_eq!(cold.status.code(), Some(2), "{}", told());
         assert!(text(&cold.stderr).contains("cannot start cold"), "{}\n{}", text(&cold.stderr), told());
+        assert_eq!(ability(&report, "measure-boot"), "no", "{}", told());
     }
     for state in ["selective", "hot"] {
         let possible = ability(&report, &format!("measure-{state}")) != "no";
