@@ -7,14 +7,14 @@ use anyhow::anyhow;
 use coldstart_history::{History, Search, Stored};
 use coldstart_measure::StartState;
 use coldstart_measure::statistics::LEAST_RUNS;
-use coldstart_profile::measurement::{KeptMeasurement, Machine, Sample};
+use coldstart_profile::measurement::{FrequencyRange, KeptMeasurement, Machine, Measurement, Sample};
 
 use super::date::minute;
 use super::store::{read_json, told};
 use crate::args::measure::Baseline;
 use crate::error::{CliError, HintExt};
 use crate::output::path::printable;
-use crate::output::text::{counted, plain};
+use crate::output::text::{counted, escaped, plain};
 
 /// An earlier measurement of the command.
 pub(super) struct Session {
@@ -31,8 +31,62 @@ impl Session {
         times(&self.kept.measurement.samples, self.command, state)
     }
 
+    /// Under which conditions these were measured.
+    pub(super) fn condition(&self, state: StartState) -> Condition {
+        Condition::of(&self.kept.measurement, self.command, state)
+    }
+
     fn has(&self, state: StartState) -> bool {
         self.times(state).len() >= LEAST_RUNS
+    }
+}
+
+/// What must be the same, besides the machine, for times of a state to be compared.
+#[derive(Clone, Debug)]
+pub(super) struct Condition {
+    /// When the state of the page cache was saved that was brought back, and its pages: what is in it decides, and not
+    /// where the file lies.
+    saved_state: Option<(i64, u64)>,
+    /// Its file, to show.
+    file: String,
+    /// What the processors' frequency was held at.
+    held: Option<FrequencyRange>,
+}
+
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        (self.saved_state, self.held) == (other.saved_state, other.held)
+    }
+}
+
+impl Condition {
+    /// Of a command's runs in a state.
+    pub(super) fn of(measurement: &Measurement, command: usize, state: StartState) -> Self {
+        let mut summaries = measurement.summaries.iter();
+        let summary = summaries.find(|summary| (summary.command, summary.state) == (command, state));
+        let saved = summary.and_then(|summary| summary.state_facts.saved_state.as_ref());
+        Self {
+            saved_state: saved.map(|saved| (saved.saved_at, saved.asked)),
+            file: saved.map(|saved| escaped(&saved.file)).unwrap_or_default(),
+            held: measurement.machine.frequency.as_ref().and_then(|frequency| frequency.held),
+        }
+    }
+
+    /// In words, to stand behind a state's name; empty where there is nothing to say.
+    pub(super) fn words(&self) -> String {
+        let saved = self.saved_state.map(|(at, _)| format!("from `{}` of {} UTC", self.file, minute(at)));
+        let megahertz = |kilohertz: u64| kilohertz / 1000;
+        let held = self.held.map(|held| match (megahertz(held.least), megahertz(held.greatest)) {
+            (least, greatest) if least == greatest => format!("held at {least} MHz"),
+            (least, greatest) => format!("held at {least} to {greatest} MHz"),
+        });
+        saved.into_iter().chain(held).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The same where nothing is said by silence: "no held frequency".
+    fn told(&self) -> String {
+        let words = self.words();
+        if words.is_empty() { "at no held frequency".to_owned() } else { words }
     }
 }
 
@@ -186,6 +240,37 @@ impl Found {
             ))
             .hint(|| "--state and --runs must fit those of the baseline");
         }
+        Ok(())
+    }
+
+    /// Leaves out what was measured under other conditions than `kept`, and then what is older than the newest that are
+    /// asked for.
+    ///
+    /// # Errors
+    /// When nothing is left.
+    pub(super) fn settle(&mut self, kept: &KeptMeasurement, states: &[StartState]) -> Result<(), CliError> {
+        let now = |state| Condition::of(&kept.measurement, 0, state);
+        let mut other = None;
+        let before = self.sessions.len();
+        self.sessions.retain(|session| {
+            let there = || states.iter().copied().filter(|state| session.has(*state));
+            let is_same = there().any(|state| session.condition(state) == now(state));
+            if !is_same {
+                let differs = |state: StartState| {
+                    format!("{state} was {}, and now it is {}", session.condition(state).told(), now(state).told())
+                };
+                other = there().next().map(differs);
+            }
+            is_same
+        });
+        if let Some(other) = other {
+            if self.sessions.is_empty() {
+                return Err(anyhow!("cannot compare with `{}`: {other}", self.name))
+                    .hint(|| "measure the baseline again in the same way");
+            }
+            let left_out = plain(&counted((before - self.sessions.len()) as u64, "measurement"));
+            self.notes.push(format!("{left_out} left out: {other}"));
+        }
         let surplus = self.sessions.len().saturating_sub(self.most);
         self.sessions.drain(..surplus);
         if self.most != usize::MAX && self.sessions.len() < self.most {
@@ -203,5 +288,72 @@ impl Found {
             1 => format!("{} (measured {} UTC)", self.name, when(first)),
             count => format!("{} ({count} measurements, {} to {} UTC)", self.name, when(first), when(last)),
         }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Four starts as after boot, from a state that was saved at `saved_at`, at a held frequency if any (in MHz).
+    pub(in crate::commands::measure) fn booted(saved_at: i64, held: Option<u64>) -> KeptMeasurement {
+        let sample = |number: u32| {
+            json!({
+                "number": number, "command": 0, "state": "boot", "round": number, "attempt": 1, "seconds": 1.0,
+                "end": {"how": "exited", "value": 0}, "residency": null, "bytes_read": 0, "major_faults": 0,
+                "minor_faults": 0, "user_seconds": 0.0, "system_seconds": 0.0, "devices": [], "used": {"use": "counted"}
+            })
+        };
+        let frequency = held.map(|held| json!({"held": {"least": held * 1000, "greatest": held * 1000}}));
+        let saved = json!({
+            "file": format!("{saved_at}.pagecache"), "saved_at": saved_at, "asked": 5, "least_back": 5, "most_extra": 0,
+            "lost_files": 0, "lost_pages": 0, "lost_example": null
+        });
+        serde_json::from_value(json!({
+            "machine": {"kernel": "6.1", "processor": "P", "processor_count": 2, "governor": null, "memory": 1,
+                        "devices": [], "frequency": frequency},
+            "commands": [{"label": "A", "command_line": "server", "readiness": "exit", "file_count": 0}],
+            "samples": (1..=4).map(sample).collect::<Vec<_>>(),
+            "summaries": [{
+                "command": 0, "state": "boot", "counted": 4, "failed": 0, "contradicting": 0, "mean": 1.0,
+                "mean_interval": null, "median": 1.0, "min": 1.0, "max": 1.0, "standard_deviation": 0.0,
+                "outliers": [], "bytes_read": null, "requests": null, "major_faults": null,
+                "state_facts": {"method": "m", "checked_before": true, "file_pages": null, "resident_pages": null,
+                                "stayed": [], "saved_state": saved}
+            }],
+            "comparisons": [], "input_output": [], "launch_floor": null, "warnings": []
+        }))
+        .unwrap()
+    }
+
+    fn found(most: usize, all: &[KeptMeasurement]) -> Found {
+        let session = |kept: &KeptMeasurement| Session { number: None, kept: kept.clone(), command: 0 };
+        Found { name: "b".into(), sessions: all.iter().map(session).collect(), most, notes: Vec::new() }
+    }
+
+    #[test]
+    fn starts_from_another_saved_state_or_at_a_held_frequency_are_left_out() {
+        let states = [StartState::Boot];
+        let now = booted(60, None);
+        let all = [now.clone(), now.clone(), now.clone(), booted(120, None), booted(60, Some(2100))];
+        let mut several = found(2, &all);
+        several.settle(&now, &states).unwrap();
+        assert_eq!(several.sessions.len(), 2, "the newest two of those that are alike");
+        assert_eq!(
+            several.notes,
+            [
+                "2 measurements left out: boot was from `60.pagecache` of 1970-01-01 00:01 UTC, held at 2100 MHz, and now it \
+              is from `60.pagecache` of 1970-01-01 00:01 UTC"
+            ]
+        );
+        let error = found(1, &all[3..4]).settle(&now, &states).unwrap_err();
+        assert!(format!("{error:?}").contains("boot was from `120.pagecache`"), "{error:?}");
+        let mut moved = now.clone();
+        if let Some(saved) = &mut moved.measurement.summaries[0].state_facts.saved_state {
+            saved.file = "elsewhere".into();
+        }
+        found(1, &[moved]).settle(&now, &states).unwrap();
     }
 }

@@ -4,7 +4,7 @@ use coldstart_history::Search;
 use coldstart_measure::statistics::{LEAST_RUNS, median, session_difference};
 use coldstart_profile::measurement::KeptMeasurement;
 
-use super::baseline::times;
+use super::baseline::{Condition, times};
 use super::gate::states;
 use super::gate_report::word;
 use super::store::Store;
@@ -34,7 +34,9 @@ pub(super) fn lines(store: &Store, kept: &KeptMeasurement) -> String {
                 }) && stored.kept.program(*index).is_some_and(|other| other.path == program.path)
             };
             let Some(index) = (0..measurement.commands.len()).find(is_same) else { continue };
-            if kept.measurement.machine.differences(&measurement.machine).is_empty() {
+            if kept.measurement.machine.differences(&measurement.machine).is_empty()
+                && Condition::of(measurement, index, state) == Condition::of(&kept.measurement, 0, state)
+            {
                 earlier.push(times(&measurement.samples, index, state));
             }
         }

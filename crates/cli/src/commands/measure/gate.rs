@@ -8,7 +8,7 @@ use coldstart_measure::{Measurement, StartState};
 use coldstart_profile::measurement::{Interval, KeptMeasurement, Sample, Verdict};
 use serde::Serialize;
 
-use super::baseline::{Found, times};
+use super::baseline::{Condition, Found, times};
 use crate::args::measure::GateArgs;
 use crate::error::{CliError, HintExt};
 
@@ -63,16 +63,19 @@ pub(super) struct StateAnswer {
 ///
 /// # Errors
 /// When no state can be compared.
-pub(super) fn against(kept: &KeptMeasurement, found: &Found, args: &GateArgs) -> Result<Gate, CliError> {
+pub(super) fn against(kept: &KeptMeasurement, found: &mut Found, args: &GateArgs) -> Result<Gate, CliError> {
     let measurement = &kept.measurement;
+    found.settle(kept, &states(measurement))?;
     let label = measurement.commands.first().map_or_else(String::new, |command| command.label.clone());
     let mut notes = found.notes.clone();
     let mut sides = Vec::new();
     for state in states(measurement) {
         let new = times(&measurement.samples, 0, state);
+        let condition = Condition::of(measurement, 0, state);
         let earlier: Vec<Vec<f64>> = found
             .sessions
             .iter()
+            .filter(|session| session.condition(state) == condition)
             .map(|session| session.times(state))
             .filter(|times| times.len() >= LEAST_RUNS)
             .collect();

@@ -127,7 +127,7 @@ fn shown(all: &[Series]) -> String {
     let mut text = blocks.join("\n");
     if is_apart(all) {
         text.push('\n');
-        text.push_str(&wrapped("Measurements on other machines, kernels or to another readiness stand apart.", 0));
+        text.push_str(&wrapped("Measurements on other machines or kernels, to another readiness, from another saved state or at a held frequency stand apart.", 0));
     }
     text
 }
@@ -138,9 +138,15 @@ pub(super) fn is_apart(all: &[Series]) -> bool {
     all.iter().enumerate().any(|(index, series)| all.iter().skip(index + 1).any(|other| key(series) == key(other)))
 }
 
+/// What else was done to get to the state, to stand behind its name.
+pub(super) fn condition(series: &Series) -> String {
+    if series.condition.is_empty() { String::new() } else { format!(", {}", series.condition) }
+}
+
 fn block(series: &Series) -> String {
     let ready = if series.readiness == "exit" { String::new() } else { format!(", ready at {}", series.readiness) };
-    let mut text = wrapped(&escaped(&format!("{}, {}{ready}", series.command_line, series.state)), 0);
+    let mut text =
+        wrapped(&escaped(&format!("{}, {}{ready}{}", series.command_line, series.state, condition(series))), 0);
     text.push_str(&machine_line(&series.machine));
     let mut table = Table::new(&[
         ("", Align::Right),

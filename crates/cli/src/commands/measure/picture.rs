@@ -9,7 +9,7 @@ use svg::node::Value;
 use svg::node::element::{Circle, Group, Line, Polyline, Rectangle, Style, Text, Title};
 
 use super::date::minute;
-use super::history::is_apart;
+use super::history::{condition, is_apart};
 use super::trend::{Point, Series};
 use crate::output::text::{cut, escaped};
 use crate::output::time::seconds;
@@ -46,7 +46,8 @@ pub(super) fn svg(name: &str, all: &[Series]) -> String {
     content = content.add(text(MARGIN, y, "note", how));
     if is_apart(all) {
         y += LINE;
-        let apart = "measurements on another machine or kernel, or to another readiness, have a panel of their own";
+        let apart = "measurements on another machine or kernel, to another readiness, from another saved state or at a held frequency \
+                     have a panel of their own";
         content = content.add(text(MARGIN, y, "note", apart));
     }
     for series in all {
@@ -68,7 +69,7 @@ pub(super) fn svg(name: &str, all: &[Series]) -> String {
 /// Title, axes and points of one row.
 fn panel(mut group: Group, series: &Series, y: f64) -> (Group, f64) {
     let ready = if series.readiness == "exit" { String::new() } else { format!(", ready at {}", series.readiness) };
-    let name = escaped(&format!("{}: {}{ready}", series.state, series.command_line));
+    let name = escaped(&format!("{}: {}{ready}{}", series.state, series.command_line, condition(series)));
     let machine = &series.machine;
     let place = format!("{} x {}, Linux {}", machine.processor_count, machine.processor, machine.kernel);
     group = group.add(text(MARGIN, y, "name", &cut(&name, COLUMNS))).add(text(

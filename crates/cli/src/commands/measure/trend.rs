@@ -1,6 +1,7 @@
 //! Stored measurements in rows over time: a pure function.
 //!
-//! Only what is alike stands in one row: the same command line, readiness and state, on what counts as the same machine.
+//! Only what is alike stands in one row: the same command line, readiness and state, on what counts as the same machine,
+//! brought back from the same saved state, at the same held frequency if any.
 
 use coldstart_history::Stored;
 use coldstart_measure::StartState;
@@ -8,7 +9,7 @@ use coldstart_measure::statistics::{mean, mean_interval, median, session_differe
 use coldstart_profile::measurement::{Interval, Machine, Verdict};
 use serde::Serialize;
 
-use super::baseline::times;
+use super::baseline::{Condition, times};
 use super::gate::states;
 
 /// Measurements that may be compared with one another, oldest first.
@@ -17,6 +18,11 @@ pub(super) struct Series {
     pub(super) command_line: String,
     pub(super) readiness: String,
     pub(super) state: StartState,
+    /// What else was done to get there, in words: which saved state was brought back, at which frequency the processors
+    /// were held. Empty for the usual.
+    pub(super) condition: String,
+    #[serde(skip)]
+    same: Condition,
     /// The machine, as it was first.
     pub(super) machine: Machine,
     pub(super) points: Vec<Point>,
@@ -68,10 +74,12 @@ pub(super) fn series(stored: &[Stored], is_wanted: impl Fn(&str, Option<&str>) -
             for state in states(measurement) {
                 let times = times(&measurement.samples, index, state);
                 let (Some(median), Some(mean)) = (median(&times), mean(&times)) else { continue };
+                let condition = Condition::of(measurement, index, state);
                 let found = all.iter_mut().find(|series| {
                     (&series.command_line, &series.readiness, series.state)
                         == (&command.command_line, &command.readiness, state)
                         && measurement.machine.differences(&series.machine).is_empty()
+                        && series.same == condition
                 });
                 let point = Point {
                     number: *number,
@@ -92,6 +100,8 @@ pub(super) fn series(stored: &[Stored], is_wanted: impl Fn(&str, Option<&str>) -
                         command_line: command.command_line.clone(),
                         readiness: command.readiness.clone(),
                         state,
+                        condition: condition.words(),
+                        same: condition,
                         machine: measurement.machine.clone(),
                         points: vec![point],
                     }),
@@ -180,6 +190,27 @@ mod tests {
         assert_eq!(series[0].sparkline(9), "▁██");
         assert_eq!(series[0].sparkline(1), "▁");
         assert!(super::series(&all, |_, _| false).is_empty());
+    }
+
+    #[test]
+    fn other_saved_states_and_held_frequencies_have_a_row_of_their_own() {
+        let booted = |number: i64, saved_at: i64, held: Option<u64>| Stored {
+            number,
+            kept: crate::commands::measure::baseline::tests::booted(saved_at, held),
+        };
+        let all = [booted(1, 60, None), booted(2, 120, None), booted(3, 60, None), booted(4, 60, Some(2100))];
+        let rows: Vec<(String, Vec<i64>)> = series(&all, |_, _| true)
+            .into_iter()
+            .map(|series| (series.condition, series.points.iter().map(|point| point.number).collect()))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("from `60.pagecache` of 1970-01-01 00:01 UTC".to_owned(), vec![1, 3]),
+                ("from `120.pagecache` of 1970-01-01 00:02 UTC".to_owned(), vec![2]),
+                ("from `60.pagecache` of 1970-01-01 00:01 UTC, held at 2100 MHz".to_owned(), vec![4]),
+            ]
+        );
     }
 
     #[test]
