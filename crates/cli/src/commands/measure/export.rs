@@ -94,11 +94,22 @@ fn csv(
         for sample in kept.measurement.samples.iter().filter(|sample| is_wanted(kept, sample.command)) {
             let mut record = of_measurement(*number, kept, sample.command);
             record.extend(of_sample(sample));
-            writer.write_record(record)?;
+            writer.write_record(record.iter().map(|field| without_controls(field)))?;
         }
     }
     let bytes = writer.into_inner().map_err(|error| anyhow::anyhow!("cannot make the table: {}", error.error()))?;
     Ok(String::from_utf8(bytes)?)
+}
+
+/// Control characters as `\u{1b}`: what prints our results takes an escape character for the begin of a colour, and takes the
+/// quotes and commas behind it away with it. Lines may end within a quoted field.
+fn without_controls(field: &str) -> String {
+    let shown = |character: char| match character {
+        '\n' | '\r' | '\t' => character.to_string(),
+        _ if character.is_control() => character.escape_unicode().to_string(),
+        _ => character.to_string(),
+    };
+    field.chars().map(shown).collect()
 }
 
 fn of_measurement(number: Option<i64>, kept: &KeptMeasurement, command: usize) -> Vec<String> {
@@ -220,6 +231,11 @@ fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_characters_do_not_get_into_tables() {
+        assert_eq!(without_controls("a\u{1b}[31m\u{9b}\",\n\u{e4}\\"), "a\\u{1b}[31m\\u{9b}\",\n\u{e4}\\");
+    }
 
     #[test]
     fn markup_in_names_stays_text() {

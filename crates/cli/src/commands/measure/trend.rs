@@ -73,7 +73,9 @@ pub(super) fn series(stored: &[Stored], is_wanted: impl Fn(&str, Option<&str>) -
             }
             for state in states(measurement) {
                 let times = times(&measurement.samples, index, state);
-                let (Some(median), Some(mean)) = (median(&times), mean(&times)) else { continue };
+                // What was taken in from elsewhere may hold times of which there is no sum.
+                let mean = mean(&times).filter(|mean| mean.is_finite());
+                let (Some(median), Some(mean)) = (median(&times), mean) else { continue };
                 let condition = Condition::of(measurement, index, state);
                 let found = all.iter_mut().find(|series| {
                     (&series.command_line, &series.readiness, series.state)
@@ -90,7 +92,8 @@ pub(super) fn series(stored: &[Stored], is_wanted: impl Fn(&str, Option<&str>) -
                     runs: times.len(),
                     median,
                     mean,
-                    interval: mean_interval(&times, 0.95),
+                    interval: mean_interval(&times, 0.95)
+                        .filter(|interval| interval.low.is_finite() && interval.high.is_finite()),
                     change: None,
                     times,
                 };
@@ -178,6 +181,7 @@ mod tests {
             stored(4, "6.1", "port:80", "bb", &[9.0; 4]),
             stored(5, "6.1", "exit", "bb", &[5.0; 4]),
             stored(6, "6.1", "exit", "bb", &[]),
+            stored(7, "6.1", "exit", "bb", &[f64::MAX; 4]),
         ];
         let series = series(&all, |line, path| line == "p" && path == Some("/p"));
         let numbers: Vec<Vec<i64>> =
