@@ -1,7 +1,7 @@
 //! What coldstart's verbs can do here: the summary of all checks.
 //!
-//! A verb is more than one ability: `measure` can start from three states, and that one of them cannot be had leaves the
-//! other two. Only a verb with no ability left does not work at all.
+//! A verb is more than one ability: `measure` can start from several states, and that one of them cannot be had leaves
+//! the others. Only a verb with no ability left does not work at all.
 
 use serde::Serialize;
 
@@ -37,10 +37,14 @@ pub enum Ability {
     Inspect,
     /// `measure --state cold`
     MeasureCold,
+    /// `measure --state boot=FILE`
+    MeasureBoot,
     /// `measure --state selective`
     MeasureSelective,
     /// `measure --state hot`
     MeasureHot,
+    /// `measure --ready window`
+    MeasureWindow,
     /// `pack`
     Pack,
     /// `verify`
@@ -69,11 +73,13 @@ pub enum Ability {
 
 impl Ability {
     /// All, in the order they are told.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Inspect,
         Self::MeasureCold,
+        Self::MeasureBoot,
         Self::MeasureSelective,
         Self::MeasureHot,
+        Self::MeasureWindow,
         Self::Pack,
         Self::Verify,
         Self::Unpack,
@@ -89,14 +95,23 @@ impl Ability {
     ];
 
     /// What all verbs that start programs and watch them need.
-    pub(crate) const WATCHING: [Self; 5] =
-        [Self::MeasureCold, Self::MeasureSelective, Self::MeasureHot, Self::PrefetchRecord, Self::Speedup];
+    pub(crate) const WATCHING: [Self; 7] = [
+        Self::MeasureCold,
+        Self::MeasureBoot,
+        Self::MeasureSelective,
+        Self::MeasureHot,
+        Self::MeasureWindow,
+        Self::PrefetchRecord,
+        Self::Speedup,
+    ];
 
     /// The verb it belongs to.
     pub fn verb(self) -> Verb {
         match self {
             Self::Inspect => Verb::Inspect,
-            Self::MeasureCold | Self::MeasureSelective | Self::MeasureHot => Verb::Measure,
+            Self::MeasureCold | Self::MeasureBoot | Self::MeasureSelective | Self::MeasureHot | Self::MeasureWindow => {
+                Verb::Measure
+            }
             Self::Pack => Verb::Pack,
             Self::Verify => Verb::Verify,
             Self::Unpack => Verb::Unpack,
@@ -116,8 +131,10 @@ impl Ability {
         match self {
             Self::Inspect => "inspect",
             Self::MeasureCold => "measure --state cold",
+            Self::MeasureBoot => "measure --state boot=FILE",
             Self::MeasureSelective => "measure --state selective",
             Self::MeasureHot => "measure --state hot",
+            Self::MeasureWindow => "measure --ready window",
             Self::Pack => "pack",
             Self::Verify => "verify",
             Self::Unpack => "unpack",
@@ -193,7 +210,7 @@ mod tests {
         let none = Check::new("a", Status::No, "").leaves(Status::No, &[Ability::MeasureCold, Ability::Speedup], "x");
         let found = standings(std::slice::from_ref(&none));
         assert_eq!(impossible_verbs(&found), [Verb::Speedup]);
-        let rest = [Ability::MeasureSelective, Ability::MeasureHot];
+        let rest = [Ability::MeasureBoot, Ability::MeasureSelective, Ability::MeasureHot, Ability::MeasureWindow];
         let worse = Check::new("b", Status::No, "").leaves(Status::No, &rest, "y");
         assert_eq!(impossible_verbs(&standings(&[none, worse])), [Verb::Measure, Verb::Speedup]);
     }

@@ -13,7 +13,10 @@ use common::{EACCES, ENOSYS, EPERM, MOUNTS, Machine, STATUS};
 
 #[test]
 fn everything_is_there() {
-    let judged = Machine::new().judged();
+    let mut machine = Machine::new();
+    machine.surroundings.display = Some(":0".to_owned());
+    machine.probes.display = Some(Answer::Works);
+    let judged = machine.judged();
     for standing in judged.standings.iter().filter(|standing| standing.ability != Ability::Pack) {
         assert_eq!(standing.status, Status::Yes, "{standing:?}");
     }
@@ -53,6 +56,7 @@ fn an_ordinary_user_is_told_how_to_become_root() {
     machine.become_user();
     let judged = machine.judged();
     assert_eq!(judged.of(Ability::MeasureCold), Status::No);
+    assert_eq!(judged.of(Ability::MeasureBoot), Status::No);
     assert_eq!(judged.of(Ability::MeasureSelective), Status::Partly);
     assert_eq!(judged.of(Ability::PrefetchRecord), Status::Partly);
     assert_eq!(judged.of(Ability::PagecacheRestore), Status::Partly);
@@ -259,11 +263,13 @@ fn a_device_that_refuses_root_has_no_remedy() {
 fn displays() {
     let mut machine = Machine::new();
     assert_eq!(machine.judged().status("display"), Status::No);
+    assert_eq!(machine.judged().of(Ability::MeasureWindow), Status::Partly, "a display can be named");
     machine.surroundings.wayland = Some("wayland-0".to_owned());
     assert!(machine.judged().check("display").now.starts_with("Wayland only"));
     machine.surroundings.display = Some(":0".to_owned());
     machine.probes.display = Some(Answer::Works);
     assert_eq!(machine.judged().status("display"), Status::Yes);
+    assert_eq!(machine.judged().of(Ability::MeasureWindow), Status::Yes);
 }
 
 #[test]

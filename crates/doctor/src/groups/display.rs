@@ -1,5 +1,6 @@
 //! Whether there is a screen that windows can appear on.
 
+use crate::ability::Ability;
 use crate::answer::Answer;
 use crate::check::{Check, Grant, Status, Where};
 use crate::facts::Facts;
@@ -30,11 +31,21 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
     if status == Status::Yes {
         return vec![check];
     }
-    let command = "xvfb-run -a coldstart measure -- PROGRAM".to_owned();
+    let command = "xvfb-run -a coldstart measure --ready window -- PROGRAM".to_owned();
+    // Another display can be named behind `window:`; which there are is not looked for.
+    let left = if status == Status::No { Status::Partly } else { status };
+    let because = match (&facts.display.x, &facts.display.wayland) {
+        (None, None) => "only on a display that is named (window:DISPLAY): DISPLAY is not set",
+        (None, Some(_)) => {
+            "only on an X display that is named (window:DISPLAY): Wayland tells nobody of others' windows"
+        }
+        _ => "the X server at DISPLAY does not answer; another can be named (window:DISPLAY)",
+    };
     vec![
         check
             .needed("an X server on this machine (XWayland is one)")
             .cost("Programs with windows do not start here at all, or only in a mode without windows.")
-            .grants([Grant { command, run: Where::Here }]),
+            .grants([Grant { command, run: Where::Here }])
+            .leaves(left, &[Ability::MeasureWindow], because),
     ]
 }

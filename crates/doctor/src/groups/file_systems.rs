@@ -119,7 +119,7 @@ fn file_system(place: &Place, facts: &Facts) -> Check {
             .cost("Whether files there can be made cold, and how, is not known.")
             .source(source);
     };
-    use Ability::{MeasureCold, MeasureSelective};
+    use Ability::{MeasureBoot, MeasureCold, MeasureSelective};
     let holds_programs = place.name == "usr";
     let (status, cost, because) = match kind {
         Kind::Disk => (Status::Yes, String::new(), ""),
@@ -154,7 +154,7 @@ fn file_system(place: &Place, facts: &Facts) -> Check {
     }
     let check = check.needed("a file system on a disk");
     if holds_programs && !because.is_empty() {
-        return check.leaves(Status::Partly, &[MeasureCold, MeasureSelective], because);
+        return check.leaves(Status::Partly, &[MeasureCold, MeasureBoot, MeasureSelective], because);
     }
     check
 }

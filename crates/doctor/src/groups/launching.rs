@@ -118,7 +118,7 @@ fn ptrace(facts: &Facts) -> Check {
         }
         Some(false) => {}
     }
-    use Ability::{MeasureCold, MeasureHot, MeasureSelective, PrefetchRecord, Speedup};
+    use Ability::{MeasureBoot, MeasureCold, MeasureHot, MeasureSelective, PrefetchRecord, Speedup};
     let grants = match facts.launching.ptrace_scope {
         // Scope 3 holds until the next start of the machine.
         Ok(3..) => vec![facts.who.as_root("echo kernel.yama.ptrace_scope=1 > /etc/sysctl.d/10-ptrace.conf; reboot")],
@@ -134,7 +134,7 @@ fn ptrace(facts: &Facts) -> Check {
         .grants(grants)
         .source(source)
         .leaves(Status::No, &[MeasureSelective, PrefetchRecord, Speedup], "the names of a program's files cannot be read")
-        .leaves(Status::Partly, &[MeasureCold, MeasureHot], "the state of a start is not checked")
+        .leaves(Status::Partly, &[MeasureCold, MeasureBoot, MeasureHot], "the state of a start is not checked")
 }
 
 fn privileges(facts: &Facts) -> Check {

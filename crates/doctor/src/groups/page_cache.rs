@@ -68,13 +68,13 @@ fn drop_caches(facts: &Facts) -> Check {
     Check::new("drop-caches", status, now)
         .needed("may be written: root of the machine, and /proc/sys not read-only")
         .cost(
-            "`measure --state cold` does not start. `--state selective` stands in: it evicts the program's own files, \
+            "`measure --state cold` and `--state boot` do not start. `--state selective` stands in: it evicts the program's own files, \
              while directories, inodes and the loader's helpers may stay in memory, so starts come out a little too fast \
              (5 to 11 % were seen). `prefetch record` and `speedup` use it by themselves.",
         )
         .grants(grants)
         .source(source)
-        .leaves(cold, &[Ability::MeasureCold], "the machine's caches may not be dropped here")
+        .leaves(cold, &[Ability::MeasureCold, Ability::MeasureBoot], "the machine's caches may not be dropped here")
         .leaves(recorded, &[Ability::PagecacheRestore], "only with `--add`: the machine's caches may not be dropped")
         .leaves(
             recorded,
@@ -157,7 +157,7 @@ fn others_pages(facts: &Facts) -> Check {
             .source(source)
             .leaves(Status::Partly, &[Ability::PagecacheOthers], because);
     }
-    use Ability::{MeasureCold, MeasureSelective, PagecacheEvict, PagecacheOthers};
+    use Ability::{MeasureBoot, MeasureCold, MeasureSelective, PagecacheEvict, PagecacheOthers};
     let counted = file.counts.works();
     let now = if counted {
         format!("of `{path}` pages are counted, but not listed: {}", file.lists.words())
@@ -183,6 +183,10 @@ fn others_pages(facts: &Facts) -> Check {
     check
         .leaves(Status::Partly, &[Ability::PagecacheSave], "of your own files only")
         .leaves(Status::No, &[PagecacheOthers], "Linux tells only those who own a file or may write it")
-        .leaves(Status::Partly, &[MeasureCold, MeasureSelective], "for other people's files the state is not checked")
+        .leaves(
+            Status::Partly,
+            &[MeasureCold, MeasureBoot, MeasureSelective],
+            "for other people's files the state is not checked",
+        )
         .leaves(Status::Partly, &[PagecacheEvict], "whether other people's files are gone is not told")
 }

@@ -36,7 +36,9 @@ fn mounted(facts: &Facts) -> Check {
     if facts.processes.mounted.is_ok() {
         return Check::new("proc", Status::Yes, "mounted at /proc").source(source);
     }
-    use Ability::{MeasureCold, MeasureHot, MeasureSelective, PagecacheEvict, PrefetchRecord, Speedup};
+    use Ability::{
+        MeasureBoot, MeasureCold, MeasureHot, MeasureSelective, MeasureWindow, PagecacheEvict, PrefetchRecord, Speedup,
+    };
     let reason = facts.processes.mounted.as_ref().err().cloned().unwrap_or_default();
     let no_names = "without /proc nobody tells which files a program reads";
     Check::new("proc", Status::No, format!("not mounted: {reason}"))
@@ -49,7 +51,8 @@ fn mounted(facts: &Facts) -> Check {
         .grants([facts.who.as_root("mount -t proc proc /proc")])
         .source(source)
         .leaves(Status::No, &[MeasureSelective, PrefetchRecord, Speedup], no_names)
-        .leaves(Status::No, &[MeasureCold], "without /proc the machine's caches cannot be dropped")
+        .leaves(Status::No, &[MeasureCold, MeasureBoot], "without /proc the machine's caches cannot be dropped")
+        .leaves(Status::No, &[MeasureWindow], "without /proc nobody tells whose a window is")
         .leaves(Status::Partly, &[MeasureHot], "only programs that end by themselves, and the state is not checked")
         .leaves(Status::Partly, &[Ability::PagecacheSave], "only of directories that are named")
         .leaves(Status::Partly, &[Ability::PagecacheRestore], "only with `--add`: the machine's caches may not be dropped")

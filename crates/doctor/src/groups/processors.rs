@@ -6,7 +6,8 @@ use crate::facts::Facts;
 use crate::probes::Probes;
 use crate::root::Root;
 
-const MEASURING: [Ability; 3] = [Ability::MeasureCold, Ability::MeasureSelective, Ability::MeasureHot];
+const MEASURING: [Ability; 4] =
+    [Ability::MeasureCold, Ability::MeasureBoot, Ability::MeasureSelective, Ability::MeasureHot];
 const FIRST: &str = "/sys/devices/system/cpu/cpu0/cpufreq";
 
 /// What files tell of them.
