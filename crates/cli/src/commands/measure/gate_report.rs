@@ -42,14 +42,14 @@ pub(super) fn report(gate: &Gate) -> String {
             text.push_str(&wrapped(&format!("hint: {CONFIRM}"), 2));
         }
     } else if gate.states.iter().any(|answer| answer.is_allowance) {
-        text.push_str(&wrapped(&format!("One earlier session does not tell how much sessions differ. {MORE}"), 0));
+        text.push_str(&wrapped(&format!("One earlier session does not tell how much sessions differ. {MORE}."), 0));
     }
     text
 }
 
 const CONFIRM: &str = "other work on the machine can last a whole session and looks the same; before acting on it, measure \
                        both programs side by side: coldstart measure --compare NEW --fail-if-slower PERCENT -- OLD";
-const MORE: &str = "Several baselines (--against last:10) are told apart from chance far better.";
+const MORE: &str = "Several baselines (--against last:10) are told apart from chance far better";
 
 fn row(answer: &StateAnswer) -> Vec<String> {
     let ratio = |value: f64| format!("{value:.3}");
@@ -119,4 +119,63 @@ fn meaning(gate: &Gate, rate: f64) -> String {
         "In {rate} % of such gates{shared} a program that is no slower than allowed would be called slower, {assumption}. \
          What would be found: a slowdown that such a gate finds in 80 % of cases."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coldstart_measure::StartState;
+
+    fn gate(is_slower: bool, sessions: Option<usize>, is_allowance: bool) -> Gate {
+        let answer = StateAnswer {
+            command: 0,
+            label: "A".into(),
+            state: StartState::Hot,
+            ratio: 1.2,
+            interval: None,
+            verdict: None,
+            at_least: Some(1.1),
+            limit: Some(1.05),
+            detectable: Some(1.3),
+            error_rate: Some(1.0),
+            is_slower: Some(is_slower),
+            sessions,
+            pairs: None,
+            session_spread: sessions.map(|_| 0.15),
+            is_allowance,
+        };
+        Gate {
+            baseline: "b".into(),
+            baseline_numbers: Vec::new(),
+            fail_if_slower: Some(5.0),
+            error_rate: Some(1.0),
+            states: vec![answer],
+            is_slower: Some(is_slower),
+            notes: Vec::new(),
+        }
+    }
+
+    /// In one line: where lines end does not matter here.
+    fn said(gate: &Gate) -> String {
+        report(gate).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn each_basis_is_told_with_what_it_takes_for_granted() {
+        for (sessions, is_allowance, words) in [
+            (Some(1), true, "an allowance of 15 % (standard deviation): one earlier session does not tell"),
+            (Some(2), true, "so few earlier sessions do not tell"),
+            (Some(9), false, "and the machine is not busy in one session of many"),
+            (None, false, "nothing but the commands differs"),
+        ] {
+            let text = said(&gate(false, sessions, is_allowance));
+            assert!(text.contains(words) && !text.contains("..") && !text.contains("hint:"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_failed_gate_against_sessions_advises_to_measure_side_by_side() {
+        assert!(said(&gate(true, Some(9), false)).contains("hint: other work on the machine"));
+        assert!(!said(&gate(true, None, false)).contains("hint:"), "it was measured so");
+    }
 }
