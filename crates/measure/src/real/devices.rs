@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use coldstart_profile::measurement::{Device, DeviceReads};
-use rustix::fs::{major, minor};
+use rustix::fs::{AtFlags, CWD, StatxFlags, major, minor, statx};
 
 /// The unit of `/sys/block/*/stat`, whatever the device's own sectors (`Documentation/block/stat.rst`).
 const SECTOR: u64 = 512;
@@ -36,18 +36,24 @@ impl Devices {
     /// The devices of these files; those of network and memory file systems have none.
     pub(crate) fn of<'p>(files: impl Iterator<Item = &'p PathBuf>) -> Self {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        let numbers: BTreeSet<u64> = files
-            .filter_map(|path| fs::metadata(path).ok())
-            .map(|metadata| if metadata.file_type().is_block_device() { metadata.rdev() } else { metadata.dev() })
-            .collect();
+        let mut seen: BTreeSet<u64> = BTreeSet::new();
         let mut names: BTreeSet<String> = BTreeSet::new();
-        for number in numbers {
+        for path in files {
+            let Ok(metadata) = fs::metadata(path) else { continue };
+            let number = if metadata.file_type().is_block_device() { metadata.rdev() } else { metadata.dev() };
+            if !seen.insert(number) {
+                continue;
+            }
             let name = format!("{}:{}", major(number), minor(number));
             if in_sys(&name).exists() {
                 names.insert(name);
             } else {
-                // btrfs and others number their file systems, not their devices; the mount table names those.
-                names.extend(mounted_from(&mounts, &name).and_then(|source| block_device_number(&source)));
+                // btrfs numbers its subvolumes, not its devices, and not even as the mount table does.
+                names.extend(
+                    mount_id(path)
+                        .and_then(|mount| source(&mounts, mount))
+                        .and_then(|source| block_device_number(&source)),
+                );
             }
         }
         let devices: Vec<_> = names.into_iter().filter_map(Counted::new).collect();
@@ -128,13 +134,18 @@ fn counters(file: &File) -> Option<(u64, u64)> {
     Some((fields.next()?.parse().ok()?, fields.nth(1)?.parse().ok()?))
 }
 
-/// The source of the mount with this device number (`proc_pid_mountinfo(5)`: field 3 is the number; the source is the
-/// second field after the hyphen).
-fn mounted_from(mounts: &str, number: &str) -> Option<PathBuf> {
-    mounts.lines().filter(|line| line.split(' ').nth(2) == Some(number)).find_map(|line| {
-        let source = line.split_once(" - ")?.1.split(' ').nth(1)?;
-        source.starts_with('/').then(|| PathBuf::from(source))
-    })
+/// The number of the mount that a file is reached by (`statx(2)`, Linux 5.8).
+fn mount_id(path: &Path) -> Option<u64> {
+    let found = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+    (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
+}
+
+/// The source of a mount (`proc_pid_mountinfo(5)`: field 1 is the mount's number; the source is the second field after the
+/// hyphen).
+fn source(mounts: &str, mount: u64) -> Option<PathBuf> {
+    let line = mounts.lines().find(|line| line.split(' ').next().and_then(|id| id.parse().ok()) == Some(mount))?;
+    let source = line.split_once(" - ")?.1.split(' ').nth(1)?;
+    source.starts_with('/').then(|| PathBuf::from(source))
 }
 
 fn block_device_number(path: &Path) -> Option<String> {
@@ -159,9 +170,21 @@ mod tests {
     fn a_file_system_without_a_device_number_is_found_by_its_mount() {
         let mounts =
             "36 35 0:31 / / rw,relatime shared:1 - btrfs /dev/sda2 rw\n40 36 0:40 / /tmp rw - tmpfs tmpfs rw\n";
-        assert_eq!(mounted_from(mounts, "0:31"), Some("/dev/sda2".into()));
-        assert_eq!(mounted_from(mounts, "0:40"), None);
-        assert_eq!(mounted_from(mounts, "0:3"), None);
+        assert_eq!(source(mounts, 36), Some("/dev/sda2".into()));
+        assert_eq!(source(mounts, 40), None);
+        assert_eq!(source(mounts, 4), None);
+    }
+
+    #[test]
+    fn a_files_mount_stands_in_the_mount_table() {
+        let Some(mount) = mount_id(Path::new("/proc/self/status")) else {
+            println!("skipped: this kernel does not tell a file's mount (Linux 5.8)");
+            assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none());
+            return;
+        };
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let line = mounts.lines().find(|line| line.starts_with(&format!("{mount} "))).unwrap();
+        assert!(line.contains(" - proc "), "{line}");
     }
 
     #[test]
