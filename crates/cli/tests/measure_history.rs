@@ -365,6 +365,22 @@ fn a_file_of_json_is_a_baseline_and_other_machines_are_not() {
 }
 
 #[test]
+fn a_baseline_of_which_a_part_is_another_program_is_noted() {
+    let place = Place::new();
+    let measured = |folder: &str, more: &[&str]| {
+        let args = [&["--state", "hot", "--runs", "3"], more, &["--", "./server"]].concat();
+        place.command(&args).current_dir(place.at(folder)).output().unwrap()
+    };
+    for folder in ["one", "two"] {
+        fs::create_dir(place.at(folder)).unwrap();
+        fs::copy("/bin/true", place.at(folder).join("server")).unwrap();
+        measured(folder, &[]);
+    }
+    let compared = text(&measured("two", &["--against", "last:2"]).stdout);
+    assert!(compared.contains("note: in 1 of the 2 measurements the program was"), "{compared}");
+}
+
+#[test]
 fn what_cannot_be_compared_is_told_before_measuring() {
     let place = Place::new();
     place.measured(&["--label", "base"]);

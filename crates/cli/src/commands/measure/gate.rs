@@ -220,9 +220,14 @@ fn rounds(samples: &[Sample], command: usize, state: StartState) -> Vec<(Option<
     (1..=last).map(|round| (time(0, round), time(command, round))).collect()
 }
 
-/// Where the baseline's program lay elsewhere, that is worth a word: another program may have the same command line.
+/// Where a baseline's program lay elsewhere, that is worth a word: another program may have the same command line.
 fn program_note(found: &Found, kept: &KeptMeasurement) -> Option<String> {
-    let session = found.sessions.last()?;
-    let (was, now) = (session.kept.program(session.command)?, kept.program(0)?);
-    (was.path != now.path).then(|| format!("the program was {}, and now it is {}", was.path, now.path))
+    let now = &kept.program(0)?.path;
+    let paths = found.sessions.iter().filter_map(|session| Some(&session.kept.program(session.command)?.path));
+    let others: Vec<&String> = paths.filter(|path| *path != now).collect();
+    let was = others.last()?;
+    Some(match (others.len(), found.sessions.len()) {
+        (_, 1) => format!("the program was {was}, and now it is {now}"),
+        (others, all) => format!("in {others} of the {all} measurements the program was {was}, and now it is {now}"),
+    })
 }
