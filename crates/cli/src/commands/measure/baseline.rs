@@ -96,6 +96,8 @@ pub(super) fn times(samples: &[Sample], command: usize, state: StartState) -> Ve
     of.filter_map(Sample::counted_seconds).collect()
 }
 
+const ALL_STATES: [StartState; 4] = [StartState::Cold, StartState::Boot, StartState::Selective, StartState::Hot];
+
 /// Earlier measurements under one name.
 pub(super) struct Found {
     /// As it was typed.
@@ -149,6 +151,10 @@ pub(super) fn find(
         };
         return Err(anyhow!("cannot compare with `{name}`: {reason}"))
             .hint(|| "`coldstart measure --history` lists what was measured");
+    }
+    if !sessions.iter().any(|session| ALL_STATES.iter().any(|state| session.has(*state))) {
+        return Err(anyhow!("cannot compare with `{name}`: it has fewer than {LEAST_RUNS} counted runs in any state"))
+            .hint(|| "its runs failed, or were too few: measure the baseline again");
     }
     Ok(Found { name, sessions, most, notes })
 }
@@ -331,6 +337,25 @@ pub(super) mod tests {
     fn found(most: usize, all: &[KeptMeasurement]) -> Found {
         let session = |kept: &KeptMeasurement| Session { number: None, kept: kept.clone(), command: 0 };
         Found { name: "b".into(), sessions: all.iter().map(session).collect(), most, notes: Vec::new() }
+    }
+
+    #[test]
+    fn a_baseline_whose_runs_all_failed_is_told_before_measuring() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("base.json");
+        let write = |kept: &KeptMeasurement| {
+            let mut json = serde_json::to_value(kept).unwrap();
+            json["schema"] = super::super::SCHEMA.into();
+            std::fs::write(&file, json.to_string()).unwrap();
+            find(&Baseline::File(file.clone()), None, "server", "exit").map(|found| found.sessions.len())
+        };
+        let mut kept = booted(60, None);
+        assert_eq!(write(&kept).unwrap(), 1);
+        for sample in kept.measurement.samples.iter_mut().skip(2) {
+            sample.used = coldstart_profile::measurement::Use::Failed { reason: "no".into() };
+        }
+        let error = write(&kept).unwrap_err();
+        assert!(format!("{error:?}").contains("fewer than 3 counted runs in any state"), "{error:?}");
     }
 
     #[test]
