@@ -84,12 +84,23 @@ mod tests {
         format!("coldstart.test.{test}.{}.", std::process::id())
     }
 
+    /// Whether nobody is left there. A child that another test starts holds our sockets from its fork to its exec.
+    fn is_left(name: &str) -> bool {
+        (0..1000).any(|_| {
+            let is_left = !Turn::take_named(name).saw_another();
+            if !is_left {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            is_left
+        })
+    }
+
     #[test]
     fn alone_nobody_is_seen() {
         let turn = Turn::take_named(&name("alone"));
         assert!(turn.place.is_some() && !turn.saw_another());
         drop(turn);
-        assert!(!Turn::take_named(&name("alone")).saw_another(), "a place that was left is free");
+        assert!(is_left(&name("alone")), "a place that was left is free");
     }
 
     #[test]
@@ -103,7 +114,7 @@ mod tests {
         let third = Turn::take_named(&name);
         assert!(third.saw_another());
         drop((second, third));
-        assert!(!Turn::take_named(&name).saw_another());
+        assert!(is_left(&name));
     }
 
     #[test]
@@ -122,7 +133,7 @@ mod tests {
         let turn = Turn::take_named(&name);
         let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         drop(turn);
-        assert!(!Turn::take_named(&name).saw_another());
+        assert!(is_left(&name));
         drop(child.stdin.take());
         child.wait().unwrap();
     }
