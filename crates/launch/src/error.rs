@@ -176,11 +176,9 @@ impl LaunchError {
                  {} --help tells how this program is given an address",
                 quoted(program.as_ref())
             ),
-            Self::NotEnded { .. } => {
-                "they wait in the kernel (state D in ps), are in a frozen control group (\
+            Self::NotEnded { .. } => "they wait in the kernel (state D in ps), are in a frozen control group (\
                  /proc/PID/cgroup names it), or belong to another user; end them by hand"
-                    .into()
-            }
+                .into(),
             _ => return None,
         })
     }
