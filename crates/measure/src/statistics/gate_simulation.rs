@@ -6,50 +6,7 @@
 //! the rate; the last test says what it is then.
 
 use super::gate::{GateTest, Terms, against_sessions, side_by_side};
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Above 0, at most 1.
-    fn uniform(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-
-    /// At least 1, with infinite variance.
-    fn pareto(&mut self) -> f64 {
-        self.uniform().powf(-1.0 / 1.5)
-    }
-}
-
-/// What disturbs the runs of one session.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Noise {
-    /// 3 % either way.
-    Plain,
-    /// Every tenth run is held up, some of them very long.
-    HeavyTail,
-    /// 30 % slower from beginning to end, besides.
-    Drift,
-    /// Half as slow again from a random run on.
-    Step,
-    /// A busy spell does not end with the run.
-    Correlated,
-    /// The very first run takes three times as long.
-    SlowFirst,
-}
+use super::noise::{self, Noise, Random};
 
 /// What lies between sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,38 +24,11 @@ enum Between {
     Busy,
 }
 
-const NOISES: [Noise; 6] =
-    [Noise::Plain, Noise::HeavyTail, Noise::Drift, Noise::Step, Noise::Correlated, Noise::SlowFirst];
 const BETWEEN: [Between; 5] = [Between::Nothing, Between::Even, Between::Wide, Between::Drifting, Between::Upwards];
 
 /// Times of a session whose runs take `level` on average.
 fn session(random: &mut Random, noise: Noise, runs: usize, level: f64) -> Vec<f64> {
-    let step_at = random.next() as usize % runs;
-    let mut spell = 0.0;
-    let mut run = |position: usize| {
-        let mut time = (random.normal() * 0.03).exp();
-        match noise {
-            Noise::Plain => {}
-            Noise::HeavyTail | Noise::Drift => {
-                if noise == Noise::Drift {
-                    time *= 1.0 + 0.3 * position as f64 / runs as f64;
-                }
-                if random.uniform() < 0.1 {
-                    time += 0.1 * random.pareto();
-                }
-            }
-            Noise::Step if position >= step_at => time *= 1.5,
-            Noise::Step => {}
-            Noise::Correlated => {
-                spell = 0.8 * spell + 0.05 * random.normal();
-                time *= f64::exp(spell);
-            }
-            Noise::SlowFirst if position == 0 => time *= 3.0,
-            Noise::SlowFirst => {}
-        }
-        time * level
-    };
-    (0..runs).map(&mut run).collect()
+    noise::times(random, noise, runs).into_iter().map(|time| time * level).collect()
 }
 
 /// Levels of sessions in a row.
@@ -152,7 +82,7 @@ fn alarms(noise: Noise, between: Between, sessions: usize, runs: usize, ratio: f
 #[test]
 fn what_is_as_fast_as_before_is_let_through() {
     for between in BETWEEN {
-        for noise in NOISES {
+        for noise in noise::ALL {
             for sessions in [2, 3, 10, 20] {
                 let alarms = alarms(noise, between, sessions, 8, 1.0);
                 eprintln!("{between:?}, {noise:?}, {sessions} sessions: {:.1} %", percent(alarms));
@@ -164,7 +94,7 @@ fn what_is_as_fast_as_before_is_let_through() {
 
 #[test]
 fn a_shorter_or_longer_session_than_those_before_is_let_through() {
-    for noise in NOISES {
+    for noise in noise::ALL {
         for runs in [3, 4, 30] {
             let alarms = alarms(noise, Between::Nothing, 10, runs, 1.0);
             eprintln!("{noise:?}, {runs} runs: {:.1} %", percent(alarms));
@@ -176,7 +106,7 @@ fn a_shorter_or_longer_session_than_those_before_is_let_through() {
 #[test]
 fn a_single_baseline_is_let_through_as_far_as_its_allowance_goes() {
     for between in BETWEEN {
-        for noise in NOISES {
+        for noise in noise::ALL {
             let alarms = alarms(noise, between, 1, 8, 1.0);
             eprintln!("{between:?}, {noise:?}, one session: {:.1} %", percent(alarms));
             // One that is half as slow again, early or late in a session, differs by more than the allowance.
@@ -188,7 +118,7 @@ fn a_single_baseline_is_let_through_as_far_as_its_allowance_goes() {
 
 #[test]
 fn side_by_side_equals_are_let_through_and_slower_ones_found() {
-    for noise in NOISES {
+    for noise in noise::ALL {
         let count = |ratio: f64| {
             let mut random = Random(5);
             let gate = |_: &usize| {

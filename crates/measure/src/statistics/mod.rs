@@ -10,6 +10,8 @@ mod gate;
 #[cfg(test)]
 mod gate_simulation;
 mod input_output;
+#[cfg(test)]
+mod noise;
 mod outliers;
 #[cfg(test)]
 mod simulation;

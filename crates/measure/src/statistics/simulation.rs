@@ -7,51 +7,8 @@
 use coldstart_profile::measurement::{StartState, Verdict};
 
 use super::compare;
+use super::noise::{self, ALL, Noise, Random};
 use crate::schedule::schedule;
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Above 0, at most 1.
-    fn uniform(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-
-    /// At least 1, with infinite variance.
-    fn pareto(&mut self) -> f64 {
-        self.uniform().powf(-1.0 / 1.5)
-    }
-}
-
-/// What disturbs the runs of one comparison.
-#[derive(Clone, Copy, Debug)]
-enum Noise {
-    /// 3 % either way.
-    Plain,
-    /// Every tenth run is held up, some of them very long.
-    HeavyTail,
-    /// 30 % slower from beginning to end, besides.
-    Drift,
-    /// Half as slow again from a random run on.
-    Step,
-    /// A busy spell does not end with the run.
-    Correlated,
-    /// The very first run takes three times as long.
-    SlowFirst,
-}
 
 /// Times of two commands of which the second takes `ratio` as long, in rounds.
 fn times(
@@ -66,30 +23,8 @@ fn times(
     if !alternating {
         order.sort_by_key(|slot| (slot.round, slot.command));
     }
-    let step_at = random.next() as usize % order.len();
-    let mut spell = 0.0;
-    let count = order.len() as f64;
-    for (position, slot) in order.into_iter().enumerate() {
-        let mut time = (random.normal() * 0.03).exp();
-        match noise {
-            Noise::Plain => {}
-            Noise::HeavyTail if random.uniform() < 0.1 => time += 0.1 * random.pareto(),
-            Noise::HeavyTail => {}
-            Noise::Drift => {
-                time *= 1.0 + 0.3 * position as f64 / count;
-                if random.uniform() < 0.1 {
-                    time += 0.1 * random.pareto();
-                }
-            }
-            Noise::Step if position >= step_at => time *= 1.5,
-            Noise::Step => {}
-            Noise::Correlated => {
-                spell = 0.8 * spell + 0.05 * random.normal();
-                time *= f64::exp(spell);
-            }
-            Noise::SlowFirst if position == 0 => time *= 3.0,
-            Noise::SlowFirst => {}
-        }
+    let times = noise::times(random, noise, order.len());
+    for (slot, time) in order.into_iter().zip(times) {
         let round = &mut rounds[slot.round as usize - 1];
         if slot.command == 0 {
             round.0 = Some(time);
@@ -125,9 +60,6 @@ fn false_claims_in_40(
         .sum();
     claims as f64 / SEEDS as f64
 }
-
-const ALL: [Noise; 6] =
-    [Noise::Plain, Noise::HeavyTail, Noise::Drift, Noise::Step, Noise::Correlated, Noise::SlowFirst];
 
 #[test]
 fn equals_are_rarely_called_different() {
