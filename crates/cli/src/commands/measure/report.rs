@@ -15,6 +15,7 @@ use self::states::state_sentences;
 
 use crate::output::size;
 use crate::output::table::{Align, Table};
+use crate::output::text::escaped;
 use crate::output::time::{seconds, spread};
 use crate::output::wrap::wrapped;
 
@@ -24,7 +25,9 @@ pub(crate) fn report(measurement: &Measurement) -> String {
     for command in &measurement.commands {
         let ready =
             if command.readiness == "exit" { String::new() } else { format!(", ready at {}", command.readiness) };
-        text.push_str(&wrapped(&format!("{}: {}{ready}", command.label, command.command_line), 0));
+        // Arguments may hold anything, also what a terminal would obey.
+        let line = escaped(&command.command_line);
+        text.push_str(&wrapped(&format!("{}: {line}{ready}", command.label), 0));
     }
     text.push('\n');
     text.push_str(&times_table(measurement));
