@@ -8,7 +8,7 @@
 //! - [`residency()`], [`residency_of`], [`pages`]: what is resident, and where in the file.
 //! - [`evict()`]: remove a file from the page cache, and find out what stayed; [`find_holders`] says who holds on to it.
 //! - [`MetadataEviction`]: remove what belongs to files without being in them.
-//! - [`SavedPageCache`], [`restore`]: what of all files is resident, saved and brought back.
+//! - [`SavedPageCache`], [`restore()`]: what of all files is resident, saved and brought back.
 //! - [`Walk`]: the files of a tree, each once.
 
 mod ask;

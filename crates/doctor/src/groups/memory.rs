@@ -8,7 +8,7 @@ use crate::root::{Root, field};
 /// What files tell of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
-    /// "always [madvise] never", or why it is not known.
+    /// `always [madvise] never`, or why it is not known.
     huge_pages: Result<String, String>,
     /// Bytes of swap, all and free.
     swap: Result<(u64, u64), String>,

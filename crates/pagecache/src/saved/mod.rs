@@ -1,6 +1,6 @@
 //! The state of the page cache, saved to a file and brought back: cold after boot without a reboot.
 //!
-//! [`SavedPageCache::save`] asks which pages of which files are resident, [`restore`] drops everything and reads exactly
+//! [`SavedPageCache::save`] asks which pages of which files are resident, [`restore()`] drops everything and reads exactly
 //! those again. What is not obvious: the kernel tells nothing about cached directories and inodes. So what a saved state
 //! knows of metadata is inferred: the pages of block devices where they may be asked for, the directories on the way to
 //! each recorded page, and the symbolic links that lead to one.
