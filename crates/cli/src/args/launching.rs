@@ -31,7 +31,8 @@ pub(crate) struct LaunchingArgs {
     pub(crate) input: Option<PathBuf>,
 
     /// Show the program's own output
-    #[arg(long)]
+    // Between the program's lines nobody could read ours.
+    #[arg(long, conflicts_with = "json")]
     pub(crate) show_output: bool,
 }
 
@@ -59,6 +60,15 @@ fn some_seconds(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_programs_output_does_not_mix_with_what_scripts_read() {
+        for words in ["measure --json", "measure --export csv", "prefetch record --json", "speedup --json"] {
+            let line = format!("coldstart {words} --show-output -- true");
+            let parsed = <crate::args::Cli as clap::Parser>::try_parse_from(line.split(' '));
+            assert_eq!(parsed.unwrap_err().kind(), clap::error::ErrorKind::ArgumentConflict, "{words}");
+        }
+    }
 
     #[test]
     fn a_limit_leaves_some_time_and_a_grace_need_not() {

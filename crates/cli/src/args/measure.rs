@@ -36,7 +36,7 @@ pub(crate) struct MeasureArgs {
     pub(crate) json: bool,
 
     /// Print this instead of the report: every run as CSV, or the figures as Markdown
-    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "show_output"])]
     pub(crate) export: Option<Export>,
 
     #[command(flatten)]
