@@ -40,7 +40,7 @@ pub(crate) enum VerbChoice {
 }
 
 const HELP: &str = "\
-Looks and tries without changing anything: what each verb can do on this machine, what is missing, what that costs, and the
+Looks and tries without changing anything: what each verb can do on this machine, what is missing, what that costs, and the \
 command that grants it.
 
 Exit codes: 0 every verb works, some perhaps by a stand-in; 1 a verb cannot work at all here (with --verb: that one).

@@ -205,11 +205,11 @@ impl std::str::FromStr for StateChoice {
 }
 
 const HELP: &str = "\
-The files that the program reads are found by watching one start. Each state is checked before and after each start; a
+The files that the program reads are found by watching one start. Each state is checked before and after each start; a \
 run that contradicts its state is repeated and counted.
 
-Each measurement is kept in a history (SQLite), to be compared with later ones. --against compares with earlier ones;
-sessions of different days differ, so several baselines (last:10) tell more than one. The surest gate measures both
+Each measurement is kept in a history (SQLite), to be compared with later ones. --against compares with earlier ones; \
+sessions of different days differ, so several baselines (last:10) tell more than one. The surest gate measures both \
 sides at once: --compare NEW --fail-if-slower 5 -- OLD.
 
 Exit code 1 when a command never became ready, or --fail-if-slower was shown to be exceeded; 2 when it cannot be told.

@@ -131,7 +131,7 @@ pub(crate) enum SortKey {
 }
 
 const SHOW_HELP: &str = "\
-A page counts when it is in the kernel's page cache, whoever brought it in. The strip shows where in the file the
+A page counts when it is in the kernel's page cache, whoever brought it in. The strip shows where in the file the \
 resident pages are: 20 cells, each filled by its share.
 
 Without root, Linux tells this only about files you own or could write; other files are listed as unknown.
@@ -144,7 +144,7 @@ Examples:
   coldstart pagecache show --sort resident --limit 10 /usr";
 
 const EVICT_HELP: &str = "\
-Pages stay when they are not yet written (see --sync), are in a running process's page table, or belong to a file
+Pages stay when they are not yet written (see --sync), are in a running process's page table, or belong to a file \
 system that lives in memory. Each is named with its reason. Pages are dropped for everybody; no data is lost.
 
 Exit codes: 0 all gone; 1 something stayed, or nobody may tell; 2 something could not be read.
@@ -155,8 +155,8 @@ Examples:
   coldstart pagecache evict --metadata /opt/app";
 
 const SAVE_HELP: &str = "\
-Saved are the resident pages of files, the pages of block devices where the kernel lets us see them (file systems'
-metadata), and the directories and symbolic links on the way to those files. Without PATH, network file systems are
+Saved are the resident pages of files, the pages of block devices where the kernel lets us see them (file systems' \
+metadata), and the directories and symbolic links on the way to those files. Without PATH, network file systems are \
 left out, and so is what lives in memory. Deleted files that are still open cannot be reached by anybody.
 
 Linux keeps pages of other people's files secret: without root, they are counted as hidden.
@@ -168,8 +168,8 @@ Examples:
   coldstart pagecache save firefox.pagecache /usr/lib/firefox ~/.mozilla";
 
 const RESTORE_HELP: &str = "\
-Everything is dropped from the page cache, for the whole machine, and exactly the saved pages are read again. No data is
-lost. Files that are gone or have changed are left out and named. Pages that running programs have mapped cannot be
+Everything is dropped from the page cache, for the whole machine, and exactly the saved pages are read again. No data is \
+lost. Files that are gone or have changed are left out and named. Pages that running programs have mapped cannot be \
 dropped; where they were not saved, they count as extra.
 
 Exit codes: 0 at least 99 % of the pages are back; 1 fewer are, or something is gone or has changed; 2 something broke.

@@ -99,7 +99,7 @@ pub(crate) struct ShowArgs {
 }
 
 const RECORD_HELP: &str = "\
-As root the system's caches are dropped first (/proc/sys/vm/drop_caches). Without root the program is started once to
+As root the system's caches are dropped first (/proc/sys/vm/drop_caches). Without root the program is started once to \
 learn its files, these are evicted, and it is started again; the order of pages inside a file is then not known.
 
 Examples:
@@ -107,7 +107,7 @@ Examples:
   coldstart prefetch record --ready port:8080 -o server.prefetch -- ./server";
 
 const RUN_HELP: &str = "\
-The program takes this process's place (same process number, files, environment, terminal). It always starts: a plan that
+The program takes this process's place (same process number, files, environment, terminal). It always starts: a plan that \
 is missing, damaged or out of date costs one line on stderr, and is not used as far as it does not hold.
 
 Example:

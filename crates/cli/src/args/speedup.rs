@@ -33,7 +33,7 @@ pub(crate) struct SpeedupArgs {
 }
 
 const HELP: &str = "\
-Measures the program cold and hot, applies each fix that fits, proves it, and measures again, before and after in
+Measures the program cold and hot, applies each fix that fits, proves it, and measures again, before and after in \
 alternating order. Nothing of the program is changed. Exit code 1 when no fix makes it start faster.
 
 Example:

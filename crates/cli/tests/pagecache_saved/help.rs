@@ -41,11 +41,9 @@ fn help_says_what_is_done() {
               Print help (see a summary with '-h')
 
     Saved are the resident pages of files, the pages of block devices where the kernel lets us see them
-    (file systems'
-    metadata), and the directories and symbolic links on the way to those files. Without PATH, network
-    file systems are
-    left out, and so is what lives in memory. Deleted files that are still open cannot be reached by
-    anybody.
+    (file systems' metadata), and the directories and symbolic links on the way to those files. Without
+    PATH, network file systems are left out, and so is what lives in memory. Deleted files that are
+    still open cannot be reached by anybody.
 
     Linux keeps pages of other people's files secret: without root, they are counted as hidden.
 
@@ -89,10 +87,8 @@ fn help_says_what_is_done() {
               Print help (see a summary with '-h')
 
     Everything is dropped from the page cache, for the whole machine, and exactly the saved pages are
-    read again. No data is
-    lost. Files that are gone or have changed are left out and named. Pages that running programs have
-    mapped cannot be
-    dropped; where they were not saved, they count as extra.
+    read again. No data is lost. Files that are gone or have changed are left out and named. Pages that
+    running programs have mapped cannot be dropped; where they were not saved, they count as extra.
 
     Exit codes: 0 at least 99 % of the pages are back; 1 fewer are, or something is gone or has changed;
     2 something broke.
