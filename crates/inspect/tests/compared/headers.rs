@@ -129,6 +129,7 @@ fn section_type(kind: SectionKind, machine: u16) -> String {
 fn other_section_type(kind: u32, machine: u16) -> String {
     const X86_64: u16 = 62;
     const MIPS: u16 = 8;
+    const ARC_COMPACT2: u16 = 195;
     let name = match (kind, machine) {
         (5, _) => "HASH",
         (6, _) => "DYNAMIC",
@@ -144,7 +145,9 @@ fn other_section_type(kind: u32, machine: u16) -> String {
         (0x7000_0001, ARM) => "ARM_EXIDX",
         (0x7000_0003, ARM) => "ARM_ATTRIBUTES",
         (0x7000_0003, RISCV) => "RISCV_ATTRIBUTES",
+        (0x7000_0001, ARC_COMPACT2) => "ARC_ATTRIBUTES",
         (0x7000_0006, MIPS) => "MIPS_REGINFO",
+        (0x7000_000d, MIPS) => "MIPS_OPTIONS",
         (0x7000_001e, MIPS) => "MIPS_DWARF",
         (0x7000_002a, MIPS) => "MIPS_ABIFLAGS",
         (0x6000_0000..=0x6fff_ffff, _) => return format!("LOOS+{:#x}", kind - 0x6000_0000),
