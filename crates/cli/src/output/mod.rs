@@ -2,6 +2,7 @@
 //!
 //! Nothing else in this program writes to stdout or stderr. `println!` would panic when the reader has left.
 
+pub(crate) mod drawing;
 pub(crate) mod file;
 pub(crate) mod json;
 pub(crate) mod path;

@@ -5,12 +5,12 @@
 //! month would squeeze all others together.
 
 use svg::Document;
-use svg::node::Value;
-use svg::node::element::{Circle, Group, Line, Polyline, Rectangle, Style, Text, Title};
+use svg::node::element::{Circle, Group, Line, Polyline, Style, Title};
 
 use super::date::minute;
 use super::history::{condition, is_apart};
 use super::trend::{Point, Series};
+use crate::output::drawing::{decimal, legal, rectangle, text};
 use crate::output::text::{cut, escaped};
 use crate::output::time::seconds;
 
@@ -61,7 +61,7 @@ pub(super) fn svg(name: &str, all: &[Series]) -> String {
         .set("font-size", "13")
         .add(Title::new(title))
         .add(Style::new(STYLE))
-        .add(rectangle(0.0, 0.0, WIDTH, height))
+        .add(rectangle("page", 0.0, 0.0, WIDTH, height))
         .add(content);
     format!("{document}\n")
 }
@@ -174,27 +174,9 @@ impl Scale {
     }
 }
 
-fn rectangle(x: f64, y: f64, width: f64, height: f64) -> Rectangle {
-    let rectangle = Rectangle::new().set("class", "page").set("x", decimal(x)).set("y", decimal(y));
-    rectangle.set("width", decimal(width)).set("height", decimal(height))
-}
-
 fn line(class: &str, x1: f64, y1: f64, x2: f64, y2: f64) -> Line {
     let line = Line::new().set("class", class).set("x1", decimal(x1)).set("y1", decimal(y1));
     line.set("x2", decimal(x2)).set("y2", decimal(y2))
-}
-
-fn text(x: f64, y: f64, class: &str, content: &str) -> Text {
-    Text::new(legal(content)).set("class", class).set("x", decimal(x)).set("y", decimal(y))
-}
-
-/// XML has no place for these two, not even escaped (XML 1.0, section 2.2); control characters were made readable before.
-fn legal(content: &str) -> String {
-    content.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
-}
-
-fn decimal(value: f64) -> Value {
-    format!("{value:.1}").into()
 }
 
 #[cfg(test)]

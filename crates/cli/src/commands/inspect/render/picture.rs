@@ -7,12 +7,12 @@ use std::cmp::Reverse;
 
 use coldstart_inspect::{SpaceUse, Use};
 use svg::Document;
-use svg::node::Value;
-use svg::node::element::{Group, Rectangle, Style, Text, Title};
+use svg::node::element::{Group, Style, Title};
 
 use super::super::result::{Inspected, Survey};
 use super::text::{counted, plain, share};
 use super::words;
+use crate::output::drawing::{decimal, rectangle, text};
 use crate::output::path::fitted;
 use crate::output::size::bytes;
 
@@ -185,26 +185,4 @@ fn ratio(part: u64, whole: u64) -> f64 {
 /// At most, since nobody knows the reader's font.
 fn width_of(label: &str) -> f64 {
     label.chars().count() as f64 * CHARACTER
-}
-
-fn rectangle(class: &str, x: f64, y: f64, width: f64, height: f64) -> Rectangle {
-    Rectangle::new()
-        .set("class", class)
-        .set("x", decimal(x))
-        .set("y", decimal(y))
-        .set("width", decimal(width))
-        .set("height", decimal(height))
-}
-
-fn text(x: f64, y: f64, class: &str, content: &str) -> Text {
-    Text::new(legal(content)).set("class", class).set("x", decimal(x)).set("y", decimal(y))
-}
-
-/// XML has no place for these two, not even escaped (XML 1.0, section 2.2); control characters were made readable before.
-fn legal(content: &str) -> String {
-    content.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
-}
-
-fn decimal(value: f64) -> Value {
-    format!("{value:.1}").into()
 }
