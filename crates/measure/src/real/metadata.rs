@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use coldstart_pagecache::{MetadataEviction, Way, WayOutcome};
+use coldstart_pagecache::{MetadataEviction, WayOutcome};
 use coldstart_profile::measurement::EvictionWay;
 
 use crate::plan::MeasurePlan;
@@ -59,13 +59,10 @@ impl Metadata {
 }
 
 fn add(ways: &mut Vec<EvictionWay>, WayOutcome { way, result }: WayOutcome) {
-    let (name, unit) = match &way {
-        Way::Group => ("control group".to_owned(), "bytes"),
-        Way::Entries => ("entries".to_owned(), "entries"),
-        Way::Device(path) => (path.to_string_lossy().into_owned(), "pages"),
-    };
+    let name = way.name();
     let index = ways.iter().position(|known| known.way == name).unwrap_or_else(|| {
-        ways.push(EvictionWay { way: name, unit: unit.to_owned(), times: 0, before: 0, after: 0, refused: None });
+        let unit = way.unit().to_owned();
+        ways.push(EvictionWay { way: name, unit, times: 0, before: 0, after: 0, refused: None });
         ways.len() - 1
     });
     let Some(sum) = ways.get_mut(index) else { return };
@@ -82,7 +79,7 @@ fn add(ways: &mut Vec<EvictionWay>, WayOutcome { way, result }: WayOutcome) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coldstart_pagecache::Taken;
+    use coldstart_pagecache::{Taken, Way};
 
     #[test]
     fn what_each_way_took_is_added_up_and_its_refusal_kept() {

@@ -32,6 +32,26 @@ pub enum Way {
     Device(PathBuf),
 }
 
+impl Way {
+    /// "control group", "entries", or the device's path.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Group => "control group".to_owned(),
+            Self::Entries => "entries".to_owned(),
+            Self::Device(path) => path.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// What is counted: "bytes", "entries", or "pages" of 4 KiB.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Self::Group => "bytes",
+            Self::Entries => "entries",
+            Self::Device(_) => "pages",
+        }
+    }
+}
+
 /// What a way has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WayOutcome {

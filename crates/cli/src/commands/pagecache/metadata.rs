@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use coldstart_pagecache::{MetadataEviction, Taken, Way, WayOutcome};
+use coldstart_pagecache::{MetadataEviction, Taken, WayOutcome};
 use serde::Serialize;
 
 use crate::output::path::printable;
@@ -44,11 +44,7 @@ pub(super) struct JsonWay {
 
 impl From<WayOutcome> for JsonWay {
     fn from(outcome: WayOutcome) -> Self {
-        let (way, unit) = match &outcome.way {
-            Way::Group => ("control group".to_owned(), "bytes"),
-            Way::Entries => ("entries".to_owned(), "entries"),
-            Way::Device(path) => (path.to_string_lossy().into_owned(), "pages"),
-        };
+        let (way, unit) = (outcome.way.name(), outcome.way.unit());
         let (taken, refused) = match outcome.result {
             Ok(Taken { before, after }) => (Some((before, after)), None),
             Err(reason) => (None, Some(reason)),
