@@ -21,6 +21,7 @@ mod prove;
 mod refusal;
 mod replace;
 mod script;
+mod search;
 mod source;
 mod undo;
 mod unpack;
@@ -37,5 +38,6 @@ pub use replace::{
     remove_leftovers, write_proven,
 };
 pub use script::{Piece, Script, WordPatch};
+pub use search::{LoadedNote, PathKind, SearchEdit, SearchPath};
 pub use source::Source;
 pub use unpack::{Restored, UnpackPlan, plan_unpack};

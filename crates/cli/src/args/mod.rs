@@ -2,15 +2,20 @@
 //!
 //! Nothing here does anything; a verb's work is under the same name in `commands/`.
 
+pub(crate) mod bind;
 pub(crate) mod doctor;
 pub(crate) mod inspect;
 pub(crate) mod launching;
+pub(crate) mod ldcache;
 pub(crate) mod measure;
 pub(crate) mod pack;
 pub(crate) mod pagecache;
 pub(crate) mod prefetch;
+pub(crate) mod resolve;
 pub(crate) mod rewriting;
 pub(crate) mod speedup;
+pub(crate) mod status;
+pub(crate) mod unbind;
 pub(crate) mod unpack;
 pub(crate) mod verify;
 
@@ -36,10 +41,14 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Rewrite a program so that every library is found at the first try, and prove it
+    Bind(bind::BindArgs),
     /// Say what this machine allows, what each missing thing costs, and how to get it
     Doctor(doctor::DoctorArgs),
     /// Say what in ELF files costs start-up time, and what each fix would save
     Inspect(inspect::InspectArgs),
+    /// Read, write and check loader caches in glibc's own format
+    Ldcache(ldcache::LdcacheArgs),
     /// Time a program's start from cold and hot caches
     Measure(measure::MeasureArgs),
     /// Rewrite ELF files so that their relocations take little room, and prove it
@@ -48,8 +57,14 @@ pub(crate) enum Verb {
     Pagecache(pagecache::PagecacheArgs),
     /// Read what a program will need before it asks
     Prefetch(prefetch::PrefetchArgs),
+    /// Say how the loader finds each library of a program, and why; the program is not run
+    Resolve(resolve::ResolveArgs),
     /// Make a program start faster, and prove it: the whole story
     Speedup(speedup::SpeedupArgs),
+    /// Say which edits of ours a file holds, and which libraries have changed since
+    Status(status::StatusArgs),
+    /// Restore what was there before `bind`, byte for byte
+    Unbind(unbind::UnbindArgs),
     /// Restore what was there before `pack`, byte for byte
     Unpack(unpack::UnpackArgs),
     /// Prove that a packed file is the same to a loader as what it was made from

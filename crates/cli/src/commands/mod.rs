@@ -1,16 +1,21 @@
 //! The work of each verb: what it does with the libraries, and how it shows the result.
 
+mod bind;
 mod doctor;
 mod inspect;
 mod launching;
+mod ldcache;
 mod measure;
 mod pack;
 mod pagecache;
 mod prefetch;
 mod progress;
 mod reading;
+mod resolve;
 mod rewriting;
 mod speedup;
+mod status;
+mod unbind;
 mod unpack;
 mod verify;
 
@@ -25,13 +30,18 @@ pub(crate) use rewriting::hint as rewriting_hint;
 /// Does what was asked.
 pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
     match verb {
+        Verb::Bind(args) => bind::run(args),
         Verb::Doctor(args) => doctor::run(args),
         Verb::Inspect(args) => inspect::run(args),
+        Verb::Ldcache(args) => ldcache::run(args),
         Verb::Measure(args) => measure::run(args),
         Verb::Pack(args) => pack::run(args),
         Verb::Pagecache(args) => pagecache::run(args),
         Verb::Prefetch(args) => prefetch::run(args),
+        Verb::Resolve(args) => resolve::run(args),
         Verb::Speedup(args) => speedup::run(args),
+        Verb::Status(args) => status::run(args),
+        Verb::Unbind(args) => unbind::run(args),
         Verb::Unpack(args) => unpack::run(args),
         Verb::Verify(args) => verify::run(args),
     }

@@ -1,0 +1,1 @@
+//! From what a program loads to a program that finds every library at the first try.

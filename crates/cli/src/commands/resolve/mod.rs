@@ -1,0 +1,10 @@
+//! `coldstart resolve`.
+
+use crate::args::resolve::ResolveArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+pub(super) fn run(args: &ResolveArgs) -> Result<Exit, CliError> {
+    let name = args.file.display();
+    Err(anyhow::anyhow!("`{name}`: this verb is not in this build").into())
+}

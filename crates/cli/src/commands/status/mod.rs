@@ -1,0 +1,10 @@
+//! `coldstart status`.
+
+use crate::args::status::StatusArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+pub(super) fn run(args: &StatusArgs) -> Result<Exit, CliError> {
+    let name = args.file.display();
+    Err(anyhow::anyhow!("`{name}`: this verb is not in this build").into())
+}

@@ -1,0 +1,10 @@
+//! `coldstart unbind`.
+
+use crate::args::unbind::UnbindArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+pub(super) fn run(args: &UnbindArgs) -> Result<Exit, CliError> {
+    let name = args.file.display();
+    Err(anyhow::anyhow!("`{name}`: this verb is not in this build").into())
+}
