@@ -16,5 +16,6 @@ pub mod held_pages;
 pub mod memory_group;
 pub mod mincore;
 pub mod syscall_observer;
+pub mod tracing;
 pub mod wait;
 pub mod write_back;

@@ -1,0 +1,186 @@
+//! What a tracer may ask of the threads it follows.
+
+use std::io;
+use std::marker::PhantomData;
+use std::ptr;
+
+use super::memory::read_word;
+
+/// The right to follow what this thread has seized; stays in its thread.
+#[derive(Debug)]
+pub struct Tracer {
+    _only_this_thread: PhantomData<*const ()>,
+}
+
+/// A stop at a system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyscallStop {
+    /// `AUDIT_ARCH_*` of the thread's mode: tells whose numbers its calls have.
+    pub architecture: u32,
+    /// Where the thread stands.
+    pub instruction_pointer: u64,
+    /// Before or after the call.
+    pub point: SyscallPoint,
+}
+
+/// Before or after a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyscallPoint {
+    /// The call is about to be made.
+    Entry {
+        /// As in the register: -1 for a call that a seccomp filter has skipped.
+        number: u64,
+        /// As in the registers; what a call does not take is left over from before.
+        arguments: [u64; 6],
+    },
+    /// The call has been made.
+    Exit {
+        /// What it returned; the negative error number if it failed.
+        value: i64,
+        /// Whether that means a failure. `ERESTARTSYS` (512) and its kin, which no program ever sees, are failures here.
+        is_error: bool,
+    },
+    /// The thread stands elsewhere.
+    Elsewhere,
+}
+
+const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_EXITKILL;
+
+/// `PTRACE_GET_SYSCALL_INFO` (Linux 5.3, `linux/ptrace.h`).
+const GET_SYSCALL_INFO: libc::c_uint = 0x420e;
+/// Words of `struct ptrace_syscall_info`, and some to spare: the kernel writes at most as much as we have room for.
+const INFO_WORDS: usize = 12;
+
+/// A breakpoint's instruction and its length in bytes, and how far behind it the thread then stands.
+#[cfg(target_arch = "x86_64")]
+const BREAKPOINT: Option<(u64, u32, u64)> = Some((0xcc, 1, 1));
+#[cfg(target_arch = "aarch64")]
+const BREAKPOINT: Option<(u64, u32, u64)> = Some((0xd420_0000, 4, 0));
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const BREAKPOINT: Option<(u64, u32, u64)> = None;
+
+impl Tracer {
+    /// Follows a process that has one thread, from a stop before its next instruction on.
+    pub(super) fn seize(process: u32) -> io::Result<Self> {
+        request(libc::PTRACE_SEIZE as libc::c_uint, process, 0, OPTIONS as usize)?;
+        request(libc::PTRACE_INTERRUPT as libc::c_uint, process, 0, 0)?;
+        Ok(Self { _only_this_thread: PhantomData })
+    }
+
+    /// Lets a stopped thread run to its next system call's entry or exit, with a signal delivered unless it is 0.
+    ///
+    /// # Errors
+    /// None if the thread was killed meanwhile; otherwise the kernel's answer.
+    pub fn resume(&self, thread: u32, signal: i32) -> io::Result<()> {
+        let signal = usize::try_from(signal).unwrap_or(0);
+        unless_gone(request(libc::PTRACE_SYSCALL as libc::c_uint, thread, 0, signal))
+    }
+
+    /// Leaves a thread in its job-control stop, as it would be without us.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume).
+    pub fn leave_stopped(&self, thread: u32) -> io::Result<()> {
+        unless_gone(request(libc::PTRACE_LISTEN as libc::c_uint, thread, 0, 0))
+    }
+
+    /// Lets a stopped thread run on without us.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume).
+    pub fn release(&self, thread: u32) -> io::Result<()> {
+        unless_gone(request(libc::PTRACE_DETACH as libc::c_uint, thread, 0, 0))
+    }
+
+    /// Kills the process of a followed thread, stopped or not. The number must not have been told as ended yet.
+    pub fn kill(&self, thread: u32) {
+        let Ok(thread) = libc::pid_t::try_from(thread) else { return };
+        // SAFETY: no memory is passed. A followed thread's number is not reused before this very thread has waited for it.
+        unsafe { libc::syscall(libc::SYS_tkill, thread, libc::SIGKILL) };
+    }
+
+    /// Where a stopped thread stands; `None` if it was killed meanwhile.
+    ///
+    /// # Errors
+    /// `EIO` or `EINVAL` before Linux 5.3.
+    pub fn syscall(&self, thread: u32) -> io::Result<Option<SyscallStop>> {
+        let mut words = [0u64; INFO_WORDS];
+        let length = size_of_val(&words);
+        match request(GET_SYSCALL_INFO, thread, length, words.as_mut_ptr() as usize) {
+            Ok(_) => Ok(Some(decode(&words))),
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What goes with an event; `None` if the thread was killed meanwhile.
+    ///
+    /// # Errors
+    /// None is known.
+    pub fn event_message(&self, thread: u32) -> io::Result<Option<u32>> {
+        let mut message: libc::c_ulong = 0;
+        match request(libc::PTRACE_GETEVENTMSG as libc::c_uint, thread, 0, &raw mut message as usize) {
+            Ok(_) => Ok(u32::try_from(message).ok()),
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts a breakpoint into the memory of a stopped thread, for good: meant for a program that is ended when it gets
+    /// there. Returns where the thread stands after the SIGTRAP. The file is not touched: the page is copied first.
+    ///
+    /// # Errors
+    /// `Unsupported` on processors for which we know no breakpoint, or the kernel's answer.
+    pub fn put_breakpoint(&self, thread: u32, address: u64) -> io::Result<u64> {
+        let Some((instruction, length, beyond)) = BREAKPOINT else { return Err(io::ErrorKind::Unsupported.into()) };
+        // Instructions do not cross a word: x86-64's has one byte, the other's are aligned.
+        let word_at = address & !7;
+        let shift = u32::try_from(address & 7).unwrap_or(0).saturating_mul(8);
+        let mask = u64::MAX.checked_shr(64u32.saturating_sub(length.saturating_mul(8))).unwrap_or(u64::MAX);
+        let word = read_word(thread, word_at)?;
+        let word = word & !(mask << shift) | instruction << shift;
+        let place = usize::try_from(word_at).map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
+        let word = usize::try_from(word).map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
+        request(libc::PTRACE_POKETEXT as libc::c_uint, thread, place, word)?;
+        Ok(address.wrapping_add(beyond))
+    }
+}
+
+/// `struct ptrace_syscall_info`: op at byte 0, arch at 4, instruction_pointer at 8, stack_pointer at 16, and from 24 on
+/// either nr and six args, or rval and the byte is_error.
+fn decode(words: &[u64; INFO_WORDS]) -> SyscallStop {
+    let [first, instruction_pointer, _, value, rest @ ..] = words;
+    let bytes = first.to_ne_bytes();
+    let [operation, _, _, _, architecture @ ..] = bytes;
+    let [a, b, c, d, e, f, ..] = *rest;
+    let point = match operation {
+        1 => SyscallPoint::Entry { number: *value, arguments: [a, b, c, d, e, f] },
+        2 => SyscallPoint::Exit { value: value.cast_signed(), is_error: a.to_ne_bytes().first() != Some(&0) },
+        _ => SyscallPoint::Elsewhere,
+    };
+    SyscallStop { architecture: u32::from_ne_bytes(architecture), instruction_pointer: *instruction_pointer, point }
+}
+
+fn unless_gone(result: io::Result<libc::c_long>) -> io::Result<()> {
+    match result {
+        Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn request(what: libc::c_uint, thread: u32, address: usize, data: usize) -> io::Result<libc::c_long> {
+    let thread = libc::pid_t::try_from(thread).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
+    // SAFETY: callers pass either plain numbers or, for the requests that write to our memory, the address of a live local
+    // that is large enough (GET_SYSCALL_INFO: with its length in `address`; GETEVENTMSG: one unsigned long). The
+    // words of the other process's memory are checked by the kernel, there. PEEK requests, which return in another way,
+    // are not used.
+    let result = unsafe {
+        libc::ptrace(what as _, thread, ptr::without_provenance_mut::<libc::c_void>(address), data as *mut libc::c_void)
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

@@ -1,0 +1,130 @@
+//! Seizing a child between its `fork` and its `exec`.
+//!
+//! The child says its number through a socket and waits for a byte; meanwhile it is seized and told to stop before its
+//! next instruction. `PTRACE_TRACEME` would be shorter, but makes the spawning thread the tracer, which at that time sits
+//! in `Command::spawn` and waits for the very `execve` that the tracer has to let go on.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use super::requests::Tracer;
+
+/// Answers to the child.
+const GO_ON: u8 = 1;
+const GIVE_UP: u8 = 0;
+
+/// A child that is not spawned yet.
+#[derive(Debug)]
+pub struct PendingTracee {
+    socket: OwnedFd,
+}
+
+/// Why a child could not be seized.
+#[derive(Debug, thiserror::Error)]
+#[error("the kernel does not let us trace process {process}: {source}")]
+pub struct SeizeError {
+    /// The child.
+    pub process: u32,
+    /// Number of the process that traces the child already (a `strace -f` around us); 0 if none.
+    pub traced_by: u32,
+    /// The kernel's answer.
+    pub source: io::Error,
+}
+
+/// Makes `command` wait before its `execve` until [`PendingTracee::seize`] has been called, from another thread than the
+/// one that spawns. Hooks that the command has already run before this; it must be the last.
+///
+/// # Errors
+/// Fails when no socket pair can be made.
+pub fn traced(command: &mut Command) -> io::Result<PendingTracee> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for the two descriptors the call writes.
+    if unsafe { libc::socketpair(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC, 0, ends.as_mut_ptr()) } != 0
+    {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call above succeeded, so both numbers are open descriptors that nobody else owns.
+    let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
+    let our_number = ours.as_raw_fd();
+    let hook = move || {
+        // SAFETY: this is the forked child, in which nothing uses our end, whose owner stays in the parent. With its copy
+        // open the child would wait for ever for a parent that is gone.
+        unsafe { libc::close(our_number) };
+        introduce_and_wait(&theirs)
+    };
+    // SAFETY: the hook runs between fork and exec and only makes system calls; it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(hook) };
+    Ok(PendingTracee { socket: ours })
+}
+
+/// The child's side.
+fn introduce_and_wait(socket: &OwnedFd) -> io::Result<()> {
+    // SAFETY: getpid has no arguments and cannot fail.
+    let number = unsafe { libc::getpid() }.to_ne_bytes();
+    send(socket, &number)?;
+    let mut answer = [GIVE_UP];
+    let got = receive(socket, &mut answer)?;
+    if got == 1 && answer == [GO_ON] { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EPERM)) }
+}
+
+impl PendingTracee {
+    /// Waits for the child, seizes it, and lets it go on to a stop right before its `execve`.
+    ///
+    /// `None` if the child never came so far: the spawn's own error says why. The caller must drop its [`Command`]
+    /// after a spawn that failed, or this waits for ever.
+    ///
+    /// # Errors
+    /// [`SeizeError`] if tracing is forbidden; the spawn fails then, too, with `EPERM`.
+    pub fn seize(self) -> Result<Option<(Tracer, u32)>, SeizeError> {
+        let mut number = [0; 4];
+        let Ok(4) = receive(&self.socket, &mut number) else { return Ok(None) };
+        let number = libc::pid_t::from_ne_bytes(number);
+        let process = number.unsigned_abs();
+        let seized = Tracer::seize(process);
+        let answer = if seized.is_ok() { GO_ON } else { GIVE_UP };
+        let traced_by = if seized.is_ok() { 0 } else { tracer_of(process) };
+        // A child that is gone is told by the wait.
+        let _ = send(&self.socket, &[answer]);
+        match seized {
+            Ok(tracer) => Ok(Some((tracer, process))),
+            Err(source) => Err(SeizeError { process, traced_by, source }),
+        }
+    }
+}
+
+/// `TracerPid` of `proc_pid_status(5)`.
+fn tracer_of(process: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}
+
+fn send(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
+    loop {
+        // SAFETY: the pointer and length are those of `bytes`. No SIGPIPE: its action may be the default in the child.
+        let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+        if sent >= 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+fn receive(socket: &OwnedFd, bytes: &mut [u8]) -> io::Result<usize> {
+    loop {
+        // SAFETY: the pointer and length are those of `bytes`, which may be written to.
+        let got = unsafe { libc::recv(socket.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+        if let Ok(got) = usize::try_from(got) {
+            return Ok(got);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What a wait for traced threads tells: the meaning of a wait status under `PTRACE_SEIZE`.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use super::requests::Tracer;
+
+/// `PTRACE_EVENT_STOP` (`linux/ptrace.h`).
+const EVENT_STOP: i32 = 128;
+
+/// What a wait found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// Everybody runs, or sleeps in the kernel.
+    Nothing,
+    /// Nobody is followed any more.
+    AllGone,
+    /// This thread, by its number, is at a stop or has ended.
+    Stopped(u32, Stop),
+}
+
+/// Why a thread stands still, or that it has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It is gone. For a process's first thread: the process has ended with this status.
+    Ended(ExitStatus),
+    /// At the entry or exit of a system call: [`Tracer::syscall`] tells which.
+    Syscall,
+    /// It is about to receive this signal. Resume it with the number to deliver it.
+    Signal(i32),
+    /// Its process was stopped by a job-control signal: [`Tracer::leave_stopped`] keeps it so until SIGCONT.
+    Group,
+    /// It did something that makes or replaces a process.
+    Event(Event),
+    /// For us only: newly followed, interrupted by us, or continued after [`Stop::Group`].
+    Pause,
+}
+
+/// What a thread did; [`Tracer::event_message`] has the other thread's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// `fork`, `vfork` or `clone`: the message is the new thread's number.
+    NewThread,
+    /// A successful `execve`: all other threads of the process are gone without a word, and the message is the number
+    /// that the caller had before it took over the process's own.
+    Exec,
+    /// One that we did not ask for.
+    Other(i32),
+}
+
+impl Tracer {
+    /// Looks for a stop of any followed thread; never waits.
+    ///
+    /// # Errors
+    /// None is known besides "no children", which is [`Waited::AllGone`].
+    pub fn look(&self) -> io::Result<Waited> {
+        let mut status = 0;
+        // SAFETY: the status pointer is to a live local. Thanks to __WNOTHREAD only what this thread follows is taken.
+        let thread = unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD) };
+        if thread == 0 {
+            return Ok(Waited::Nothing);
+        }
+        if thread < 0 {
+            let error = io::Error::last_os_error();
+            return match error.raw_os_error() {
+                Some(libc::ECHILD) => Ok(Waited::AllGone),
+                Some(libc::EINTR) => Ok(Waited::Nothing),
+                _ => Err(error),
+            };
+        }
+        Ok(Waited::Stopped(thread.unsigned_abs(), stop(status)))
+    }
+}
+
+/// The wait status: signal in bits 8 to 15, event above.
+fn stop(status: i32) -> Stop {
+    if !libc::WIFSTOPPED(status) {
+        return Stop::Ended(ExitStatus::from_raw(status));
+    }
+    let signal = libc::WSTOPSIG(status);
+    match status >> 16 {
+        0 if signal == libc::SIGTRAP | 0x80 => Stop::Syscall,
+        0 => Stop::Signal(signal),
+        libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => Stop::Event(Event::NewThread),
+        libc::PTRACE_EVENT_EXEC => Stop::Event(Event::Exec),
+        EVENT_STOP if matches!(signal, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) => Stop::Group,
+        EVENT_STOP => Stop::Pause,
+        other => Stop::Event(Event::Other(other)),
+    }
+}
