@@ -20,7 +20,7 @@ pub(crate) fn test() -> Result<()> {
     run(&mut tests)
 }
 
-/// What the server runs: style, lints, then the tests by the command that the README names.
+/// What the server runs: style, lints, built stubs, then the tests by the command that the README names.
 pub(crate) fn ci() -> Result<()> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
     run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
@@ -30,6 +30,7 @@ pub(crate) fn ci() -> Result<()> {
         "--no-deps",
         "--document-private-items",
     ]))?;
+    crate::generate::generate(true)?;
     run(cargo().args(["xtask", "test"]))
 }
 

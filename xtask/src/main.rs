@@ -8,6 +8,7 @@ mod bench;
 mod checks;
 mod corpus;
 mod demo;
+mod generate;
 mod tools;
 mod trial;
 
@@ -29,6 +30,12 @@ enum Chore {
     Test,
     /// What the server runs: style, lints, documentation, tests
     Ci,
+    /// Build the machine code in stubs/ anew with the cross compilers that are there
+    Gen {
+        /// Change nothing; fail when the files are not what their sources give
+        #[arg(long)]
+        check: bool,
+    },
     /// Build the Debian image with LibreOffice and Firefox that the slow beds serve (cached; needs root)
     Corpus,
     /// Measure starts on slow disks, and what the tools themselves take, beside other tools, and record the results
@@ -43,6 +50,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Demo { program } => demo::demo(program.as_deref())?,
         Chore::Test => checks::test()?,
         Chore::Ci => checks::ci()?,
+        Chore::Gen { check } => generate::generate(check)?,
         Chore::Corpus => {
             let built = corpus::corpus()?;
             println!("{}", built.image.display());

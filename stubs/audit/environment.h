@@ -1,0 +1,119 @@
+/* The environment the program was started with, found without a system call.
+ *
+ * The loader exports __libc_stack_end, which points to what the kernel left on the stack: the count of arguments, the
+ * arguments, the variables, the auxiliary vector. A library of our own namespace cannot link against it (that would
+ * load the loader a second time), so its symbol table is searched here. */
+#ifndef ENVIRONMENT_H
+#define ENVIRONMENT_H
+
+#include "words.h"
+
+/* ElfW(Dyn) of the gABI. */
+struct dynamic {
+    word tag;
+    word value;
+};
+
+#define DT_NULL 0
+#define DT_STRTAB 5
+#define DT_SYMTAB 6
+#define DT_GNU_HASH 0x6ffffef5
+
+/* ElfW(Sym) of the gABI. */
+struct symbol {
+    u32 name;
+#ifdef __LP64__
+    u8 info, other;
+    u16 section;
+    word value, size;
+#else
+    word value, size;
+    u8 info, other;
+    u16 section;
+#endif
+};
+
+/* Types of the auxiliary vector, elf.h. */
+#define AT_NULL 0
+#define AT_BASE 7
+#define AT_PLATFORM 15
+#define AT_SECURE 23
+
+/* The value of LD_LIBRARY_PATH; null when it is not set or empty, which is the same to the loader. */
+static const char *library_path = 0;
+/* The value of AT_PLATFORM: the name of one of the older subfolders. */
+static const char *platform = 0;
+
+/* The hash of DT_GNU_HASH. */
+static inline u32 gnu_hash(const char *name) {
+    u32 hash = 5381;
+    for (; *name; name++) hash = hash * 33 + (u8)*name;
+    return hash;
+}
+
+/* Without a division, for which ARM's compiler would call libgcc. */
+static u32 remainder_of(u32 number, u32 divisor) {
+    u32 rest = 0;
+    for (int bit = 31; bit >= 0; bit--) {
+        u32 carried = rest >> 31;
+        rest = rest << 1 | (number >> bit & 1);
+        if (carried || rest >= divisor) rest -= divisor;
+    }
+    return rest;
+}
+
+/* The address of a symbol of the loader, or null. */
+static const void *symbol_of_loader(word base, const struct dynamic *dynamic, const char *name) {
+    word strings = 0, symbols = 0, table = 0;
+    if (!dynamic) return 0;
+    for (; dynamic->tag != DT_NULL; dynamic++) {
+        /* The loader turns addresses in its own dynamic table into absolute ones, except where that is read-only. */
+        word value = dynamic->value < base ? dynamic->value + base : dynamic->value;
+        if (dynamic->tag == DT_STRTAB) strings = value;
+        if (dynamic->tag == DT_SYMTAB) symbols = value;
+        if (dynamic->tag == DT_GNU_HASH) table = value;
+    }
+    if (!strings || !symbols || !table) return 0;
+    const u32 *header = (const u32 *)table;
+    u32 bucket_count = header[0], first = header[1], filter_words = header[2];
+    if (!bucket_count) return 0;
+    const u32 *buckets = (const u32 *)(table + 16 + filter_words * sizeof(word));
+    const u32 *chains = buckets + bucket_count;
+    u32 hash = gnu_hash(name);
+    u32 index = buckets[remainder_of(hash, bucket_count)];
+    if (index < first) return 0;
+    for (;; index++) {
+        u32 found = chains[index - first];
+        const struct symbol *symbol = (const struct symbol *)symbols + index;
+        if ((found | 1) == (hash | 1) && same_text((const char *)strings + symbol->name, name))
+            return symbol->section ? (const void *)(base + symbol->value) : 0;
+        if (found & 1) return 0;
+    }
+}
+
+enum reading { NOT_THE_LOADER, TABLE_OFF, TABLE_ON };
+
+/* Reads what concerns us. The table must not be used when it is switched off, when the program gained rights at its
+ * start, when the loader was run as a command (its --library-path is not to be seen here). */
+static enum reading read_environment(word base, const struct dynamic *dynamic) {
+    const word *const *stack_end = symbol_of_loader(base, dynamic, "__libc_stack_end");
+    if (!stack_end || !*stack_end) return NOT_THE_LOADER;
+    const word *stack = *stack_end;
+    const char *const *variables = (const char *const *)stack + 1 + *stack + 1;
+    if (*stack > 0x1000000 || variables[-1]) return TABLE_OFF;
+    const char *value;
+    for (; *variables; variables++) {
+        /* The first of several counts for getenv, the last for the loader. */
+        if ((value = after(*variables, "LD_LIBRARY_PATH="))) library_path = *value ? value : 0;
+        if ((value = after(*variables, "COLDSTART_DISABLE=")) && *value && !same_text(value, "0")) return TABLE_OFF;
+    }
+    int kernel_loaded_the_program = 0;
+    for (const word *entry = (const word *)variables + 1; entry[0] != AT_NULL; entry += 2) {
+        if (entry[0] == AT_SECURE && entry[1]) return TABLE_OFF;
+        if (entry[0] == AT_BASE && entry[1]) kernel_loaded_the_program = 1;
+        if (entry[0] == AT_PLATFORM) platform = (const char *)entry[1];
+    }
+    return kernel_loaded_the_program ? TABLE_ON : TABLE_OFF;
+}
+
+#endif

@@ -1,0 +1,145 @@
+//! `gen`: the machine code that coldstart ships as files, built from its sources in `stubs/`.
+//!
+//! The built files are checked in, so that coldstart builds without cross compilers. Another compiler gives other bytes
+//! for the same source, so `--check` compares only where the very compiler and linker are there that built them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use fs_err as fs;
+
+use crate::tools::{is_there, run};
+
+/// A machine the audit library is built for.
+struct Target {
+    /// The file's name without `.so`, and `coldstart_bind::audit::Architecture`'s.
+    name: &'static str,
+    compiler: &'static str,
+    flags: &'static [&'static str],
+    /// Whether the compiler marks its code as fit for branch protection (`PT_GNU_PROPERTY`).
+    property: bool,
+}
+
+const TARGETS: &[Target] = &[
+    target("x86-64", "x86_64-linux-gnu-gcc", &["-fcf-protection=full"], true),
+    target("i386", "i686-linux-gnu-gcc", &["-fcf-protection=full"], true),
+    target("aarch64", "aarch64-linux-gnu-gcc", &["-mbranch-protection=standard"], true),
+    // The system call's number goes into r7, which is Thumb code's frame pointer.
+    target("arm", "arm-linux-gnueabihf-gcc", &["-marm", "-march=armv7-a+fp"], false),
+    target("riscv64", "riscv64-linux-gnu-gcc", &["-march=rv64gc", "-mabi=lp64d"], false),
+    target("s390x", "s390x-linux-gnu-gcc", &[], false),
+];
+
+const fn target(name: &'static str, compiler: &'static str, flags: &'static [&'static str], property: bool) -> Target {
+    Target { name, compiler, flags, property }
+}
+
+/// No libc, no unwind tables, no start-up code; nothing that makes the compiler call `memcpy`, and an error if it calls
+/// anything else.
+const FLAGS: &[&str] = &[
+    "-std=gnu11",
+    "-O2",
+    "-fPIC",
+    "-shared",
+    "-nostdlib",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fno-tree-loop-distribute-patterns",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-fvisibility=hidden",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wl,-s,-soname,libcoldstart-audit.so,--hash-style=gnu,-z,norelro,-z,noexecstack,-z,defs,--build-id=none,--fatal-warnings",
+];
+
+/// Builds what there are compilers for; with `check` says whether the same came out, and leaves all as it is.
+pub(crate) fn generate(check: bool) -> Result<()> {
+    let folder = crate::workspace().join("stubs/audit");
+    let scratch = crate::checks::target_folder()?.join("stubs");
+    fs::create_dir_all(&scratch)?;
+    let mut stale = Vec::new();
+    for target in TARGETS {
+        let (built, recorded) = (folder.join(format!("{}.so", target.name)), recorded_version(&folder, target));
+        if !is_there(target.compiler) {
+            println!("skipped: {}: there is no {}", target.name, target.compiler);
+            continue;
+        }
+        let version = version(target)?;
+        if check && fs::read_to_string(&recorded).unwrap_or_default() != version {
+            println!("skipped: {}: it was built by another compiler than the one here", target.name);
+            continue;
+        }
+        let fresh = build(target, &folder, &scratch)?;
+        if !check {
+            fs::write(&built, fs::read(&fresh)?)?;
+            fs::write(&recorded, version)?;
+            println!("built {}", built.display());
+        } else if fs::read(&fresh)? == fs::read(&built).unwrap_or_default() {
+            println!("{} is what its source gives", built.display());
+        } else {
+            stale.push(target.name);
+        }
+    }
+    ensure!(
+        stale.is_empty(),
+        "stubs/audit: not what the source gives: {}\nhint: cargo xtask gen, and commit what it writes",
+        stale.join(", ")
+    );
+    Ok(())
+}
+
+fn build(target: &Target, folder: &Path, scratch: &Path) -> Result<PathBuf> {
+    let script = scratch.join(format!("{}.ld", target.name));
+    let text = fs::read_to_string(folder.join("link.ld"))?;
+    fs::write(&script, if target.property { text } else { without_property(&text) })?;
+    let output = scratch.join(format!("{}.so", target.name));
+    run(Command::new(target.compiler)
+        .args(FLAGS)
+        .args(target.flags)
+        .arg(format!("-Wl,-T,{}", script.display()))
+        // A relative name: the compiler may write the path it was given into the file.
+        .arg("audit.c")
+        .arg("-o")
+        .arg(&output)
+        .current_dir(folder))?;
+    Ok(output)
+}
+
+/// The linker script for machines without such marks: an empty segment would be left of it.
+fn without_property(script: &str) -> String {
+    let lines = script.lines().filter(|line| !line.trim_start().starts_with("property "));
+    lines.map(|line| line.replace(" :property", "") + "\n").collect()
+}
+
+fn recorded_version(folder: &Path, target: &Target) -> PathBuf {
+    folder.join(format!("{}.built-by", target.name))
+}
+
+/// The compiler and its linker, a line each.
+fn version(target: &Target) -> Result<String> {
+    let first_line = |program: &str| -> Result<String> {
+        let output =
+            Command::new(program).arg("--version").output().with_context(|| format!("cannot run {program}"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.lines().next().unwrap_or_default().to_owned() + "\n")
+    };
+    let linker = Command::new(target.compiler).arg("-print-prog-name=ld").output()?;
+    Ok(first_line(target.compiler)? + &first_line(String::from_utf8_lossy(&linker.stdout).trim())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_leave_no_trace_where_there_are_none() {
+        let script = fs::read_to_string(crate::workspace().join("stubs/audit/link.ld")).unwrap();
+        let without = without_property(&script);
+        assert!(script.contains(":property") && script.contains("property 0x6474e553"));
+        assert!(!without.contains(":property") && !without.contains("0x6474e553"));
+        assert!(without.contains(".note.gnu.property : { *(.note.gnu.property) } :text"));
+    }
+}
