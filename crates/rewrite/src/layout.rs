@@ -30,12 +30,14 @@ pub(crate) mod file_header {
 /// `p_*`.
 pub(crate) mod program_header {
     use super::{Field, field};
+    pub(crate) const KIND: Field = field(0, 0);
     pub(crate) const FLAGS: Field = field(24, 4);
     pub(crate) const OFFSET: Field = field(4, 8);
     pub(crate) const ADDRESS: Field = field(8, 16);
     pub(crate) const PHYSICAL_ADDRESS: Field = field(12, 24);
     pub(crate) const FILE_SIZE: Field = field(16, 32);
     pub(crate) const MEMORY_SIZE: Field = field(20, 40);
+    pub(crate) const ALIGNMENT: Field = field(28, 48);
 }
 
 /// `sh_*`.

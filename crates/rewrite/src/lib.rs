@@ -12,6 +12,7 @@
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
+mod anatomy;
 mod edits;
 mod layout;
 mod libc_floor;
@@ -27,17 +28,19 @@ mod undo;
 mod unpack;
 
 pub use libc_floor::{LibcFloor, UnknownLibc};
-pub use note::About;
+pub use note::{About, binding_note};
 pub use pack::{
     Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck, plan_pack,
 };
-pub use prove::{NotProven, Proof, Which, prove};
+pub use prove::{NotProven, Proof, Which, prove, prove_search};
 pub use refusal::Refusal;
 pub use replace::{
     Allowed, FileFacts, FileRefusal, OriginalFile, ReplaceError, Replacement, Seconds, Signature, Target, WriteError,
     remove_leftovers, write_proven,
 };
 pub use script::{Piece, Script, WordPatch};
-pub use search::{LoadedNote, PathKind, SearchEdit, SearchPath};
+pub use search::{
+    EditNote, LoadedNote, PathKind, SearchEdit, SearchPath, SearchPlan, SearchRoom, SearchSummary, plan_search,
+};
 pub use source::Source;
 pub use unpack::{Restored, UnpackPlan, plan_unpack};

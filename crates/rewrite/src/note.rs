@@ -3,25 +3,28 @@
 //! It is a section that is not loaded, so a running program never sees it and `strip -s` of LLVM may drop it.
 //! docs/formats/rewrite-note.md describes it byte by byte.
 
-use coldstart_elf::{ElfFile, Encoding, Notes, SectionHeader};
+use coldstart_elf::{ElfFile, Encoding, Notes, Section, SectionHeader};
 use serde::{Deserialize, Serialize};
 
 use crate::layout::{align_up, u32_bytes};
 
 /// The section's name.
 pub(crate) const SECTION: &str = ".note.coldstart";
+/// The same as it stands among the names.
+pub(crate) const SECTION_NAME: &[u8] = b".note.coldstart\0";
 /// The notes' owner, with its final zero.
 const OWNER: &[u8] = b"coldstart\0";
-/// Types of the two notes.
+/// Types of the notes.
 const ABOUT: u32 = 1;
 const UNDO: u32 = 2;
+const CONTENT: u32 = 3;
 
 /// What the first note says, as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// Version of the tool that wrote the file.
     pub coldstart: String,
-    /// Names of the edits in the order in which they were made: `relr`.
+    /// Names of the edits in the order in which they were made: `relr`, `bind`.
     pub edits: Vec<String>,
 }
 
@@ -31,6 +34,8 @@ pub(crate) struct OurNote<'data> {
     pub(crate) about: About,
     /// The second note's content, where it is there.
     pub(crate) undo: Option<&'data [u8]>,
+    /// The third note's content, where it is there.
+    pub(crate) content: Option<&'data str>,
 }
 
 impl About {
@@ -40,10 +45,20 @@ impl About {
     }
 }
 
+/// What the tool that asked for an edit left in a file to find it again, as JSON: that of the last edit that left something.
+/// Edits made later do not hide it.
+pub fn binding_note<'data>(file: &ElfFile<'data>) -> Option<&'data str> {
+    ours(file).find_map(|section| of_section(file, &section.header)?.content)
+}
+
+/// Our sections, the last one first.
+fn ours<'file, 'data>(file: &'file ElfFile<'data>) -> impl Iterator<Item = &'file Section<'data>> {
+    file.sections().iter().rev().filter(|section| section.name == SECTION.as_bytes())
+}
+
 /// Finds our note: the last, because the edit made last put its own at the end.
 pub(crate) fn read<'data>(file: &ElfFile<'data>) -> Option<OurNote<'data>> {
-    let mut ours = file.sections().iter().rev().filter(|section| section.name == SECTION.as_bytes());
-    ours.find_map(|section| of_section(file, &section.header))
+    ours(file).find_map(|section| of_section(file, &section.header))
 }
 
 fn of_section<'data>(file: &ElfFile<'data>, header: &SectionHeader) -> Option<OurNote<'data>> {
@@ -51,18 +66,20 @@ fn of_section<'data>(file: &ElfFile<'data>, header: &SectionHeader) -> Option<Ou
     let notes = Notes::new(bytes, header.offset, 4, file.encoding()).ok()?;
     let mut about = None;
     let mut undo = None;
+    let mut content = None;
     for note in notes.map_while(Result::ok).filter(|note| note.name == b"coldstart") {
         match note.kind {
             ABOUT => about = serde_json::from_slice(note.description).ok(),
             UNDO => undo = Some(note.description),
+            CONTENT => content = std::str::from_utf8(note.description).ok(),
             _ => {}
         }
     }
-    Some(OurNote { about: about?, undo })
+    Some(OurNote { about: about?, undo, content })
 }
 
 /// The section's bytes.
-pub(crate) fn write(encoding: Encoding, edits: &[&str], undo: Option<&[u8]>) -> Vec<u8> {
+pub(crate) fn write(encoding: Encoding, edits: &[&str], undo: Option<&[u8]>, content: Option<&str>) -> Vec<u8> {
     let about = About {
         coldstart: env!("CARGO_PKG_VERSION").to_owned(),
         edits: edits.iter().map(|edit| (*edit).to_owned()).collect(),
@@ -71,6 +88,7 @@ pub(crate) fn write(encoding: Encoding, edits: &[&str], undo: Option<&[u8]>) -> 
     let about = serde_json::to_vec(&about).unwrap_or_default();
     let mut bytes = one(encoding, ABOUT, &about);
     bytes.extend(undo.map(|undo| one(encoding, UNDO, undo)).unwrap_or_default());
+    bytes.extend(content.map(|content| one(encoding, CONTENT, content.as_bytes())).unwrap_or_default());
     bytes
 }
 

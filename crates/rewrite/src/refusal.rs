@@ -19,6 +19,15 @@ pub enum Refusal {
     /// A machine whose relocations we do not know, or have not tried.
     #[error("RELR for the machine {0} has not been tried")]
     Machine(String),
+    /// Not what a loader loads.
+    #[error("it is {0}, which no loader loads")]
+    NotLoaded(&'static str),
+    /// A machine whose files we have not rewritten and run.
+    #[error("files for the machine {0} have not been tried")]
+    UntriedMachine(String),
+    /// One more program header has no room.
+    #[error("it needs one more program header, and nothing behind the table of them can give way")]
+    NoHeaderRoom,
     /// The program applies its relocations by code of its own.
     #[error("it relocates itself ({0}), by code that may not know DT_RELR")]
     RelocatesItself(&'static str),
@@ -155,7 +164,9 @@ impl Refusal {
             Self::Unreadable(_) => "unreadable",
             Self::NotDynamic(_) => "not-dynamic",
             Self::NoDynamicTable => "no-dynamic-table",
-            Self::Machine(_) => "machine",
+            Self::Machine(_) | Self::UntriedMachine(_) => "machine",
+            Self::NotLoaded(_) => "not-loaded",
+            Self::NoHeaderRoom => "no-header-room",
             Self::RelocatesItself(_) => "relocates-itself",
             Self::LoaderTooOld { .. } => "loader-too-old",
             Self::LibcUnknown { .. } => "libc-unknown",

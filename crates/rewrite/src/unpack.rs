@@ -90,35 +90,20 @@ struct Restorer<'file, 'data> {
     addresses: Vec<Vaddr>,
     /// How many of their records have been told.
     told: usize,
-    form: RelocationForm,
-    kind: u32,
+    /// Form of the table, where the dynamic table tells it.
+    form: Option<RelocationForm>,
 }
 
 impl<'file, 'data> Restorer<'file, 'data> {
     fn new(file: &'file ElfFile<'data>) -> Result<Self, Refusal> {
         let dynamic = file.dynamic()?.ok_or(Refusal::NoDynamicTable)?;
         let relr = file.dynamic_relocations(&dynamic)?.relr;
-        // As the loader does for the file's machine; the table itself may be gone with its last record.
-        let (form, kind) = match file.encoding().machine {
-            62 => (RelocationForm::Rela, 8),
-            183 => (RelocationForm::Rela, 1027),
-            243 => (RelocationForm::Rela, 3),
-            3 => (RelocationForm::Rel, 8),
-            40 => (RelocationForm::Rel, 23),
-            other => return Err(Refusal::Machine(other.to_string())),
-        };
         let form = match (dynamic.get(Tag::REL), dynamic.get(Tag::RELA)) {
-            (Some(_), None) => RelocationForm::Rel,
-            (None, Some(_)) => RelocationForm::Rela,
-            _ => form,
+            (Some(_), None) => Some(RelocationForm::Rel),
+            (None, Some(_)) => Some(RelocationForm::Rela),
+            _ => None,
         };
-        Ok(Self {
-            file,
-            addresses: relr.map(|relr| relr.addresses().collect()).unwrap_or_default(),
-            told: 0,
-            form,
-            kind,
-        })
+        Ok(Self { file, addresses: relr.map(|relr| relr.addresses().collect()).unwrap_or_default(), told: 0, form })
     }
 
     fn pieces(&mut self, undo: &Undo) -> Result<Vec<Piece>, Refusal> {
@@ -143,17 +128,31 @@ impl<'file, 'data> Restorer<'file, 'data> {
         Ok(pieces)
     }
 
+    /// The form and type of the machine's relative relocations; the table itself may be gone with its last record.
+    fn kind(&self) -> Result<(RelocationForm, u32), Refusal> {
+        let (form, kind) = match self.file.encoding().machine {
+            62 => (RelocationForm::Rela, 8),
+            183 => (RelocationForm::Rela, 1027),
+            243 => (RelocationForm::Rela, 3),
+            3 => (RelocationForm::Rel, 8),
+            40 => (RelocationForm::Rel, 23),
+            other => return Err(Refusal::Machine(other.to_string())),
+        };
+        Ok((self.form.unwrap_or(form), kind))
+    }
+
     /// The next records of relative relocations.
     fn records(&mut self, count: u64) -> Result<Vec<u8>, Refusal> {
         let end = usize::try_from(count).ok().and_then(|count| self.told.checked_add(count));
+        let (form, kind) = self.kind()?;
         let addresses = end.and_then(|end| self.addresses.get(self.told..end)).ok_or_else(changed_since)?;
         self.told = self.told.saturating_add(addresses.len());
         let encoding = self.file.encoding();
         let mut bytes = Vec::new();
         for address in addresses {
             bytes.extend(word_bytes(encoding, address.0));
-            bytes.extend(word_bytes(encoding, self.kind.into()));
-            if self.form == RelocationForm::Rela {
+            bytes.extend(word_bytes(encoding, kind.into()));
+            if form == RelocationForm::Rela {
                 let word = self.file.memory_bytes("a relocated word", *address, encoding.word_size())?;
                 bytes.extend(word);
             }

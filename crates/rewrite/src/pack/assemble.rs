@@ -2,19 +2,22 @@
 
 use std::ops::Range;
 
-use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, SectionHeader, SectionKind, Tag, Vaddr};
+use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Tag, Vaddr};
 
 use super::decision::{Caution, PackOptions, PackPlan, PackSummary, Room};
-use super::headers::{NewHeaders, preface_pieces, program_header_range, program_headers};
-use super::place::{Placed, zeros};
+use super::headers::{NewHeaders, program_headers};
+use super::place::Placed;
 use super::relatives::Relatives;
-use super::room::{PAGE, Shape, Slide};
-use super::sections::{Moves, added_headers, old_headers, symbol_patches};
+use super::room::{Shape, Slide};
+use super::sections::{Moves, RELR_NAME, added_headers, new_address, old_headers};
 use super::slots::Entries;
-use super::tables::FrontRun;
-use super::tail::{self, Tail};
 use super::versions::Guard;
 use super::way_back::{Changes, way_back};
+use crate::anatomy::preface::preface_pieces;
+use crate::anatomy::symbols::symbol_patches;
+use crate::anatomy::tables::FrontRun;
+use crate::anatomy::tail::{self, Tail};
+use crate::anatomy::{PAGE, first_bytes, names_section, program_header_range, zeros};
 use crate::edits::Edits;
 use crate::layout::{align_down, align_up, file_header, word_bytes};
 use crate::note;
@@ -54,7 +57,9 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     let Parts { file, dynamic, layout, relatives, .. } = *parts;
     let encoding = file.encoding();
     let names = names_section(file)?;
-    let tail = tail::lay_out(file, names, layout.slide)?;
+    let slide = layout.slide;
+    let added = [RELR_NAME, note::SECTION_NAME].concat();
+    let tail = tail::lay_out(file, names, slide.from, |from| slide.place(from), &added)?;
     let moves = Moves {
         shape: &layout.shape,
         slide: layout.slide,
@@ -66,7 +71,7 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     let new_headers = program_headers(file, &layout.run, &layout.shape, layout.slide, &layout.placed, &tail)?;
     let new_dynamic = dynamic_bytes(parts);
     let section_headers = old_headers(file, &moves);
-    let symbols = symbol_patches(file, &moves)?;
+    let symbols = symbol_patches(file, |section| new_address(file, &moves, section))?;
 
     let mut edits = Edits::default();
     replace_front(file, layout, &new_headers, &mut edits);
@@ -90,7 +95,7 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         section_headers: &section_headers,
     };
     let undo = if options.undo { way_back(&changes, &script) } else { None };
-    let note = note::write(encoding, &[EDIT], undo.as_deref());
+    let note = note::write(encoding, &[EDIT], undo.as_deref(), None);
     let note_offset = align_up(tail.end, 4);
     let headers_offset = align_up(note_offset.saturating_add(note.len() as u64), encoding.word_size());
     let mut pieces = script.pieces().to_vec();
@@ -103,18 +108,6 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     script = Script::new(encoding, pieces, script.patches().to_vec());
     let summary = summary(parts, script.size(), undo.is_some());
     Ok(PackPlan { script, summary })
-}
-
-/// The number of the section with the sections' names.
-fn names_section(file: &ElfFile<'_>) -> Result<usize, Refusal> {
-    let number = usize::from(file.header().section_names_index);
-    // With more than 65,279 sections numbers stand elsewhere.
-    let plain = usize::from(file.header().section_count) == file.sections().len() && file.sections().len() < 0xfe00;
-    let is_names = |header: &SectionHeader| header.kind == SectionKind::Strings && !header.is_loaded();
-    match file.sections().get(number) {
-        Some(section) if plain && is_names(&section.header) => Ok(number),
-        _ => Err(Refusal::SectionsLie("the number of the section names".to_owned())),
-    }
 }
 
 /// What moved out of parts of the file that stay: tables outside of the run, and what the tail took in. Tools would take
@@ -171,12 +164,6 @@ fn replace_front(file: &ElfFile<'_>, layout: &Layout, new_headers: &NewHeaders, 
             edits.replace(run.start..layout.slide.from, front);
         }
     }
-}
-
-/// The ELF header's bytes.
-fn first_bytes<'data>(file: &ElfFile<'data>) -> &'data [u8] {
-    let size = if file.encoding().word_size() == 4 { 52 } else { 64 };
-    file.bytes().get(..size).unwrap_or(&[])
 }
 
 /// Writes the numbers of headers and where they are into the ELF header, which is the first piece.

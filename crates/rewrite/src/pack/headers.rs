@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use coldstart_elf::{ElfFile, SectionHeader, Segment, SegmentKind};
 
-use super::place::{Placed, zeros};
-use super::preface::Preface;
+use super::place::Placed;
 use super::room::{HeaderSlot, Shape, Slide};
-use super::tables::{FrontRun, is_filler};
-use super::tail::Tail;
+use crate::anatomy::preface::follow_preface;
+use crate::anatomy::program_header_range;
+use crate::anatomy::tables::{FrontRun, is_filler};
+use crate::anatomy::tail::Tail;
 use crate::layout::program_header as field;
 use crate::refusal::Refusal;
-use crate::script::Piece;
 
 /// `PF_X`.
 const EXECUTE: u32 = 1;
@@ -58,7 +58,7 @@ pub(super) fn program_headers(
         if is_true && reaches_into(segment, &dead) {
             return Err(Refusal::Layout(format!("segment {number} reaches into the loader's tables")));
         }
-        if !follow_preface(file, shape, number, &mut raw) {
+        if !follow_preface(file, shape.preface(), number, &mut raw) {
             // A segment without bytes may have any offset; it need only stay in the file.
             let place = tail.place_of(file, segment.offset.0).unwrap_or(slide.place(segment.offset.0));
             if !is_true && segment.file_size > 0 && place != segment.offset.0 {
@@ -74,13 +74,6 @@ pub(super) fn program_headers(
 fn reaches_into(segment: &Segment, dead: &Range<u64>) -> bool {
     let end = segment.offset.0.saturating_add(segment.file_size);
     segment.file_size > 0 && segment.offset.0 < dead.end && end > dead.start
-}
-
-/// Where the program headers are in the file.
-pub(super) fn program_header_range(file: &ElfFile<'_>) -> Range<u64> {
-    let start = file.header().segments_offset.0;
-    let size = u64::from(file.header().segment_entry_size).saturating_mul(file.segments().len() as u64);
-    start..start.saturating_add(size)
 }
 
 /// Ends the segment behind the tables, and returns the header for the rest of it.
@@ -135,55 +128,4 @@ fn is_data(file: &ElfFile<'_>, run: &FrontRun) -> bool {
         at = end;
     }
     !in_front.iter().any(|header| header.is_executable())
-}
-
-/// Moves the header of a segment whose sections gave way; whether it was one.
-fn follow_preface(file: &ElfFile<'_>, shape: &Shape, number: usize, raw: &mut [u8]) -> bool {
-    let Some(preface) = shape.preface().filter(|preface| !preface.moved.is_empty()) else { return false };
-    let Some(segment) = file.segments().get(number) else { return false };
-    if matches!(segment.kind, SegmentKind::Load | SegmentKind::ProgramHeaders | SegmentKind::Stack) {
-        return false;
-    }
-    let encoding = file.encoding();
-    let mut range: Option<(u64, u64)> = None;
-    let mut has_moved = false;
-    for (number, section) in file.sections().iter().enumerate() {
-        let header = &section.header;
-        if !header.is_loaded() || header.file_size() == 0 || !segment.contains(header.address) {
-            continue;
-        }
-        let moved = preface.moved.iter().find(|moved| moved.section == number);
-        has_moved |= moved.is_some();
-        let start = header.address.0.saturating_add(moved.map_or(0, |moved| moved.by));
-        let end = start.saturating_add(header.size);
-        range = Some(range.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
-    }
-    let Some((start, end)) = range.filter(|_| has_moved) else { return false };
-    let shift = start.wrapping_sub(segment.address.0);
-    for address in [field::ADDRESS, field::PHYSICAL_ADDRESS, field::OFFSET] {
-        let moved = address.word(raw, encoding).wrapping_add(shift);
-        address.set_word(raw, encoding, moved);
-    }
-    field::FILE_SIZE.set_word(raw, encoding, end.saturating_sub(start));
-    field::MEMORY_SIZE.set_word(raw, encoding, end.saturating_sub(start));
-    true
-}
-
-/// What stands between the larger program headers and the run's new start.
-pub(super) fn preface_pieces(preface: &Preface, headers_end: u64, run_start: u64) -> Vec<Piece> {
-    let mut parts = vec![(preface.stays.start, preface.stays.clone())];
-    parts.extend(
-        preface.moved.iter().map(|moved| {
-            (moved.offset.saturating_add(moved.by), moved.offset..moved.offset.saturating_add(moved.size))
-        }),
-    );
-    let mut at = headers_end;
-    let mut pieces = Vec::new();
-    for (place, range) in parts.into_iter().filter(|(_, range)| !range.is_empty()) {
-        pieces.extend(zeros(place.saturating_sub(at)));
-        at = place.saturating_add(range.end.saturating_sub(range.start));
-        pieces.push(Piece::Copy(range));
-    }
-    pieces.extend(zeros(run_start.saturating_sub(at)));
-    pieces
 }

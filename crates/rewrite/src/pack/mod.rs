@@ -3,12 +3,12 @@
 //! | phase | file |
 //! |---|---|
 //! | is it a file of a kind that we know? | `checks.rs` |
-//! | the loader's tables, and the run of them around the relocations | `tables.rs` |
+//! | the loader's tables, and the run of them around the relocations | `anatomy/tables.rs` |
 //! | which relocations go, and what their words must hold | `relatives.rs`, `words.rs` |
 //! | the version that makes old loaders refuse the result | `versions.rs` |
 //! | new places for the tables | `place.rs` |
-//! | how the rest of the file follows | `room.rs`, `preface.rs` |
-//! | new headers, dynamic table, end of the file | `headers.rs`, `slots.rs`, `empty_function.rs`, `sections.rs`, `tail.rs` |
+//! | how the rest of the file follows | `room.rs`, `anatomy/preface.rs` |
+//! | new headers, dynamic table, end of the file | `headers.rs`, `slots.rs`, `empty_function.rs`, `sections.rs`, `anatomy/tail.rs` |
 //! | all of it as one script; the way back | `assemble.rs`, `way_back.rs` |
 
 mod assemble;
@@ -17,13 +17,10 @@ mod decision;
 mod empty_function;
 mod headers;
 mod place;
-mod preface;
 mod relatives;
 mod room;
 mod sections;
 mod slots;
-mod tables;
-mod tail;
 mod versions;
 mod way_back;
 mod words;
@@ -32,12 +29,14 @@ use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, RelocationTable, Tag, V
 
 pub use decision::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck};
 
+use crate::anatomy::PAGE;
+use crate::anatomy::tables::{self, FrontRun, LoaderTable};
+use crate::anatomy::tail;
 use crate::note;
 use crate::refusal::Refusal;
 use assemble::{Layout, Parts};
 use relatives::{Relatives, TableTags};
-use room::{PAGE, Shape};
-use tables::{FrontRun, LoaderTable};
+use room::Shape;
 use versions::Guard;
 
 /// Decides how to pack a file.
@@ -60,9 +59,9 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
     checks::check_tags(&dynamic, &tags, file.encoding().machine)?;
     checks::check_libc(file, &dynamic, options)?;
     tail::check_gaps(file)?;
-    let all = tables::all(file, &dynamic, &tags);
+    let all = tables::all(file, &dynamic, tags.address);
     let run = tables::front_run(file, &section_of(&all, &table, &tags, &dynamic)?, &all)?;
-    tables::check_pointers(file, &dynamic, &run, &tags)?;
+    tables::check_pointers(file, &dynamic, &run, tags.address)?;
     let Some(relatives) = relatives::sort_out(file, (table, tags), &dynamic, &relocations, run.addresses())? else {
         return nothing(NothingToPack::NoRelative);
     };

@@ -3,9 +3,9 @@
 use coldstart_elf::{ElfFile, Tag, Vaddr};
 
 use super::relatives::Relatives;
-use super::room::PAGE;
-use super::tables::{FrontRun, LoaderTable};
 use super::versions::{Added, GUARD, Guard};
+use crate::anatomy::tables::{FrontRun, LoaderTable};
+use crate::anatomy::{check_alignment, zeros};
 use crate::layout::align_up;
 use crate::refusal::Refusal;
 use crate::script::Piece;
@@ -101,14 +101,6 @@ pub(super) fn place(file: &ElfFile<'_>, start: u64, contents: &[Content]) -> Res
     Ok(Placed { tables, end: Vaddr(at) })
 }
 
-/// Refuses what would fill the file with padding.
-pub(super) fn check_alignment(alignment: u64) -> Result<(), Refusal> {
-    if alignment > PAGE {
-        return Err(Refusal::Layout(format!("a section that would move is aligned to {alignment} bytes")));
-    }
-    Ok(())
-}
-
 impl Placed {
     /// Everything from `start` on, with zeros between the tables.
     pub(super) fn pieces(&self, start: u64) -> Vec<Piece> {
@@ -121,10 +113,4 @@ impl Placed {
         }
         pieces
     }
-}
-
-/// A few zeros, as a piece.
-pub(super) fn zeros(size: u64) -> Option<Piece> {
-    let size = usize::try_from(size).ok().filter(|size| *size > 0)?;
-    Some(Piece::Bytes(vec![0; size]))
 }

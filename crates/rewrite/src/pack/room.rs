@@ -5,15 +5,12 @@
 
 use coldstart_elf::{ElfFile, Segment, SegmentKind, Vaddr};
 
-use super::headers::program_header_range;
-use super::preface::{Preface, give_way};
-use super::tables::FrontRun;
-use super::tail::check_zeros;
+use crate::anatomy::preface::{Preface, give_way};
+use crate::anatomy::tables::FrontRun;
+use crate::anatomy::tail::check_zeros;
+use crate::anatomy::{PAGE, program_header_range};
 use crate::layout::{align_down, align_up};
 use crate::refusal::Refusal;
-
-/// The unit in which file systems hand out blocks, and memory is mapped on most machines.
-pub(super) const PAGE: u64 = 4096;
 
 /// Where the program header for the rest of a split segment comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,18 +1,18 @@
-//! The new section headers, and the symbols that name a section which moved.
+//! The new section headers.
 //!
 //! Section headers must tell the truth: `strip`, `patchelf` and `objcopy` write files anew from them, and drop or destroy
 //! what no section covers.
 
-use coldstart_elf::{ElfFile, SectionKind, Symbol};
+use coldstart_elf::{ElfFile, SectionKind};
 
 use super::place::Placed;
 use super::room::{Shape, Slide};
-use super::tables::FrontRun;
-use super::tail::{RELR_NAME, Tail, section_headers};
-use crate::layout::{SYMBOL_VALUE, part, section_header as field};
-use crate::refusal::Refusal;
-use crate::script::WordPatch;
+use crate::anatomy::tables::FrontRun;
+use crate::anatomy::tail::{Tail, section_headers};
+use crate::layout::{part, section_header as field};
 
+/// Name of the section of RELR.
+pub(super) const RELR_NAME: &[u8] = b".relr.dyn\0";
 /// `SHT_RELR`, `SHT_NOTE`, `SHF_ALLOC`.
 const RELR: u32 = 19;
 const NOTE: u32 = 7;
@@ -88,28 +88,10 @@ fn preface_move(moves: &Moves<'_>, section: usize) -> Option<u64> {
     Some(moved.by)
 }
 
-/// New values of symbols whose section moved: those of `.symtab`, which only tools read.
-pub(super) fn symbol_patches(file: &ElfFile<'_>, moves: &Moves<'_>) -> Result<Vec<WordPatch>, Refusal> {
-    let mut patches = Vec::new();
-    let Some(section) = file.sections().iter().find(|section| section.header.kind == SectionKind::SymbolTable) else {
-        return Ok(patches);
-    };
-    let symbols = file.symbols_of(section)?;
-    let encoding = file.encoding();
-    for (number, symbol) in symbols.iter().enumerate() {
-        let Some(value) = moved_value(file, moves, &symbol) else { continue };
-        let record = symbols.table().offset_of(number).0;
-        patches.push(WordPatch { at: record.saturating_add(SYMBOL_VALUE.at(encoding) as u64), value });
+/// The new address of a section that moved.
+pub(super) fn new_address(file: &ElfFile<'_>, moves: &Moves<'_>, section: usize) -> Option<u64> {
+    match moves.placed.of_section(section) {
+        Some(table) => Some(table.address),
+        None => file.sections().get(section)?.header.address.0.checked_add(preface_move(moves, section)?),
     }
-    Ok(patches)
-}
-
-fn moved_value(file: &ElfFile<'_>, moves: &Moves<'_>, symbol: &Symbol) -> Option<u64> {
-    let number = usize::from(symbol.section);
-    let old = file.sections().get(number)?.header.address.0;
-    let new = match moves.placed.of_section(number) {
-        Some(table) => table.address,
-        None => old.checked_add(preface_move(moves, number)?)?,
-    };
-    (symbol.is_defined() && new != old).then(|| symbol.value.0.wrapping_sub(old).wrapping_add(new))
 }

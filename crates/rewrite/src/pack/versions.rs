@@ -63,7 +63,7 @@ pub(super) fn with_guard(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Resu
     }
     let index = largest.checked_add(1).filter(|index| *index < 0x7fff);
     let index = index.ok_or(Refusal::NoVersionNumber)?;
-    let table = super::tables::find(file, dynamic, Tag::VERNEED);
+    let table = crate::anatomy::tables::find(file, dynamic, Tag::VERNEED);
     let table = table.ok_or(Refusal::TableIsNoSection {
         table: "DT_VERNEED",
         address: Vaddr(dynamic.get(Tag::VERNEED).unwrap_or(0)),

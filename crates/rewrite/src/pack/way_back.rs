@@ -5,10 +5,10 @@ use std::ops::Range;
 use coldstart_elf::Tag;
 
 use super::assemble::Parts;
-use super::headers::{NewHeaders, program_header_range};
+use super::headers::NewHeaders;
 use super::relatives::InPlace;
-use super::tail;
 use super::versions::Guard;
+use crate::anatomy::{program_header_range, tail};
 use crate::script::{Script, WordPatch};
 use crate::source::Source;
 use crate::undo::{Copies, Held, Known, SECTION_HEADERS, Undo, encode, steps_back};

@@ -10,37 +10,39 @@ use coldstart_elf::{ElfFile, Notes, SectionKind, Segment, SegmentKind};
 
 use super::tables::{FrontRun, is_filler};
 use super::tail::section_headers;
-use crate::layout::align_up;
+use super::zeros;
+use crate::layout::{align_up, program_header as field};
+use crate::script::Piece;
 
 /// Core dumps keep the first page of a file for the sake of the build id (kernel, `fs/coredump.c`).
 const FIRST_PAGE: u64 = 4096;
 
 /// A section that gives way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moved {
+pub(crate) struct Moved {
     /// Its number.
-    pub(super) section: usize,
+    pub(crate) section: usize,
     /// Address and file offset before; it is in the file's first part, so both grow alike.
-    pub(super) address: u64,
-    pub(super) offset: u64,
-    pub(super) size: u64,
+    pub(crate) address: u64,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
     /// How far it goes.
-    pub(super) by: u64,
+    pub(crate) by: u64,
 }
 
 /// The way to a larger table of program headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Preface {
+pub(crate) struct Preface {
     /// The file range of the sections that stay where they are.
-    pub(super) stays: Range<u64>,
+    pub(crate) stays: Range<u64>,
     /// Sections that give way, in the order in which they stand afterwards.
-    pub(super) moved: Vec<Moved>,
+    pub(crate) moved: Vec<Moved>,
     /// How far the run of tables must begin later than before.
-    pub(super) run_moves_by: u64,
+    pub(crate) run_moves_by: u64,
 }
 
 /// How the program headers can grow by `size` bytes; `None` if they cannot.
-pub(super) fn give_way(file: &ElfFile<'_>, run: &FrontRun, headers_end: u64, size: u64) -> Option<Preface> {
+pub(crate) fn give_way(file: &ElfFile<'_>, run: &FrontRun, headers_end: u64, size: u64) -> Option<Preface> {
     let run_range = run.file_range();
     let wanted_end = headers_end.checked_add(size)?;
     if headers_end > run_range.start {
@@ -168,4 +170,55 @@ fn keeps_notes(file: &ElfFile<'_>, preface: &Preface) -> bool {
         let end = places.iter().map(|place| place.1).max().unwrap_or(0);
         together || (segment.alignment <= 4 && end.saturating_sub(start) == segment.memory_size)
     })
+}
+
+/// Moves the header of a segment whose sections gave way; whether it was one.
+pub(crate) fn follow_preface(file: &ElfFile<'_>, preface: Option<&Preface>, number: usize, raw: &mut [u8]) -> bool {
+    let Some(preface) = preface.filter(|preface| !preface.moved.is_empty()) else { return false };
+    let Some(segment) = file.segments().get(number) else { return false };
+    if matches!(segment.kind, SegmentKind::Load | SegmentKind::ProgramHeaders | SegmentKind::Stack) {
+        return false;
+    }
+    let encoding = file.encoding();
+    let mut range: Option<(u64, u64)> = None;
+    let mut has_moved = false;
+    for (number, section) in file.sections().iter().enumerate() {
+        let header = &section.header;
+        if !header.is_loaded() || header.file_size() == 0 || !segment.contains(header.address) {
+            continue;
+        }
+        let moved = preface.moved.iter().find(|moved| moved.section == number);
+        has_moved |= moved.is_some();
+        let start = header.address.0.saturating_add(moved.map_or(0, |moved| moved.by));
+        let end = start.saturating_add(header.size);
+        range = Some(range.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
+    }
+    let Some((start, end)) = range.filter(|_| has_moved) else { return false };
+    let shift = start.wrapping_sub(segment.address.0);
+    for address in [field::ADDRESS, field::PHYSICAL_ADDRESS, field::OFFSET] {
+        let moved = address.word(raw, encoding).wrapping_add(shift);
+        address.set_word(raw, encoding, moved);
+    }
+    field::FILE_SIZE.set_word(raw, encoding, end.saturating_sub(start));
+    field::MEMORY_SIZE.set_word(raw, encoding, end.saturating_sub(start));
+    true
+}
+
+/// What stands between the larger program headers and the run's new start.
+pub(crate) fn preface_pieces(preface: &Preface, headers_end: u64, run_start: u64) -> Vec<Piece> {
+    let mut parts = vec![(preface.stays.start, preface.stays.clone())];
+    parts.extend(
+        preface.moved.iter().map(|moved| {
+            (moved.offset.saturating_add(moved.by), moved.offset..moved.offset.saturating_add(moved.size))
+        }),
+    );
+    let mut at = headers_end;
+    let mut pieces = Vec::new();
+    for (place, range) in parts.into_iter().filter(|(_, range)| !range.is_empty()) {
+        pieces.extend(zeros(place.saturating_sub(at)));
+        at = place.saturating_add(range.end.saturating_sub(range.start));
+        pieces.push(Piece::Copy(range));
+    }
+    pieces.extend(zeros(run_start.saturating_sub(at)));
+    pieces
 }

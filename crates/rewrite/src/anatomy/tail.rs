@@ -7,37 +7,31 @@ use std::ops::Range;
 
 use coldstart_elf::{ElfFile, FileOffset, SectionHeader};
 
-use super::headers::program_header_range;
-use super::place::{check_alignment, zeros};
-use super::room::{PAGE, Slide};
+use super::{PAGE, check_alignment, program_header_range, zeros};
 use crate::layout::{align_down, align_up, part};
 use crate::refusal::Refusal;
 use crate::script::Piece;
 
-/// Names of the sections that are added.
-pub(super) const RELR_NAME: &[u8] = b".relr.dyn\0";
-pub(super) const NOTE_NAME: &[u8] = b".note.coldstart\0";
-
 /// The laid out end of a file, up to the note.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(crate) struct Tail {
     /// Where in the original the end begins.
-    pub(super) from: u64,
+    pub(crate) from: u64,
     /// What stands there in the new file.
-    pub(super) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<Piece>,
     /// Where sections are now, by their number: those that moved otherwise than everything else.
-    pub(super) places: Vec<(usize, u64)>,
+    pub(crate) places: Vec<(usize, u64)>,
     /// Where in the section names the added ones begin.
-    pub(super) added_names: u64,
+    pub(crate) added_names: u64,
     /// Size of the section names now.
-    pub(super) names_size: u64,
+    pub(crate) names_size: u64,
     /// The file offset behind all of it.
-    pub(super) end: u64,
+    pub(crate) end: u64,
 }
 
 impl Tail {
     /// The new place of the section that begins at an offset, if it is one of these.
-    pub(super) fn place_of(&self, file: &ElfFile<'_>, offset: u64) -> Option<u64> {
+    pub(crate) fn place_of(&self, file: &ElfFile<'_>, offset: u64) -> Option<u64> {
         let begins =
             |number: usize| file.sections().get(number).is_some_and(|section| section.header.offset.0 == offset);
         self.places.iter().find(|(number, _)| begins(*number)).map(|(_, place)| *place)
@@ -45,10 +39,18 @@ impl Tail {
 }
 
 /// Lays the end of the file out anew.
-pub(super) fn lay_out(file: &ElfFile<'_>, names: usize, slide: Slide) -> Result<Tail, Refusal> {
+/// It begins at `start` in the new file; what stands before `behind` in the original is not part of it. Section number
+/// `names` holds the names, to which `added` come.
+pub(crate) fn lay_out(
+    file: &ElfFile<'_>,
+    names: usize,
+    behind: u64,
+    start: impl Fn(u64) -> u64,
+    added: &[u8],
+) -> Result<Tail, Refusal> {
     let headers = section_headers(file);
     let loaded_end = file.load_segments().map(|load| load.offset.0.saturating_add(load.file_size)).max().unwrap_or(0);
-    let from = loaded_end.max(slide.from);
+    let from = loaded_end.max(behind);
     let crosses = |header: &SectionHeader| {
         header.file_size() > 0 && header.offset.0 < from && header.offset.0.saturating_add(header.size) > from
     };
@@ -74,14 +76,14 @@ pub(super) fn lay_out(file: &ElfFile<'_>, names: usize, slide: Slide) -> Result<
     let names_header = file.sections().get(names).map(|section| section.header);
     let names_header =
         names_header.ok_or_else(|| Refusal::SectionsLie("the number of the section names".to_owned()))?;
-    let mut at = slide.place(from);
+    let mut at = start(from);
     let start = at;
     let mut tail = Tail {
         from,
         pieces: Vec::new(),
         places: Vec::new(),
         added_names: names_header.size,
-        names_size: names_header.size.saturating_add(RELR_NAME.len() as u64).saturating_add(NOTE_NAME.len() as u64),
+        names_size: names_header.size.saturating_add(added.len() as u64),
         end: at,
     };
     let mut push = |tail: &mut Tail, range: &Range<u64>, number: usize, alignment: u64| {
@@ -91,9 +93,8 @@ pub(super) fn lay_out(file: &ElfFile<'_>, names: usize, slide: Slide) -> Result<
         tail.places.push((number, place));
         at = place.saturating_add(range.end.saturating_sub(range.start));
         if number == names {
-            let added = [RELR_NAME, NOTE_NAME].concat();
             at = at.saturating_add(added.len() as u64);
-            tail.pieces.push(Piece::Bytes(added));
+            tail.pieces.push(Piece::Bytes(added.to_vec()));
         }
     };
     for (range, number, alignment) in &items {
@@ -112,7 +113,7 @@ pub(super) fn lay_out(file: &ElfFile<'_>, names: usize, slide: Slide) -> Result<
 }
 
 /// Where the section headers are in the file.
-pub(super) fn section_headers(file: &ElfFile<'_>) -> Range<u64> {
+pub(crate) fn section_headers(file: &ElfFile<'_>) -> Range<u64> {
     let start = file.header().sections_offset.0;
     let size = u64::from(file.header().section_entry_size).saturating_mul(file.sections().len() as u64);
     start..start.saturating_add(size)
@@ -134,7 +135,7 @@ fn check_payload(file: &ElfFile<'_>, from: u64, items: &[(Range<u64>, Option<usi
 
 /// Refuses bytes between the loaded parts that belong to nothing. The rest of a page is the linker's: lld fills it with
 /// traps.
-pub(super) fn check_gaps(file: &ElfFile<'_>) -> Result<(), Refusal> {
+pub(crate) fn check_gaps(file: &ElfFile<'_>) -> Result<(), Refusal> {
     let headers = [program_header_range(file), section_headers(file)];
     let mut owned: Vec<(u64, u64)> = vec![(0, 64)];
     owned.extend(headers.map(|headers| (headers.start, headers.end)));
@@ -159,7 +160,7 @@ pub(super) fn check_gaps(file: &ElfFile<'_>) -> Result<(), Refusal> {
 }
 
 /// Refuses bytes of the file that are not zero, as somebody's payload.
-pub(super) fn check_zeros(file: &ElfFile<'_>, range: Range<u64>) -> Result<(), Refusal> {
+pub(crate) fn check_zeros(file: &ElfFile<'_>, range: Range<u64>) -> Result<(), Refusal> {
     let bytes = part(file.bytes(), range.clone()).unwrap_or(&[]);
     match bytes.iter().position(|byte| *byte != 0) {
         None => Ok(()),

@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use coldstart_elf::{DynamicTable, ElfFile, SectionHeader, SectionKind, Segment, Symbol, SymbolKind, Tag, Vaddr};
 
-use super::relatives::TableTags;
 use crate::layout::part;
 use crate::refusal::Refusal;
 
@@ -21,59 +20,59 @@ const VERNEED: SectionKind = SectionKind::Other(0x6fff_fffe);
 
 /// A table that only the dynamic table and its section header point to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LoaderTable {
+pub(crate) struct LoaderTable {
     /// The tag that names it.
-    pub(super) tag: Tag,
+    pub(crate) tag: Tag,
     /// Its section's number.
-    pub(super) section: usize,
-    pub(super) address: Vaddr,
-    pub(super) offset: u64,
-    pub(super) size: u64,
-    pub(super) alignment: u64,
+    pub(crate) section: usize,
+    pub(crate) address: Vaddr,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+    pub(crate) alignment: u64,
 }
 
 impl LoaderTable {
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.address.0.saturating_add(self.size)
     }
 
-    pub(super) fn file_range(&self) -> Range<u64> {
+    pub(crate) fn file_range(&self) -> Range<u64> {
         self.offset..self.offset.saturating_add(self.size)
     }
 }
 
 /// Neighbouring tables with the relocations among them.
 #[derive(Debug)]
-pub(super) struct FrontRun {
+pub(crate) struct FrontRun {
     /// Number of the segment that holds it, among all segments.
-    pub(super) segment: usize,
+    pub(crate) segment: usize,
     /// In order of their addresses.
-    pub(super) tables: Vec<LoaderTable>,
+    pub(crate) tables: Vec<LoaderTable>,
     /// The first section behind the run in the same segment, by address and offset.
-    pub(super) next: Option<(Vaddr, u64)>,
+    pub(crate) next: Option<(Vaddr, u64)>,
 }
 
 impl FrontRun {
     /// The addresses from the first table's start to the last one's end.
-    pub(super) fn addresses(&self) -> Range<u64> {
+    pub(crate) fn addresses(&self) -> Range<u64> {
         let start = self.tables.first().map_or(0, |table| table.address.0);
         start..self.tables.iter().map(LoaderTable::end).max().unwrap_or(start)
     }
 
     /// The same in the file.
-    pub(super) fn file_range(&self) -> Range<u64> {
+    pub(crate) fn file_range(&self) -> Range<u64> {
         let start = self.tables.first().map_or(0, |table| table.offset);
         start..self.tables.iter().map(|table| table.file_range().end).max().unwrap_or(start)
     }
 
     /// Where in the file an address of the run's segment is, or would be; wraps around.
-    pub(super) fn offset_of(&self, address: u64) -> u64 {
+    pub(crate) fn offset_of(&self, address: u64) -> u64 {
         address.wrapping_sub(self.addresses().start).wrapping_add(self.file_range().start)
     }
 }
 
 /// The section that holds exactly what a dynamic tag names.
-pub(super) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, tag: Tag) -> Option<LoaderTable> {
+pub(crate) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, tag: Tag) -> Option<LoaderTable> {
     let address = Vaddr(dynamic.get(tag)?);
     let kind_fits = |kind| match tag {
         Tag::GNU_HASH => kind == GNU_HASH,
@@ -102,7 +101,7 @@ pub(super) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, tag: Tag) -> 
 }
 
 /// All tables that may move.
-pub(super) fn all(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, relocations: &TableTags) -> Vec<LoaderTable> {
+pub(crate) fn all(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, relocations: Tag) -> Vec<LoaderTable> {
     let tags = [
         Tag::GNU_HASH,
         Tag::HASH,
@@ -111,23 +110,42 @@ pub(super) fn all(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, relocations: &
         Tag::VERSYM,
         Tag::VERDEF,
         Tag::VERNEED,
-        relocations.address,
+        relocations,
         Tag::JMPREL,
     ];
     tags.into_iter().filter_map(|tag| find(file, dynamic, tag)).collect()
 }
 
-/// The tables around the relocations, as far as only zeros lie between them.
-pub(super) fn front_run(
+/// The tables around the relocations, as far as only fillers lie between them and behind them.
+///
+/// # Errors
+/// If somebody's bytes stand behind them.
+pub(crate) fn front_run(
     file: &ElfFile<'_>,
     relocations: &LoaderTable,
+    tables: &[LoaderTable],
+) -> Result<FrontRun, Refusal> {
+    let run = run_around(file, relocations, tables)?;
+    let segment = file.segments().get(run.segment).ok_or(Refusal::NoDynamicTable)?;
+    let behind_run = run.next.map_or(segment.file_end().0, |(address, _)| address.0);
+    if !is_padding(file, run.addresses().end, behind_run) {
+        let offset = file.offset_of(Vaddr(run.addresses().end)).unwrap_or_default();
+        return Err(Refusal::Payload { offset, size: behind_run.saturating_sub(run.addresses().end) });
+    }
+    Ok(run)
+}
+
+/// The tables around one of them, as far as only fillers lie between them.
+pub(crate) fn run_around(
+    file: &ElfFile<'_>,
+    anchor: &LoaderTable,
     tables: &[LoaderTable],
 ) -> Result<FrontRun, Refusal> {
     let segment_number = file
         .segments()
         .iter()
-        .position(|segment| Some(segment) == file.segment_at(relocations.address))
-        .ok_or_else(|| Refusal::Layout("its relocations lie in no segment".to_owned()))?;
+        .position(|segment| Some(segment) == file.segment_at(anchor.address))
+        .ok_or_else(|| Refusal::Layout("its tables lie in no segment".to_owned()))?;
     let segment = file.segments().get(segment_number).ok_or(Refusal::NoDynamicTable)?;
     // Every section of the segment, the tables among them by their number.
     let mut sections: Vec<(usize, &SectionHeader)> = file
@@ -139,12 +157,12 @@ pub(super) fn front_run(
         .collect();
     sections.sort_by_key(|(_, header)| header.address);
     let as_table = |number: usize| tables.iter().find(|table| table.section == number && table.size > 0).copied();
-    let at = sections.iter().position(|(number, _)| *number == relocations.section);
-    let at = at.ok_or_else(|| Refusal::SectionsLie("the segment of its relocations".to_owned()))?;
+    let at = sections.iter().position(|(number, _)| *number == anchor.section);
+    let at = at.ok_or_else(|| Refusal::SectionsLie("the segment of its tables".to_owned()))?;
     let (before, behind) = sections.split_at_checked(at).unwrap_or((&[], &[]));
     let mut run = Vec::new();
     for (number, header) in before.iter().rev() {
-        let first = run.last().unwrap_or(relocations);
+        let first = run.last().unwrap_or(anchor);
         match as_table(*number) {
             Some(table) if is_padding(file, header.address.0.saturating_add(header.size), first.address.0) => {
                 run.push(table);
@@ -153,10 +171,10 @@ pub(super) fn front_run(
         }
     }
     run.reverse();
-    run.push(*relocations);
+    run.push(*anchor);
     let mut next = None;
     for (number, header) in behind.iter().skip(1) {
-        let last = run.last().unwrap_or(relocations);
+        let last = run.last().unwrap_or(anchor);
         match as_table(*number) {
             Some(table) if is_padding(file, last.end(), table.address.0) => run.push(table),
             _ => {
@@ -165,13 +183,7 @@ pub(super) fn front_run(
             }
         }
     }
-    let run = FrontRun { segment: segment_number, tables: run, next };
-    let behind_run = run.next.map_or(segment.file_end().0, |(address, _)| address.0);
-    if !is_padding(file, run.addresses().end, behind_run) {
-        let offset = file.offset_of(Vaddr(run.addresses().end)).unwrap_or_default();
-        return Err(Refusal::Payload { offset, size: behind_run.saturating_sub(run.addresses().end) });
-    }
-    Ok(run)
+    Ok(FrontRun { segment: segment_number, tables: run, next })
 }
 
 fn lies_in(header: &SectionHeader, segment: &Segment) -> bool {
@@ -182,7 +194,7 @@ fn lies_in(header: &SectionHeader, segment: &Segment) -> bool {
 const FILLERS: [u8; 2] = [0, b'X'];
 
 /// Whether bytes of the file say nothing; not those of a range that runs backwards.
-pub(super) fn is_filler(file: &ElfFile<'_>, range: Range<u64>) -> bool {
+pub(crate) fn is_filler(file: &ElfFile<'_>, range: Range<u64>) -> bool {
     part(file.bytes(), range).is_some_and(says_nothing)
 }
 
@@ -230,14 +242,14 @@ const OTHER_TAGS: &[Tag] = &[
 ];
 
 /// Refuses what points at the tables and would point at something else when they have moved.
-pub(super) fn check_pointers(
+pub(crate) fn check_pointers(
     file: &ElfFile<'_>,
     dynamic: &DynamicTable<'_>,
     run: &FrontRun,
-    relocations: &TableTags,
+    relocations: Tag,
 ) -> Result<(), Refusal> {
     let moving = run.addresses();
-    let is_ours = |tag| run.tables.iter().any(|table| table.tag == tag) || tag == relocations.address;
+    let is_ours = |tag| run.tables.iter().any(|table| table.tag == tag) || tag == relocations;
     for entry in dynamic.entries() {
         if moving.contains(&entry.value) && !OTHER_TAGS.contains(&entry.tag) && !is_ours(entry.tag) {
             let tag = entry.tag.name(file.encoding().machine);

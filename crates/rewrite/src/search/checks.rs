@@ -1,0 +1,107 @@
+//! What a file must be to have its library search changed.
+
+use std::ops::Range;
+
+use coldstart_elf::{
+    ByteOrder, DynamicTable, ElfFile, FileType, RelocationClass, RelocationClasses, SectionHeader, Tag, Vaddr,
+};
+
+use super::room::Room;
+use crate::anatomy::{tables, tail};
+use crate::refusal::Refusal;
+
+/// Machines whose files we have rewritten and run (`e_machine`): i386, ARM, x86-64, AArch64, RISC-V. Others have tags that
+/// count from the dynamic table's own place (MIPS), or have not been tried.
+const MACHINES: [u16; 5] = [3, 40, 62, 183, 243];
+
+/// Refuses what is no dynamic object of a kind that we know.
+pub(super) fn check(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<(), Refusal> {
+    match file.header().file_type {
+        FileType::Dynamic | FileType::Executable => {}
+        FileType::Relocatable => return Err(Refusal::NotLoaded("an object file for a linker, or a kernel module")),
+        FileType::Core => return Err(Refusal::NotLoaded("a core dump")),
+        FileType::Other(_) => return Err(Refusal::NotLoaded("of a type that the format does not define")),
+    }
+    let encoding = file.encoding();
+    if !MACHINES.contains(&encoding.machine) || encoding.byte_order != ByteOrder::Little {
+        let end = if encoding.byte_order == ByteOrder::Big { "big" } else { "little" };
+        return Err(Refusal::UntriedMachine(format!("{} ({end}-endian)", encoding.machine)));
+    }
+    if file.sections().is_empty() {
+        return Err(match file.section_problem() {
+            Some(problem) => Refusal::SectionsLie(problem.to_string()),
+            None => Refusal::NoSections,
+        });
+    }
+    let past_end = |header: &SectionHeader| {
+        header.file_size() > 0 && header.offset.0.checked_add(header.size).is_none_or(|end| end > file.size())
+    };
+    if let Some(number) = file.sections().iter().position(|section| past_end(&section.header)) {
+        return Err(Refusal::SectionsLie(format!("the file's size: section {number} ends behind it")));
+    }
+    let mut end = 0;
+    for segment in file.load_segments() {
+        if segment.address.0 < end {
+            return Err(Refusal::Layout(format!("its segments overlap or are out of order at {}", segment.address)));
+        }
+        end = segment.end().0;
+    }
+    if file.sections().iter().any(|section| section.name.starts_with(b".elfhack")) {
+        return Err(Refusal::PackedByOther("elfhack"));
+    }
+    // They hold addresses of the libraries that were needed then.
+    if dynamic.get(Tag::GNU_PRELINKED).is_some() || file.section(".gnu.prelink_undo").is_some() {
+        return Err(Refusal::Prelinked("DT_GNU_PRELINKED"));
+    }
+    let single = [Tag::STRTAB, Tag::STRSZ, Tag::RPATH, Tag::RUNPATH, Tag::AUDIT];
+    if let Some(tag) = single.into_iter().find(|tag| dynamic.all(*tag).nth(1).is_some()) {
+        return Err(Refusal::RepeatedTag(tag.name(encoding.machine)));
+    }
+    tail::check_gaps(file)
+}
+
+/// Refuses pointers into what moves: from the dynamic table, from symbols, from relocated words.
+pub(super) fn check_pointers(
+    file: &ElfFile<'_>,
+    dynamic: &DynamicTable<'_>,
+    room: &Room,
+    dynamic_moves: bool,
+) -> Result<(), Refusal> {
+    let mut moving: Vec<Range<u64>> = Vec::new();
+    moving.push(room.strings.address.0..room.strings.end());
+    if let Some(grown) = &room.grown {
+        tables::check_pointers(file, dynamic, &grown.run, Tag::STRTAB)?;
+        moving.push(grown.run.addresses());
+    }
+    if dynamic_moves {
+        let start = dynamic.address().0;
+        moving.push(start..start.saturating_add(dynamic.size()));
+    }
+    let inside = |address: u64| moving.iter().any(|range| range.contains(&address));
+    let relocations = file.dynamic_relocations(dynamic)?;
+    let mask = if file.encoding().word_size() == 4 { u64::from(u32::MAX) } else { u64::MAX };
+    let held = |address: Vaddr| file.memory_from(address).and_then(|bytes| file.encoding().word(bytes));
+    let mut classes = RelocationClasses::new(file.encoding().machine);
+    let mut pointing = None;
+    for table in relocations.all_tables() {
+        table.for_each(|relocation| {
+            let class = classes.of(relocation.kind);
+            if !matches!(class, RelocationClass::Relative | RelocationClass::IndirectRelative) {
+                return;
+            }
+            let target = relocation.addend.map(|addend| addend as u64 & mask).or_else(|| held(relocation.offset));
+            if let Some(target) = target.filter(|target| inside(*target)) {
+                pointing.get_or_insert((relocation.offset, Vaddr(target)));
+            }
+        });
+    }
+    if let Some((word, address)) = pointing {
+        return Err(Refusal::PointedTo { word, address });
+    }
+    for word in relocations.relr.iter().flat_map(|relr| relr.addresses()) {
+        if let Some(target) = held(word).filter(|target| inside(*target)) {
+            return Err(Refusal::PointedTo { word, address: Vaddr(target) });
+        }
+    }
+    Ok(())
+}

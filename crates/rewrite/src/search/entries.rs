@@ -1,0 +1,119 @@
+//! The dynamic strings and the dynamic table as they shall be.
+
+use std::collections::HashMap;
+
+use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Tag};
+
+use super::{PathKind, SearchEdit};
+use crate::refusal::Refusal;
+
+/// Entries that a table which moves has to spare, for who edits the file next; as many as GNU ld leaves.
+const SPARE: usize = 5;
+
+/// What the new file says, before anything has a place.
+#[derive(Debug)]
+pub(super) struct Content {
+    /// What comes behind the old strings.
+    pub(super) added_strings: Vec<u8>,
+    /// Size of the old strings, in bytes (`DT_STRSZ`).
+    pub(super) old_strings: u64,
+    /// The entries of the new table, with the values of the old file where places are concerned.
+    pub(super) entries: Vec<DynamicEntry>,
+    /// Number of entries that the new table has room for, those that end it included.
+    pub(super) capacity: usize,
+    /// Whether they are more than the old table has room for.
+    pub(super) dynamic_moves: bool,
+    /// Notes to be loaded.
+    pub(super) note: Option<super::LoadedNote>,
+}
+
+/// The content that an edit asks for.
+pub(super) fn content(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, edit: &SearchEdit) -> Result<Content, Refusal> {
+    let mut strings = Strings::of(file, dynamic, edit)?;
+    let needed: Vec<DynamicEntry> =
+        edit.needed.iter().map(|name| DynamicEntry { tag: Tag::NEEDED, value: strings.place(name) }).collect();
+    let path = edit.path.as_ref().map(|path| {
+        let tag = if path.kind == PathKind::Rpath { Tag::RPATH } else { Tag::RUNPATH };
+        DynamicEntry { tag, value: strings.place(&path.text) }
+    });
+    let audit = edit.audit.as_ref().map(|audit| DynamicEntry { tag: Tag::AUDIT, value: strings.place(audit) });
+    let old: Vec<DynamicEntry> = dynamic.entries().collect();
+    let mut entries = Vec::with_capacity(old.len().saturating_add(needed.len()));
+    // Linkers put what is needed first; where something stands before it, that stays before it.
+    let first = old.iter().position(|entry| entry.tag == Tag::NEEDED).unwrap_or(0);
+    let (mut path, mut audit) = (path, audit);
+    for (number, entry) in old.iter().enumerate() {
+        if number == first {
+            entries.extend(needed.iter().copied());
+        }
+        match entry.tag {
+            Tag::NEEDED => {}
+            // The new one stands where the old one stood.
+            Tag::RPATH | Tag::RUNPATH => entries.extend(path.take()),
+            Tag::AUDIT if audit.is_some() => entries.extend(audit.take()),
+            _ => entries.push(*entry),
+        }
+    }
+    if old.is_empty() {
+        entries.extend(needed.iter().copied());
+    }
+    entries.extend(path);
+    entries.extend(audit);
+    let old_capacity = dynamic.len().saturating_add(dynamic.spare_entries()).saturating_add(1);
+    let dynamic_moves = entries.len() >= old_capacity;
+    Ok(Content {
+        added_strings: strings.added,
+        old_strings: strings.size,
+        capacity: if dynamic_moves { entries.len().saturating_add(SPARE) } else { old_capacity },
+        entries,
+        dynamic_moves,
+        note: edit.loaded_note.clone(),
+    })
+}
+
+/// The strings of a file with those that are added.
+struct Strings {
+    size: u64,
+    /// Places of wanted strings that the file has already, or that were added.
+    known: HashMap<Vec<u8>, u64>,
+    added: Vec<u8>,
+}
+
+impl Strings {
+    fn of(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, edit: &SearchEdit) -> Result<Self, Refusal> {
+        let wanted = edit.needed.iter().chain(edit.path.as_ref().map(|path| &path.text)).chain(&edit.audit);
+        let wanted: HashMap<&[u8], ()> = wanted.map(|name| (name.as_slice(), ())).collect();
+        if wanted.keys().any(|name| name.contains(&0)) {
+            return Err(Refusal::Layout("a name to be written has a zero byte".to_owned()));
+        }
+        let size = dynamic.get(Tag::STRSZ).unwrap_or(0);
+        let address = coldstart_elf::Vaddr(dynamic.get(Tag::STRTAB).unwrap_or(0));
+        let bytes = file.memory_bytes("dynamic strings", address, size)?;
+        if bytes.last().is_some_and(|last| *last != 0) {
+            return Err(Refusal::Layout("no zero ends its last dynamic string".to_owned()));
+        }
+        let mut known = HashMap::new();
+        let mut at = 0_u64;
+        for name in bytes.split(|byte| *byte == 0) {
+            if wanted.contains_key(name) {
+                known.entry(name.to_vec()).or_insert(at);
+            }
+            at = at.saturating_add(name.len() as u64).saturating_add(1);
+        }
+        // The part behind the last zero is no string.
+        known.retain(|_, place| *place < size);
+        Ok(Self { size, known, added: Vec::new() })
+    }
+
+    /// Where a name stands; it is added if it does not.
+    fn place(&mut self, name: &[u8]) -> u64 {
+        if let Some(place) = self.known.get(name) {
+            return *place;
+        }
+        let place = self.size.saturating_add(self.added.len() as u64);
+        self.added.extend(name);
+        self.added.push(0);
+        self.known.insert(name.to_vec(), place);
+        place
+    }
+}
