@@ -221,6 +221,8 @@ const OTHER_TAGS: &[Tag] = &[
     Tag::SYMBOLIC,
     Tag::RELSZ,
     Tag::RELENT,
+    Tag::RELRSZ,
+    Tag::RELRENT,
     Tag::PLTREL,
     Tag::DEBUG,
     Tag::BIND_NOW,
