@@ -10,6 +10,7 @@ mod error;
 mod files;
 mod names;
 mod page_fills;
+pub mod syscalls;
 mod working_set;
 
 pub use error::TraceError;

@@ -42,7 +42,7 @@ pub enum Stop {
 pub enum Event {
     /// `fork`, `vfork` or `clone`: the message is the new thread's number.
     NewThread,
-    /// A successful `execve`: all other threads of the process are gone without a word, and the message is the number
+    /// A successful `execve`: all other threads of the process are gone, and the message is the number
     /// that the caller had before it took over the process's own.
     Exec,
     /// One that we did not ask for.

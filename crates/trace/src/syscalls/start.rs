@@ -1,0 +1,75 @@
+//! Starting the program that is to be followed.
+//!
+//! The same program, arguments, streams and process group as crate launch gives a program; that crate's own start cannot
+//! be used, because it waits for the program, and whoever waits besides the tracer takes its stops away.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use coldstart_launch::{CommandLine, Input, LaunchError, Output, find_program};
+use rustix::io::Errno;
+
+use super::options::CountOptions;
+
+/// The command and the file found for it.
+pub(super) fn command(command_line: &CommandLine, options: &CountOptions) -> Result<(Command, PathBuf), LaunchError> {
+    let path = options
+        .environment
+        .iter()
+        .rfind(|(name, _)| name == "PATH")
+        .map_or_else(|| std::env::var_os("PATH"), |(_, value)| value.clone());
+    let directory = options.working_directory.as_deref();
+    let program = find_program(&command_line.program, path.as_deref(), directory)?;
+    let mut command = Command::new(&program);
+    // As a shell does: the name as typed, though the file was found elsewhere.
+    command.arg0(&command_line.program).args(&command_line.arguments);
+    for (name, value) in &options.environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    if let Some(directory) = directory {
+        std::fs::read_dir(directory)
+            .map_err(|source| LaunchError::WorkingDirectory { path: directory.to_owned(), source })?;
+        command.current_dir(directory);
+    }
+    if !(options.input == Input::Inherit && io::stdin().is_terminal()) {
+        // Ctrl-C at the terminal then reaches only us, and we end the tree in order.
+        command.process_group(0);
+    }
+    let stream = |stream, path: &Path, file: io::Result<File>| {
+        file.map_err(|source| LaunchError::Redirection { stream, path: path.to_owned(), source })
+    };
+    match &options.input {
+        Input::Null => command.stdin(Stdio::null()),
+        Input::Inherit => command.stdin(Stdio::inherit()),
+        Input::File(path) => command.stdin(stream("input", path, File::open(path))?),
+    };
+    match &options.output {
+        Output::Null => command.stdout(Stdio::null()).stderr(Stdio::null()),
+        Output::Inherit => command.stdout(Stdio::inherit()).stderr(Stdio::inherit()),
+        Output::File(path) => {
+            stream("output", path, File::create(path))?;
+            let file = stream("output", path, File::options().append(true).open(path))?;
+            let copy = stream("output", path, file.try_clone())?;
+            command.stdout(copy).stderr(file)
+        }
+    };
+    Ok((command, program))
+}
+
+/// Why the kernel refused to execute the file.
+pub(super) fn refusal(path: &Path, errno: Errno) -> LaunchError {
+    let path = path.to_owned();
+    if errno != Errno::NOEXEC {
+        return LaunchError::Spawn { path, source: errno.into() };
+    }
+    let mut head = Vec::new();
+    let read = File::open(&path).and_then(|file| file.take(4096).read_to_end(&mut head));
+    let is_text = read.is_ok_and(|count| count > 0) && !head.contains(&0);
+    LaunchError::UnknownFormat { path, is_text }
+}
