@@ -9,6 +9,7 @@ use super::verdict::{NotProven, broken, unreadable};
 pub(super) mod tag {
     pub(crate) const NEEDED: u64 = 1;
     pub(crate) const PLTRELSZ: u64 = 2;
+    pub(crate) const PLTGOT: u64 = 3;
     pub(crate) const HASH: u64 = 4;
     pub(crate) const STRTAB: u64 = 5;
     pub(crate) const SYMTAB: u64 = 6;
@@ -39,6 +40,8 @@ pub(super) mod tag {
     pub(crate) const RELR: u64 = 36;
     pub(crate) const RELRENT: u64 = 37;
     pub(crate) const GNU_HASH: u64 = 0x6fff_fef5;
+    pub(crate) const DEPAUDIT: u64 = 0x6fff_fefb;
+    pub(crate) const AUDIT: u64 = 0x6fff_fefc;
     pub(crate) const VERSYM: u64 = 0x6fff_fff0;
     pub(crate) const RELACOUNT: u64 = 0x6fff_fff9;
     pub(crate) const RELCOUNT: u64 = 0x6fff_fffa;

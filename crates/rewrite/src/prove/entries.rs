@@ -1,9 +1,11 @@
 //! The entries of the dynamic table: the same, in the same order, but for those that changed nothing.
 //!
 //! An entry that only one file has must be shown to say nothing that the file without it does not say as well. So the same
-//! rules hold for an edit and for its reverse.
+//! rules hold for an edit and for its reverse. An edit of the search for libraries sets some of them; then all others must be
+//! the same, redundant or not.
 
 use super::dynamic::{Entry, tag, tag_name};
+use super::expected::{Expected, check_moved_dynamic};
 use super::hash_tables::string;
 use super::image::Image;
 use super::no_op::does_nothing;
@@ -41,6 +43,9 @@ const PLACES: &[u64] = &[
     tag::JMPREL,
 ];
 
+/// Those of the relocation tables.
+const RELOCATION_PLACES: &[u64] = &[tag::RELA, tag::REL, tag::RELR];
+
 /// Entries whose value is no address.
 const NUMBERS: &[u64] = &[
     tag::NEEDED,
@@ -73,18 +78,32 @@ const NUMBERS: &[u64] = &[
 pub(super) fn check(
     old: (&Image<'_>, &Tables<'_>),
     new: (&Image<'_>, &Tables<'_>),
+    expected: &Expected<'_>,
     proof: &mut Proof,
 ) -> Result<(), NotProven> {
     let (original, output) = (old.0, new.0);
-    if original.dynamic.exists != output.dynamic.exists || original.dynamic.memory != output.dynamic.memory {
+    let moved = expected.moves_dynamic(original, output);
+    if moved {
+        check_moved_dynamic(original, output)?;
+    }
+    if original.dynamic.exists != output.dynamic.exists || (original.dynamic.memory != output.dynamic.memory && !moved)
+    {
         let [from, to] = [original, output].map(|image| format!("{:x?}", image.dynamic.memory));
         return Err(differs(WHAT, "its place", from, to));
     }
     let meant = |image: &Image<'_>| -> Vec<Entry> {
-        image.dynamic.entries.iter().filter(|entry| !RELOCATIONS.contains(&entry.tag)).copied().collect()
+        let is_meant = |entry: &&Entry| match expected.search {
+            Some(_) => !expected.sets(entry.tag),
+            None => !RELOCATIONS.contains(&entry.tag),
+        };
+        image.dynamic.entries.iter().filter(is_meant).copied().collect()
     };
     let (from, to) = (meant(original), meant(output));
-    let alike = |from: &Entry, to: &Entry| from.tag == to.tag && (from.value == to.value || PLACES.contains(&from.tag));
+    let alike = |from: &Entry, to: &Entry| {
+        let is_place = PLACES.contains(&from.tag) || RELOCATION_PLACES.contains(&from.tag);
+        from.tag == to.tag && (from.value == to.value || is_place)
+    };
+    let may_differ = expected.search.is_none();
     let (mut from, mut to) = (from.iter().peekable(), to.iter().peekable());
     loop {
         match (from.peek(), to.peek()) {
@@ -94,11 +113,15 @@ pub(super) fn check(
                 to.next();
             }
             // Before an entry is taken for changed, it may be one that only one of the files has.
-            (Some(entry), _) if output.dynamic.get(entry.tag).is_none() && is_redundant(old, entry, output) => {
+            (Some(entry), _)
+                if may_differ && output.dynamic.get(entry.tag).is_none() && is_redundant(old, entry, output) =>
+            {
                 proof.redundant_entries.push(tag_name(entry.tag));
                 from.next();
             }
-            (_, Some(entry)) if original.dynamic.get(entry.tag).is_none() && is_redundant(new, entry, original) => {
+            (_, Some(entry))
+                if may_differ && original.dynamic.get(entry.tag).is_none() && is_redundant(new, entry, original) =>
+            {
                 proof.redundant_entries.push(tag_name(entry.tag));
                 to.next();
             }
@@ -114,7 +137,10 @@ pub(super) fn check(
     }
     proof.dynamic_entries = original.dynamic.entries.len() as u64;
     check_names(new)?;
-    check_rest(original, output)
+    if let Some(edit) = expected.search {
+        super::search_entries::check(old, new, edit)?;
+    }
+    check_rest(original, output, moved)
 }
 
 /// What a name behind the last string is depends on what happens to lie there.
@@ -128,17 +154,19 @@ fn check_names((image, tables): (&Image<'_>, &Tables<'_>)) -> Result<(), NotProv
 }
 
 /// Behind the end there is nothing, or what was there. Linkers leave values in spare entries; where the original used the
-/// entry, nobody can say which.
-fn check_rest(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven> {
+/// entry, nobody can say which. In a table that moved, there is nothing.
+fn check_rest(original: &Image<'_>, output: &Image<'_>, moved: bool) -> Result<(), NotProven> {
     let word = output.word_size() as usize;
     let entry = word.saturating_mul(2);
     let used = output.dynamic.entries.len();
     let all = |image: &Image<'_>| image.at(image.dynamic.memory.clone()).unwrap_or(&[]).to_vec();
-    let (from, to) = (all(original), all(output));
+    let to = all(output);
+    let (from, used_before) =
+        if moved { (vec![0; to.len()], 0) } else { (all(original), original.dynamic.entries.len()) };
     let mut pairs = from.chunks(entry).zip(to.chunks(entry)).enumerate().skip(used);
     let odd = pairs.find(|(number, (old, new))| {
         let is_empty = |bytes: Option<&[u8]>| bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
-        let was_used = *number < original.dynamic.entries.len();
+        let was_used = *number < used_before;
         let may_stay = old == new || was_used || is_empty(new.get(word..));
         !may_stay || !is_empty(new.get(..word))
     });
@@ -183,8 +211,14 @@ fn is_redundant(fuller: (&Image<'_>, &Tables<'_>), entry: &Entry, other: &Image<
 }
 
 /// Addresses in entries that stay the same must not be those of tables that have moved away.
-pub(super) fn check_pointers(image: &Image<'_>, moved: &[std::ops::Range<u64>]) -> Result<(), NotProven> {
-    let known = |tag: u64| RELOCATIONS.contains(&tag) || PLACES.contains(&tag) || NUMBERS.contains(&tag);
+pub(super) fn check_pointers(
+    image: &Image<'_>,
+    moved: &[std::ops::Range<u64>],
+    expected: &Expected<'_>,
+) -> Result<(), NotProven> {
+    let is_name = |tag: u64| expected.search.is_some() && [tag::AUDIT, tag::DEPAUDIT].contains(&tag);
+    let known =
+        |tag: u64| RELOCATIONS.contains(&tag) || PLACES.contains(&tag) || NUMBERS.contains(&tag) || is_name(tag);
     for entry in image.dynamic.entries.iter().filter(|entry| !known(entry.tag)) {
         if moved.iter().any(|range| range.contains(&entry.value)) {
             let problem =

@@ -12,12 +12,14 @@ use super::dynamic::Dynamic;
 use super::verdict::{NotProven, Which, unreadable};
 use crate::source::Source;
 
+pub(super) const PT_NULL: u32 = 0;
 pub(super) const PT_LOAD: u32 = 1;
 pub(super) const PT_DYNAMIC: u32 = 2;
 pub(super) const PT_INTERP: u32 = 3;
 pub(super) const PT_NOTE: u32 = 4;
 pub(super) const PT_PHDR: u32 = 6;
 pub(super) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
+pub(super) const PT_GNU_RELRO: u32 = 0x6474_e552;
 pub(super) const PT_GNU_PROPERTY: u32 = 0x6474_e553;
 pub(super) const PF_X: u32 = 1;
 pub(super) const PF_W: u32 = 2;

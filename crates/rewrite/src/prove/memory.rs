@@ -1,10 +1,15 @@
 //! The memory of the process: at several load biases, each byte that the original maps ends up the same.
+//!
+//! A program that is linked to a place is loaded there alone, at bias 0.
 
 use std::ops::Range;
 
+use super::expected::Expected;
 use super::image::{Image, PF_W, PF_X, Piece};
 use super::places::{Places, without};
+use super::pointers;
 use super::slots::{Slot, Slots};
+use super::tables::Tables;
 use super::verdict::{NotProven, Proof, broken, differs, hex, same};
 
 const WHAT: &str = "memory";
@@ -26,32 +31,47 @@ pub(super) struct Loaded<'i, 'a> {
 
 /// Compares all memory.
 pub(super) fn check(
-    original: &Loaded<'_, '_>,
-    output: &Loaded<'_, '_>,
+    (original, old_tables): (&Loaded<'_, '_>, &Tables<'_>),
+    (output, new_tables): (&Loaded<'_, '_>, &Tables<'_>),
     moved: &[Range<u64>],
+    expected: &Expected<'_>,
     proof: &mut Proof,
 ) -> Result<(), NotProven> {
-    let biases = load_biases(original.image.wide);
-    proof.load_biases = biases.to_vec();
-    let mut walk = Walk { original, output, moved, biases, behind: [0, 0] };
+    let biases = expected.load_biases(original.image, load_biases(original.image.wide));
+    let first_words = if expected.moves_dynamic(original.image, output.image) {
+        pointers::first_words((original, old_tables), (output, new_tables))
+    } else {
+        Vec::new()
+    };
+    let apart = super::places::joined([original.places.exempt.as_slice(), &first_words].concat());
+    let mut walk = Walk { original, output, moved, biases: &biases, behind: [0, 0] };
     for load in original.image.loads() {
-        for range in without(&load.memory(), &original.places.exempt) {
+        for range in without(&load.memory(), &apart) {
             walk.compare(range.clone())?;
             proof.memory_bytes = proof.memory_bytes.saturating_add(range.end.saturating_sub(range.start));
         }
+    }
+    pointers::check_first_words(original.image, output.image, &first_words)?;
+    if expected.is_fixed(original.image) {
+        pointers::check_plain_words(original.image, &apart, moved)?;
     }
     for exempt in &original.places.exempt {
         check_exempt(original, output, exempt)?;
         proof.table_bytes = proof.table_bytes.saturating_add(exempt.end.saturating_sub(exempt.start));
     }
-    check_added(original, output)
+    proof.load_biases = biases;
+    if expected.search.is_some() {
+        super::added::check(original.image, (output, new_tables), expected)
+    } else {
+        check_added(original, output)
+    }
 }
 
 struct Walk<'w, 'i, 'a> {
     original: &'w Loaded<'i, 'a>,
     output: &'w Loaded<'i, 'a>,
     moved: &'w [Range<u64>],
-    biases: [u64; 3],
+    biases: &'w [u64],
     behind: [usize; 2],
 }
 
@@ -174,7 +194,7 @@ impl Walk<'_, '_, '_> {
         let value = |(addend, relocated): (u64, bool), bias: u64| {
             image.mask(if relocated { addend.wrapping_add(bias) } else { addend })
         };
-        for bias in self.biases {
+        for bias in self.biases.iter().copied() {
             let (old, new) = (value(from, bias), value(to, bias));
             if old != new {
                 return Err(differs(WHAT, format!("{address:#x} (loaded at {bias:#x})"), hex(old), hex(new)));

@@ -49,6 +49,13 @@ fn read_aligned(image: &Image<'_>, bytes: &[u8], align: usize) -> Option<Vec<(u6
     Some(notes)
 }
 
+/// Whether bytes are whole notes, at least one, of owners that say nothing to loaders: those of GNU hold properties, ABI tag
+/// and build id. None if they do not divide into notes.
+pub(super) fn may_be_loaded(image: &Image<'_>, bytes: &[u8]) -> Option<bool> {
+    let notes = read_aligned(image, bytes, 4)?;
+    Some(!notes.is_empty() && notes.iter().all(|(_, note)| note.name != b"GNU\0"))
+}
+
 fn mapped<'a>((image, segment): (&Image<'a>, &Segment)) -> Result<&'a [u8], NotProven> {
     let bytes = image.at(segment.backed());
     bytes.ok_or_else(|| broken(image.which, WHAT, hex(segment.address), "they are not mapped"))

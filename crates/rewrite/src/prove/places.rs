@@ -114,6 +114,9 @@ pub(super) fn moved(original: (&Image<'_>, &Tables<'_>), output: (&Image<'_>, &T
             moved.push(range);
         }
     }
+    if original.0.dynamic.memory != output.0.dynamic.memory {
+        moved.push(original.0.dynamic.memory.clone());
+    }
     joined(moved)
 }
 

@@ -2,13 +2,16 @@
 
 use std::ops::Range;
 
+use super::expected::Expected;
 use super::image::{Image, PT_GNU_PROPERTY, PT_INTERP, PT_NOTE, Section};
+use super::static_symbols::Table;
 use super::symbols::same_bytes;
 use super::tables::Tables;
 use super::verdict::{NotProven, Proof, broken, differs, hex, same};
 
 const WHAT: &str = "section";
 const SHT_SYMTAB: u32 = 2;
+const SHT_DYNAMIC: u32 = 6;
 const SHT_NOTE: u32 = 7;
 const SHT_RELR: u32 = 19;
 
@@ -19,21 +22,35 @@ pub(super) type Shifts = Vec<u64>;
 pub(super) fn check(
     original: (&Image<'_>, &Tables<'_>),
     output: (&Image<'_>, &Tables<'_>),
+    expected: &Expected<'_>,
     proof: &mut Proof,
 ) -> Result<Shifts, NotProven> {
     let (from, to) = (&original.0.sections, &output.0.sections);
     let common = from.len().min(to.len());
+    if expected.search.is_some() && to.len() < from.len() {
+        return Err(differs(WHAT, "their number", from.len(), to.len()));
+    }
+    let mut noted = 0;
     for (image, sections) in [(original.0, from), (output.0, to)] {
         for section in sections.iter().skip(common) {
-            check_extra(image, section)?;
+            if is_loaded_note(section, expected) {
+                noted = 1_usize.saturating_add(noted);
+            } else {
+                check_extra(image, section)?;
+            }
         }
+    }
+    let asked = usize::from(expected.note.is_some() && common > 0);
+    if noted != asked {
+        return Err(differs(WHAT, "sections of the loaded note", asked, noted));
     }
     if common == 0 && from.len() != to.len() {
         return Err(differs(WHAT, "their number", from.len(), to.len()));
     }
     let mut shifts = Vec::with_capacity(common);
     for (number, (old, new)) in from.iter().zip(to).enumerate() {
-        check_pair((original.0, original.1, old), (output.0, output.1, new), number)?;
+        let moved = expected.moves_dynamic(original.0, output.0);
+        check_pair((original.0, original.1, old), (output.0, output.1, new), number, moved)?;
         if old.is_allocated() && old.memory() != new.memory() {
             proof.moved_sections.push(new.shown_name());
         }
@@ -63,10 +80,26 @@ fn check_extra(image: &Image<'_>, section: &Section<'_>) -> Result<(), NotProven
     ))
 }
 
+/// The section of the note that a loader finds by its own `PT_NOTE`.
+fn is_loaded_note(section: &Section<'_>, expected: &Expected<'_>) -> bool {
+    let asked = expected.search.and_then(|edit| edit.loaded_note.as_ref());
+    // sh_flags 2 is SHF_ALLOC.
+    asked.zip(expected.note).is_some_and(|(asked, note)| {
+        section.name == asked.section.as_bytes()
+            && section.kind == SHT_NOTE
+            && section.flags == 2
+            && section.memory() == note.backed()
+            && section.offset == note.offset
+            && section.align == 4
+            && (section.link, section.info, section.entry_size) == (0, 0, 0)
+    })
+}
+
 fn check_pair(
     (original, old_tables, old): (&Image<'_>, &Tables<'_>, &Section<'_>),
     (output, new_tables, new): (&Image<'_>, &Tables<'_>, &Section<'_>),
     number: usize,
+    moved_dynamic: bool,
 ) -> Result<(), NotProven> {
     let field = |name: &str| format!("{name} of number {number} `{}`", old.shown_name());
     if old.name != new.name {
@@ -79,6 +112,13 @@ fn check_pair(
     same(WHAT, field("sh_addralign"), old.align, new.align)?;
     same(WHAT, field("sh_entsize"), old.entry_size, new.entry_size)?;
     if old.is_allocated() && old.is_in_file() {
+        if moved_dynamic && old.kind == SHT_DYNAMIC && old.memory() == original.dynamic.memory {
+            if new.memory() != output.dynamic.memory {
+                let now = format!("the table at {:x?}", output.dynamic.memory);
+                return Err(differs(WHAT, field("the place"), now, format!("{:x?}", new.memory())));
+            }
+            return Ok(());
+        }
         let table = old_tables.list.iter().find(|table| table.memory == old.memory() && old.size > 0);
         if let Some(table) = table {
             let now = new_tables.get(table.tag);
@@ -175,6 +215,7 @@ pub(super) fn check_contents(
     original: &Image<'_>,
     output: &Image<'_>,
     shifts: &Shifts,
+    expected: &Expected<'_>,
     proof: &mut Proof,
 ) -> Result<(), NotProven> {
     const WHAT: &str = "section contents";
@@ -190,7 +231,12 @@ pub(super) fn check_contents(
             let common = from.len().min(to.len());
             same_bytes(WHAT, from.get(..common).unwrap_or(&[]), to.get(..common).unwrap_or(&[]))?;
         } else if old.kind == SHT_SYMTAB {
-            super::static_symbols::check((original, from), (output, to), shifts)?;
+            let names = original.sections.get(old.link as usize);
+            let names = names.and_then(|names| original.file(names.offset, names.size)).unwrap_or(&[]);
+            let moved = expected.moves_dynamic(original, output);
+            let moved = moved.then_some([original, output].map(|image| image.dynamic.memory.start));
+            let table = Table { moved, names, shifts };
+            super::static_symbols::check((original, from), (output, to), &table)?;
         } else {
             for (portion, (old_part, new_part)) in from.chunks(PORTION).zip(to.chunks(PORTION)).enumerate() {
                 if let Err(NotProven::Differs { place, original, output, .. }) = same_bytes(WHAT, old_part, new_part) {

@@ -23,6 +23,9 @@ pub struct Proof {
     pub dynamic_entries: u64,
     /// Entries that only one of the files has, and that change nothing, by name.
     pub redundant_entries: Vec<String>,
+    /// Whether the dynamic table has moved out of the memory that loaders make read-only after relocation
+    /// (`PT_GNU_RELRO`). It is the same to them, but stays writable.
+    pub dynamic_left_relro: bool,
     /// Dynamic symbols that are the same.
     pub symbols: u64,
     /// Defined dynamic symbols that were looked up by name in the hash tables of both files.

@@ -1,0 +1,94 @@
+//! Words that hold the address of a table that has moved.
+//!
+//! In an object that may be loaded anywhere a pointer needs a relocation, which shows it. One that is linked to a place has
+//! its pointers as plain words: each aligned word with such a value is taken for one. Addresses within instructions are
+//! not seen.
+
+use std::ops::Range;
+
+use super::dynamic::tag;
+use super::image::Image;
+use super::memory::Loaded;
+use super::places::without;
+use super::relocations::other_targets;
+use super::tables::Tables;
+use super::verdict::{NotProven, broken, differs, hex};
+
+const WHAT: &str = "pointer to a moved table";
+
+/// First words of the global offset table that hold the link-time address of the dynamic table.
+///
+/// The psABIs reserve them (x86-64, 5.2 "Global Offset Table": "to find its own dynamic structure without having yet
+/// processed its relocation entries"): only what relocates itself reads its own one, which is the loader and static
+/// programs, and those keep their table where it is. Everybody else's is read by nobody, so that both the old address
+/// (patchelf leaves it) and the new one (prelink and linkers would write it) are right. A word that gets relocated is no
+/// such word, but a pointer that a program reads.
+pub(super) fn first_words(
+    original: (&Loaded<'_, '_>, &Tables<'_>),
+    output: (&Loaded<'_, '_>, &Tables<'_>),
+) -> Vec<Range<u64>> {
+    let image = original.0.image;
+    let word = image.word_size();
+    let sections = image.sections.iter().filter(|section| [&b".got"[..], b".got.plt"].contains(&section.name));
+    let starts = sections.filter(|section| section.is_allocated()).map(|section| section.address);
+    let mut words: Vec<Range<u64>> = starts
+        .chain(image.dynamic.get(tag::PLTGOT))
+        .map(|start| start..start.saturating_add(word))
+        .filter(|range| image.at(range.clone()).and_then(|bytes| image.word(bytes)) == Some(image.dynamic.memory.start))
+        .collect();
+    for (loaded, tables) in [original, output] {
+        let others = other_targets(loaded.image, tables);
+        words.retain(|word| {
+            let relocated = |(start, size): &(u64, u64)| *start < word.end && word.start < start.saturating_add(*size);
+            loaded.slots.touching(word).is_none() && !others.iter().any(relocated)
+        });
+    }
+    super::places::joined(words)
+}
+
+/// Each of them holds the old or the new address.
+pub(super) fn check_first_words(
+    original: &Image<'_>,
+    output: &Image<'_>,
+    words: &[Range<u64>],
+) -> Result<(), NotProven> {
+    let word = usize::try_from(original.word_size()).unwrap_or(8);
+    let (old, new) = (original.dynamic.memory.start, output.dynamic.memory.start);
+    for range in words {
+        let bytes = output.at(range.clone()).unwrap_or(&[]);
+        let values = bytes.chunks(word).map(|bytes| output.word(bytes));
+        if bytes.is_empty() || values.into_iter().any(|value| value != Some(old) && value != Some(new)) {
+            let found = output.word(bytes).map_or_else(|| "nothing".to_owned(), hex);
+            return Err(differs("memory", hex(range.start), format!("{old:#x}, now {new:#x}"), found));
+        }
+    }
+    Ok(())
+}
+
+/// No plain word of the original, outside of what is exempt, points into tables that have moved.
+pub(super) fn check_plain_words(
+    image: &Image<'_>,
+    exempt: &[Range<u64>],
+    moved: &[Range<u64>],
+) -> Result<(), NotProven> {
+    let (Some(first), Some(last)) = (moved.first(), moved.last()) else { return Ok(()) };
+    let span = first.start..last.end;
+    let word = image.word_size();
+    for load in image.loads() {
+        let mut behind = 0;
+        for range in without(&load.backed(), exempt) {
+            let start = range.start.checked_next_multiple_of(word).unwrap_or(u64::MAX);
+            let bytes = image.at(start..range.end).unwrap_or(&[]);
+            for (number, bytes) in bytes.chunks_exact(word as usize).enumerate() {
+                let Some(value) = image.word(bytes).filter(|value| span.contains(value)) else { continue };
+                if moved.iter().any(|range| range.contains(&value)) {
+                    let place = start.saturating_add(word.saturating_mul(number as u64));
+                    let problem = format!("the word holds {}, in a table that has changed", hex(value));
+                    return Err(broken(image.which, WHAT, hex(place), problem));
+                }
+            }
+            image.release_behind(&mut behind, image.offset_of(range.end).unwrap_or(0));
+        }
+    }
+    Ok(())
+}
