@@ -129,7 +129,9 @@ static int table_is_sound(void) {
         && slots_fit(table.requesters, table.requester_count, sizeof(struct requester))
         && slots_fit(table.entries, table.entry_count, sizeof(struct entry)) && table.strings <= table.size
         && table.strings_size <= table.size - table.strings && table.scratch <= table.size
-        && table.scratch_size <= table.size - table.scratch;
+        && table.scratch_size <= table.size - table.scratch
+        /* The only part that is written must not be the header, which is believed from now on. */
+        && (!table.scratch_size || table.scratch >= sizeof table);
 }
 
 /* A string of the table, or null when it does not end in it. */
