@@ -53,7 +53,7 @@ pub(super) fn check(
     }
     pointers::check_first_words(original.image, output.image, &first_words)?;
     if expected.is_fixed(original.image) {
-        pointers::check_plain_words(original.image, &apart, moved)?;
+        pointers::check_plain_words(original.image, old_tables, &apart, moved)?;
     }
     for exempt in &original.places.exempt {
         check_exempt(original, output, exempt)?;

@@ -66,7 +66,7 @@ pub fn prove(original: Source<'_>, output: Source<'_>) -> Result<Proof, NotProve
 ///
 /// # Errors
 /// As for [`prove`]. Some edits cannot be proven, whoever makes them: a dynamic table must not move when a relocated word
-/// (in `ET_EXEC`, any aligned word) or a dynamic symbol names a place in it, when its entries tell offsets from their own
+/// (in `ET_EXEC`, any aligned word outside of tables) or a dynamic symbol names a place in it, when its entries tell offsets from their own
 /// place (`DT_MIPS_RLD_MAP_REL`), or in a file without `PT_INTERP`, which may look for it by its own code.
 pub fn prove_search(original: Source<'_>, output: Source<'_>, edit: &SearchEdit) -> Result<Proof, NotProven> {
     prove_expected(original, output, Some(edit))

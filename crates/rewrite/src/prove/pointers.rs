@@ -1,15 +1,16 @@
 //! Words that hold the address of a table that has moved.
 //!
 //! In an object that may be loaded anywhere a pointer needs a relocation, which shows it. One that is linked to a place has
-//! its pointers as plain words: each aligned word with such a value is taken for one. Addresses within instructions are
-//! not seen.
+//! its pointers as plain words, among which are numbers that look like some: an aligned word is taken for a pointer if it
+//! names any place in the dynamic table, a note or the loader's path, or the very beginning of another table. (In Python
+//! flags of types look like places in the middle of its symbols.) Addresses within instructions are not seen.
 
 use std::ops::Range;
 
 use super::dynamic::tag;
-use super::image::Image;
+use super::image::{Image, PT_GNU_PROPERTY, PT_INTERP, PT_NOTE, Segment};
 use super::memory::Loaded;
-use super::places::without;
+use super::places::{joined, without};
 use super::relocations::other_targets;
 use super::tables::Tables;
 use super::verdict::{NotProven, broken, differs, hex};
@@ -43,7 +44,7 @@ pub(super) fn first_words(
             loaded.slots.touching(word).is_none() && !others.iter().any(relocated)
         });
     }
-    super::places::joined(words)
+    joined(words)
 }
 
 /// Each of them holds the old or the new address.
@@ -68,10 +69,19 @@ pub(super) fn check_first_words(
 /// No plain word of the original, outside of what is exempt, points into tables that have moved.
 pub(super) fn check_plain_words(
     image: &Image<'_>,
+    tables: &Tables<'_>,
     exempt: &[Range<u64>],
     moved: &[Range<u64>],
 ) -> Result<(), NotProven> {
-    let (Some(first), Some(last)) = (moved.first(), moved.last()) else { return Ok(()) };
+    let has_moved = |address: &u64| moved.iter().any(|range| range.contains(address));
+    let kinds = [PT_INTERP, PT_NOTE, PT_GNU_PROPERTY];
+    let small = image.segments.iter().filter(|segment| kinds.contains(&segment.kind)).map(Segment::backed);
+    let mut whole: Vec<Range<u64>> = small.chain([image.dynamic.memory.clone()]).collect();
+    whole.retain(|range| has_moved(&range.start));
+    let starts = tables.list.iter().map(|table| table.memory.start).filter(has_moved);
+    whole.extend(starts.map(|start| start..start.saturating_add(1)));
+    let whole = joined(whole);
+    let (Some(first), Some(last)) = (whole.first(), whole.last()) else { return Ok(()) };
     let span = first.start..last.end;
     let word = image.word_size();
     for load in image.loads() {
@@ -81,7 +91,7 @@ pub(super) fn check_plain_words(
             let bytes = image.at(start..range.end).unwrap_or(&[]);
             for (number, bytes) in bytes.chunks_exact(word as usize).enumerate() {
                 let Some(value) = image.word(bytes).filter(|value| span.contains(value)) else { continue };
-                if moved.iter().any(|range| range.contains(&value)) {
+                if whole.iter().any(|range| range.contains(&value)) {
                     let place = start.saturating_add(word.saturating_mul(number as u64));
                     let problem = format!("the word holds {}, in a table that has changed", hex(value));
                     return Err(broken(image.which, WHAT, hex(place), problem));
