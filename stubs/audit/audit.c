@@ -43,7 +43,10 @@ EXPORTED unsigned la_objopen(const struct link_map *map, long namespace_, word *
     if (state == WAITING && map->name && map->name[0]) {
         /* The first with a name is the loader, or the kernel's own object before it. The loader's __libc_stack_end
          * leads to the environment without a call. */
-        enum reading reading = read_environment(map->address, map->dynamic);
+        u32 size;
+        char *room = scratch_from(0, &size);
+        if (size > PATH_MAXIMUM) size = PATH_MAXIMUM;
+        enum reading reading = read_environment(map->address, map->dynamic, room, size);
         if (reading != NOT_THE_LOADER) state = reading == TABLE_ON ? ON : OFF;
         return 0;
     }

@@ -39,10 +39,19 @@ struct symbol {
 #define AT_PLATFORM 15
 #define AT_SECURE 23
 
-/* The value of LD_LIBRARY_PATH; null when it is not set or empty, which is the same to the loader. */
+/* The value of LD_LIBRARY_PATH; null when it is not set or empty, which is the same to the loader. A copy, for programs
+ * write over their variables to show another name in ps. One that has no room for the copy counts as one with a dollar:
+ * all is left to the loader. */
 static const char *library_path = 0;
 /* The value of AT_PLATFORM: the name of one of the older subfolders. */
-static const char *platform = 0;
+static char platform[16];
+
+/* Copies a text with its final zero where there is room for it. */
+static int copy_text(char *room, word size, const char *text) {
+    for (word i = 0; i < size; i++)
+        if (!(room[i] = text[i])) return 1;
+    return 0;
+}
 
 /* The hash of DT_GNU_HASH. */
 static inline u32 gnu_hash(const char *name) {
@@ -94,8 +103,9 @@ static const void *symbol_of_loader(word base, const struct dynamic *dynamic, co
 enum reading { NOT_THE_LOADER, TABLE_OFF, TABLE_ON };
 
 /* Reads what concerns us. The table must not be used when it is switched off, when the program gained rights at its
- * start, when the loader was run as a command (its --library-path is not to be seen here). */
-static enum reading read_environment(word base, const struct dynamic *dynamic) {
+ * start, when the loader was run as a command (its --library-path is not to be seen here). LD_LIBRARY_PATH is copied
+ * to `room`. */
+static enum reading read_environment(word base, const struct dynamic *dynamic, char *room, word size) {
     const word *const *stack_end = symbol_of_loader(base, dynamic, "__libc_stack_end");
     if (!stack_end || !*stack_end) return NOT_THE_LOADER;
     const word *stack = *stack_end;
@@ -111,8 +121,10 @@ static enum reading read_environment(word base, const struct dynamic *dynamic) {
     for (const word *entry = (const word *)variables + 1; entry[0] != AT_NULL; entry += 2) {
         if (entry[0] == AT_SECURE && entry[1]) return TABLE_OFF;
         if (entry[0] == AT_BASE && entry[1]) kernel_loaded_the_program = 1;
-        if (entry[0] == AT_PLATFORM) platform = (const char *)entry[1];
+        if (entry[0] == AT_PLATFORM && entry[1] && !copy_text(platform, sizeof platform, (const char *)entry[1]))
+            platform[0] = 0;
     }
+    if (library_path) library_path = copy_text(room, size, library_path) ? room : "$";
     return kernel_loaded_the_program ? TABLE_ON : TABLE_OFF;
 }
 

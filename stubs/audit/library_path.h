@@ -21,7 +21,7 @@ static inline int has_subfolder(char *directory, word length) {
         "vfp\0neon\0"
 #endif
         ;
-    int own = platform && platform[0];
+    int own = platform[0] != 0;
     for (const char *name = names; *name || own;) {
         const char *one = *name ? name : platform;
         word size = length_of(one);

@@ -144,14 +144,22 @@ static const char *string_at(u32 place) {
     return 0;
 }
 
-/* The program's own folder with a slash at its end, at the start of the scratch space; null when it is not known. One
- * call in a process. The loader's $ORIGIN is the requester's folder, not the program's, so it does not help here. */
+/* The scratch space, or the part of it from `start` on; none where the table has less. */
+static char *scratch_from(u32 start, u32 *size) {
+    u32 whole = table.scratch_size;
+    *size = start < whole ? whole - start : 0;
+    return (char *)table_bytes() + table.scratch + (whole - *size);
+}
+
+/* The program's own folder with a slash at its end, in the scratch space behind the copy of LD_LIBRARY_PATH; null when it is
+ * not known. One call in a process. The loader's $ORIGIN is the requester's folder, not the program's, so it does not help here. */
 static const char *program_folder(u32 *length) {
     static u32 known = 0, asked = 0;
-    char *scratch = (char *)table_bytes() + table.scratch;
+    u32 room;
+    char *scratch = scratch_from(PATH_MAXIMUM, &room);
     if (!asked) {
         asked = 1;
-        if (table.scratch_size < PATH_MAXIMUM) return 0;
+        if (room < PATH_MAXIMUM) return 0;
         long size = system_call(READLINKAT, AT_FDCWD, (long)"/proc/self/exe", (long)scratch, PATH_MAXIMUM);
         /* A path that fills the whole room may have been cut off. */
         if (size <= 0 || size >= PATH_MAXIMUM || scratch[0] != '/') return 0;
@@ -165,12 +173,12 @@ static const char *program_folder(u32 *length) {
 /* A path that is written relative to the program's folder, as a whole. The loader copies what we return before it
  * calls us again, and holds its lock meanwhile. */
 static const char *below_program(const char *path) {
-    u32 length;
+    u32 length, room;
     const char *folder = program_folder(&length);
     if (!folder) return 0;
-    char *rest = (char *)folder + length;
+    char *rest = scratch_from(PATH_MAXIMUM + length, &room);
     word size = length_of(path) + 1;
-    if (size > table.scratch_size - length) return 0;
+    if (size > room) return 0;
     for (word i = 0; i < size; i++) rest[i] = path[i];
     return folder;
 }

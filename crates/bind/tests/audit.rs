@@ -121,6 +121,8 @@ fn ld_library_path_keeps_its_place() {
     assert_eq!(value(&format!("{empty}:{user}")), "3");
     assert_eq!(value(&format!("{empty};{user}")), "3");
     assert_eq!(value(&format!("{user}/")), "3");
+    let overwritten = scene.run_with(&audit, &["overwrite", "libone.so"], &[("LD_LIBRARY_PATH", &user)]);
+    assert_eq!(overwritten, "libone.so 3");
     // Relative to where the program is started, which is the scene's folder.
     assert_eq!(value("user"), "3");
     assert_eq!(value(&format!("{empty}:")), "2");
@@ -231,7 +233,6 @@ fn a_missing_file_fails_unless_the_library_is_told_to_look() {
 #[test]
 fn a_tree_may_move_with_its_program() {
     let scene = Scene::new(&["path"]);
-    scene.program("tree/bin/program", &[], &[]);
     scene.number("tree/lib/libone.so", 6);
     scene.number("tree/lib/libtwo.so", 7);
     scene.plugin("tree/plugins/plugin.so", "path");
@@ -239,12 +240,13 @@ fn a_tree_may_move_with_its_program() {
     let group = scene.group(&[scene.library_at("tree/plugins/plugin.so")], &[("libtwo.so", "tree/lib/libtwo.so")]);
     table.groups.push(group);
     let moved = table.relative_to(scene.place("tree/bin").path(), scene.place("tree").path());
-    let audit = scene.audit(&moved);
+    // The loader takes $ORIGIN in DT_AUDIT for the program's folder, so the audit library may move along.
+    scene.program("tree/bin/program", &[], &["-Wl,--audit=$ORIGIN/audit.so".to_owned()]);
+    std::fs::copy(scene.audit(&moved), scene.path("tree/bin/audit.so")).unwrap();
     let answers = || {
         // Through a link, as programs are often started.
         let words = ["libone.so", "plugin.so", "through:libtwo.so"];
-        let output = Command::new(scene.path("link")).args(words).env("LD_AUDIT", &audit).output().unwrap();
-        told(&output)
+        told(&Command::new(scene.path("link")).args(words).output().unwrap())
     };
     let expected = "libone.so 6\nplugin.so 0\nthrough:libtwo.so 7";
     symlink(scene.path("tree/bin/program"), scene.path("link")).unwrap();

@@ -67,8 +67,10 @@ pub(super) fn encode(table: &Table, order: ByteOrder) -> Result<Vec<u8>, BuildEr
     push_slots(&mut bytes, &entries, order);
     let strings_at = position(&bytes)?;
     bytes.extend_from_slice(&strings.bytes);
-    // Room for the program's folder with a relative path behind it, mapped from the file so that it costs no call.
-    let scratch_size = if longest_relative == 0 { 0 } else { PATH_MAXIMUM.saturating_add(longest_relative) };
+    // Room for a copy of LD_LIBRARY_PATH, then for the program's folder with a relative path behind it. Mapped from the
+    // file, so that it costs no call.
+    let below_program = if longest_relative == 0 { 0 } else { PATH_MAXIMUM.saturating_add(longest_relative) };
+    let scratch_size = PATH_MAXIMUM.saturating_add(below_program);
     let scratch_at = position(&bytes)?;
     bytes.resize(bytes.len().saturating_add(scratch_size), 0);
     let size = position(&bytes)?;

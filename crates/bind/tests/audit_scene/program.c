@@ -3,12 +3,14 @@
  *   apart:NAME       the same in a namespace of its own
  *   through:NAME     the function through() of the library opened last opens NAME
  *   together:A,B...  eight threads open each name at once
+ *   overwrite        writes over the variables, as programs do that show another name in ps
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void tell(const char *name, void *library) {
     int (*value)(void) = library ? dlsym(library, "value") : NULL;
@@ -54,6 +56,8 @@ int main(int argc, char **argv) {
             tell(word, through ? through(word + 8) : NULL);
         } else if (!strncmp(word, "together:", 9)) {
             together(word + 9);
+        } else if (!strcmp(word, "overwrite")) {
+            for (char **variable = environ; *variable; variable++) memset(*variable, 'x', strlen(*variable));
         } else {
             last = dlopen(word, RTLD_NOW);
             tell(word, last);
