@@ -38,6 +38,7 @@ mod readiness;
 mod record;
 mod runner;
 mod same_against_same;
+mod search;
 mod selective;
 mod start;
 mod statistics;

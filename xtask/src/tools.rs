@@ -55,6 +55,24 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("/usr/aarch64-linux-gnu/include/stdio.h", "libc6-dev-arm64-cross"),
     #[cfg(target_arch = "x86_64")]
     tool("qemu-aarch64", "qemu-user"),
+    #[cfg(target_arch = "x86_64")]
+    tool("qemu-i386", "qemu-user"),
+    // Bound programs besides.
+    #[cfg(target_arch = "x86_64")]
+    tool("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"),
+    #[cfg(target_arch = "x86_64")]
+    tool("/usr/arm-linux-gnueabihf/include/stdio.h", "libc6-dev-armhf-cross"),
+    #[cfg(target_arch = "x86_64")]
+    tool("qemu-arm", "qemu-user"),
+    #[cfg(target_arch = "x86_64")]
+    tool("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"),
+    #[cfg(target_arch = "x86_64")]
+    tool("/usr/riscv64-linux-gnu/include/stdio.h", "libc6-dev-riscv64-cross"),
+    #[cfg(target_arch = "x86_64")]
+    tool("qemu-riscv64", "qemu-user"),
+    // What programs look for, told by an independent tool.
+    tool("strace", "strace"),
+    tool("ldd", "libc-bin"),
     tool("fincore", "util-linux"),
     tool("setpriv", "util-linux"),
     tool("unshare", "util-linux"),

@@ -14,7 +14,7 @@ use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
     gate, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed,
-    pagecache_saved, precision, readiness, same_against_same, selective,
+    pagecache_saved, precision, readiness, same_against_same, search, selective,
 };
 use crate::tools::{FOR_BENCHMARKS, Tool};
 
@@ -56,6 +56,16 @@ pub(super) enum Benchmark {
     Selective,
     /// How exactly windows and pages are told to be ready
     Readiness,
+    /// A program with 150 folders to search: plain and bound
+    SearchSynthetic,
+    /// A program that opens a library by name while it runs: plain and bound
+    SearchDlopen,
+    /// A real program in a store of packages: plain and bound
+    SearchStore,
+    /// The same cold, on a network disk
+    SearchStoreNetwork,
+    /// `coldstart resolve` against ldd
+    SearchResolve,
 }
 
 impl Benchmark {
@@ -77,13 +87,15 @@ impl Benchmark {
             Self::PackLoad => 42,
             Self::PagecacheSaved => 11,
             Self::Readiness => 40,
+            Self::SearchSynthetic | Self::SearchDlopen | Self::SearchStore => 60,
+            Self::SearchResolve => 20,
             _ => 7,
         }
     }
 
     /// Whether it brings a bed up, for which the corpus must be built.
     pub(super) fn needs_bed(self) -> bool {
-        self.start().is_some() || matches!(self, Self::LauncherHot | Self::Selective)
+        self.start().is_some() || matches!(self, Self::LauncherHot | Self::Selective | Self::SearchStoreNetwork)
     }
 
     /// What must be installed for it.
@@ -95,6 +107,8 @@ impl Benchmark {
             Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
             Self::PagecacheSaved => pagecache_saved::TOOLS,
             Self::Readiness => readiness::TOOLS,
+            Self::SearchSynthetic | Self::SearchDlopen | Self::SearchStore | Self::SearchStoreNetwork => search::TOOLS,
+            Self::SearchResolve => search::RESOLVE_TOOLS,
             _ => FOR_BENCHMARKS,
         }
     }
@@ -114,6 +128,11 @@ impl Benchmark {
             Self::PagecacheSaved => pagecache_saved::measure(workshop, record),
             Self::Selective => selective::measure(workshop, record),
             Self::Readiness => readiness::measure(workshop, record),
+            Self::SearchSynthetic => search::synthetic::measure(workshop, record),
+            Self::SearchDlopen => search::dlopen::measure(workshop, record),
+            Self::SearchStore => search::store::measure(workshop, record),
+            Self::SearchStoreNetwork => search::network::measure(workshop, record),
+            Self::SearchResolve => search::resolve::measure(workshop, record),
             _ => self.start().map_or(Ok(()), |start| start.measure(workshop, record)),
         }
     }
@@ -136,6 +155,11 @@ impl Benchmark {
             Self::PagecacheSaved => pagecache_saved::figures(record),
             Self::Selective => selective::figures(record),
             Self::Readiness => readiness::figures(record),
+            Self::SearchSynthetic => search::synthetic::figures(record),
+            Self::SearchDlopen => search::dlopen::figures(record),
+            Self::SearchStore => search::store::figures(record),
+            Self::SearchStoreNetwork => search::network::figures(record),
+            Self::SearchResolve => search::resolve::figures(record),
             _ => self.start().map_or(Ok(Vec::new()), |start| start.figures(record)),
         }
     }
@@ -163,7 +187,12 @@ impl Benchmark {
             | Self::PackLoad
             | Self::PagecacheSaved
             | Self::Selective
-            | Self::Readiness => None,
+            | Self::Readiness
+            | Self::SearchSynthetic
+            | Self::SearchDlopen
+            | Self::SearchStore
+            | Self::SearchStoreNetwork
+            | Self::SearchResolve => None,
         }
     }
 }
@@ -206,6 +235,11 @@ mod tests {
                 Benchmark::PagecacheSaved,
                 Benchmark::Selective,
                 Benchmark::Readiness,
+                Benchmark::SearchSynthetic,
+                Benchmark::SearchDlopen,
+                Benchmark::SearchStore,
+                Benchmark::SearchStoreNetwork,
+                Benchmark::SearchResolve,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }

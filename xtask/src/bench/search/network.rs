@@ -1,0 +1,103 @@
+//! `search-store-network`: the store on a network disk, cold, plain and bound.
+//!
+//! A newcomer might not guess: the loader's failed probes are cheap once a folder's names are in memory. Cold, each
+//! folder that is looked into costs a read of its own, one after the other, and a network takes its time over each.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use fs_err as fs;
+use serde_json::Value;
+
+use super::super::bed::Bed;
+use super::super::figure::Figure;
+use super::super::measurement::State;
+use super::super::pack_files::empty_folder;
+use super::super::record::Record;
+use super::super::runner::words;
+use super::super::workshop::{Workshop, text};
+use super::binding::Mode;
+use super::display::Display;
+use super::store::{PROGRAM, described, start};
+use super::variants::{Limits, figures_of_calls, figures_of_times, prepare};
+use super::world::store::{Store, build};
+
+/// Expected when cold on a network: twice as fast.
+const LIMITS: Limits =
+    Limits { name: "soname", total: None, failed: None, library_probes: Some(0.0), ratio: Some(0.5) };
+/// Beside the files' bytes, for the file system's own and what is bound on it.
+const ROOM: u64 = 256 << 20;
+
+pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
+    let folder = empty_folder(workshop, "search-network")?;
+    let root = workshop.bed_home().join("root");
+    let staging = folder.join("image");
+    let store = build(workshop, Path::new(PROGRAM), &staging.join("store"), &root.join("store"))?;
+    let image = image(workshop, &staging)?;
+    let up = up(workshop, &image, &root, record);
+    let measured = up.and_then(|()| measure_on_bed(workshop, record, &store, &root));
+    let down = Bed::take_down(&workshop.testbed, &workshop.bed_home());
+    match (measured, down) {
+        (Ok(()), Ok(())) => Ok(fs::remove_dir_all(&folder)?),
+        (Err(error), Ok(())) | (Ok(()), Err(error)) => Err(error),
+        (Err(error), Err(left)) => Err(error.context(format!("{left:#}"))),
+    }
+}
+
+fn up(workshop: &Workshop, image: &Path, root: &Path, record: &mut Record) -> Result<()> {
+    let home = text(&workshop.bed_home());
+    let testbed = text(&workshop.testbed);
+    let up = ["up", "net", "--image", &text(image), "--at", &text(root), "--home", &home].map(str::to_owned);
+    workshop.runner.run(&[&[testbed.clone()][..], &up].concat())?;
+    let status = workshop.runner.json(&words([&testbed, "status", "--json", "--home", &home]), &[0]);
+    record.bed = Some(status.context("the bed came up broken")?);
+    Ok(())
+}
+
+fn measure_on_bed(workshop: &Workshop, record: &mut Record, store: &Store, root: &Path) -> Result<()> {
+    let display = Display::open()?;
+    let mut variants = prepare(workshop, &start(store, &display), &[Mode::Soname, Mode::Absolute])?;
+    variants.add_patchelf(workshop)?;
+    variants.count(workshop, record)?;
+    // What binding wrote would otherwise be written beside what is measured.
+    workshop.runner.run(&words(["sync", "--file-system", &text(root)]))?;
+    variants.time(workshop, record, "cold")?;
+    let mut about = vec![Value::from(described(store))];
+    about.extend(variants.about());
+    record.add("about", about.into());
+    Ok(())
+}
+
+/// An ext4 image of what lies in `staging`, beside it. Its tables are initialised now: the kernel would do it later,
+/// beside what is measured.
+fn image(workshop: &Workshop, staging: &Path) -> Result<PathBuf> {
+    let image = staging.with_extension("ext4");
+    let mut bytes = ROOM;
+    for entry in walkdir::WalkDir::new(staging) {
+        bytes = bytes.saturating_add(entry?.metadata()?.len());
+    }
+    fs::File::create(&image)?.set_len(bytes)?;
+    let options = words(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-d"]);
+    workshop.runner.run(&[options, vec![text(staging), text(&image)]].concat())?;
+    Ok(image)
+}
+
+pub(in crate::bench) fn figures(record: &Record) -> Result<Vec<Figure>> {
+    let mut figures = figures_of_calls(record, LIMITS, None)?;
+    figures.extend(figures_of_times(record, State::Cold, LIMITS)?);
+    Ok(figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::benchmark::Benchmark;
+    use crate::bench::search::variants::tests::record;
+
+    #[test]
+    fn cold_starts_are_judged() {
+        let figures = figures(&record(Benchmark::SearchStoreNetwork, "soname", "cold", [2635, 300, 0])).unwrap();
+        assert_eq!(figures.iter().filter_map(Figure::is_met).collect::<Vec<_>>(), [true, true]);
+        assert_eq!(figures.last().unwrap().what, "soname / plain, cold");
+    }
+}

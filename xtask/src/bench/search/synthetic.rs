@@ -1,0 +1,83 @@
+//! `search-synthetic`: a start that is nearly all search, plain and bound.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::super::figure::{Asked, Figure, Unit};
+use super::super::measurement::State;
+use super::super::pack_files::empty_folder;
+use super::super::record::Record;
+use super::super::workshop::Workshop;
+use super::binding::Mode;
+use super::calls::processor_folders;
+use super::start::Start;
+use super::variants::{Limits, figures_of_calls, figures_of_times, prepare};
+use super::world::synthetic::{COUNT, build};
+
+/// Calls of the plain program, all and failed, when such a world was first measured.
+const SEEN: (f64, f64) = (15_738.0, 14_326.0);
+/// What is asked of the bound one where the loader tries ten subfolders for processors in the farm, as it did then.
+const TOTAL: f64 = 1440.0;
+const FAILED: f64 = 22.0;
+const PROCESSOR_FOLDERS: f64 = 10.0;
+/// A subfolder that is not there costs an open and a stat.
+const CALLS_PER_FOLDER: f64 = 2.0;
+/// Part of the plain program's time.
+const RATIO: f64 = 0.30;
+
+/// The limits on a processor for which the loader tries `processor_folders` subfolders.
+fn limits(processor_folders: f64) -> Limits {
+    let more = (processor_folders - PROCESSOR_FOLDERS) * CALLS_PER_FOLDER;
+    Limits {
+        name: "soname",
+        total: Some(TOTAL + more),
+        failed: Some(FAILED + more),
+        library_probes: Some(0.0),
+        ratio: Some(RATIO),
+    }
+}
+
+pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
+    let folder = empty_folder(workshop, "search-synthetic")?;
+    let world = build(&workshop.runner, &folder)?;
+    let plain = Start::new(&world.program);
+    let first = world.folders.first().context("a world without folders")?;
+    record.add("processor_folders", processor_folders(workshop, &plain, first)?.into());
+    let mut variants = prepare(workshop, &plain, &Mode::ALL)?;
+    variants.add_patchelf(workshop)?;
+    variants.count(workshop, record)?;
+    variants.time(workshop, record, "hot")?;
+    let mut about = vec![Value::from(format!("{COUNT} libraries, each in one of {} folders", world.folders.len()))];
+    about.extend(variants.about());
+    record.add("about", about.into());
+    Ok(())
+}
+
+pub(in crate::bench) fn figures(record: &Record) -> Result<Vec<Figure>> {
+    let folders = record.part("processor_folders")?.as_f64().context("`processor_folders` is no number")?;
+    let limits = limits(folders);
+    let what = "subfolders for processors that the loader tries in a folder";
+    let seen = Asked::Seen(PROCESSOR_FOLDERS);
+    let mut figures = vec![Figure::new(what, Unit::Count, seen, Some(folders))];
+    figures.extend(figures_of_calls(record, limits, Some(SEEN))?);
+    figures.extend(figures_of_times(record, State::Hot, limits)?);
+    Ok(figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::benchmark::Benchmark;
+    use crate::bench::search::variants::tests::record;
+
+    #[test]
+    fn more_subfolders_allow_more_calls() {
+        let verdicts = |folders: u32| -> Vec<bool> {
+            let mut record = record(Benchmark::SearchSynthetic, "soname", "hot", [1446, 37, 0]);
+            record.add("processor_folders", folders.into());
+            figures(&record).unwrap().iter().filter_map(Figure::is_met).collect()
+        };
+        assert_eq!(verdicts(10), [false, false, true, true]);
+        assert_eq!(verdicts(18), [true, true, true, true]);
+    }
+}
