@@ -8,6 +8,7 @@ mod block_device;
 mod cached_reads;
 mod error;
 mod files;
+pub mod loader_log;
 mod names;
 mod page_fills;
 pub mod syscalls;

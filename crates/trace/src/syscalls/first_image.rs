@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::thread::CapabilitySet;
 
@@ -37,16 +37,19 @@ pub(super) fn we_take_rights() -> bool {
     rustix::thread::capabilities(None).map_or(true, |sets| !sets.effective.contains(CapabilitySet::SYS_PTRACE))
 }
 
-/// The file that a process executes, if it should run with other rights than its caller's: set-user-ID, set-group-ID, or
-/// with file capabilities.
+/// The file that a process executes, if it should run with other rights than its caller's.
 pub(super) fn file_with_rights(process: u32) -> Option<PathBuf> {
-    let link = format!("/proc/{process}/exe");
-    let metadata = fs::metadata(&link).ok()?;
+    let link = PathBuf::from(format!("/proc/{process}/exe"));
+    has_other_rights(&link).then(|| fs::read_link(&link).unwrap_or(link))
+}
+
+/// Whether a program's file asks for other rights than ours: set-user-ID, set-group-ID, or with file capabilities.
+pub(crate) fn has_other_rights(program: &Path) -> bool {
+    let Ok(metadata) = fs::metadata(program) else { return false };
     let set_user = metadata.mode() & 0o4000 != 0 && metadata.uid() != rustix::process::geteuid().as_raw();
     // Without execution for the group, the bit means mandatory locking.
     let set_group = metadata.mode() & 0o2010 == 0o2010 && metadata.gid() != rustix::process::getegid().as_raw();
-    let capabilities = rustix::fs::getxattr(&link, c"security.capability", &mut [0u8; 64]).is_ok();
-    (set_user || set_group || capabilities).then(|| fs::read_link(&link).unwrap_or_else(|_| link.into()))
+    set_user || set_group || rustix::fs::getxattr(program, c"security.capability", &mut [0u8; 64]).is_ok()
 }
 
 #[cfg(test)]
