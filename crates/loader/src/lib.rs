@@ -20,6 +20,7 @@ mod loader_build;
 mod machine;
 mod musl;
 mod names;
+pub mod nix_note;
 mod object_facts;
 mod resolve;
 mod search_path;

@@ -2,11 +2,153 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
 pub(crate) struct LdcacheArgs {
-    /// The file
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    #[command(subcommand)]
+    pub(crate) action: LdcacheAction,
 }
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LdcacheAction {
+    /// Write a cache, byte for byte as `ldconfig -X` would; nothing is run, so any machine's will do
+    #[command(after_help = WRITE_HELP)]
+    Write(WriteArgs),
+    /// Show what a cache holds
+    #[command(after_help = SHOW_HELP)]
+    Show(ShowArgs),
+    /// Say what in a cache a loader would not find, and what has changed since it was written
+    #[command(after_help = CHECK_HELP)]
+    Check(CheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WriteArgs {
+    /// Where to write the cache
+    #[arg(long, short, value_name = "FILE", required_unless_present = "guix", conflicts_with = "guix")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Folders to enter, links followed; below them only `glibc-hwcaps` [default: those of /etc/ld.so.conf]
+    #[arg(value_name = "DIR", conflicts_with_all = ["closure", "guix"])]
+    pub(crate) folders: Vec<PathBuf>,
+
+    /// Enter what programs load instead of all that folders hold: the names they ask for, found as at a real start
+    #[arg(long, value_name = "PROGRAM", num_args = 1.., conflicts_with = "guix")]
+    pub(crate) closure: Vec<PathBuf>,
+
+    /// Write PREFIX/etc/ld.so.cache for all programs and libraries below PREFIX, a store item of Guix
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) guix: Option<PathBuf>,
+
+    /// Enter all folders below the named ones, too
+    #[arg(long, requires = "folders")]
+    pub(crate) recursive: bool,
+
+    /// Enter the folders that this file names, and the loader's default ones behind them, as `ldconfig -f FILE`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["closure", "guix"])]
+    pub(crate) ld_so_conf: Option<PathBuf>,
+
+    /// Where `/` is: folders, programs, configuration and links are looked up inside
+    #[arg(long, value_name = "ROOT")]
+    pub(crate) sysroot: Option<PathBuf>,
+
+    /// Processor levels to enter: `all`, `none`, or names as x86-64-v3
+    #[arg(long, value_name = "all|none|LIST", value_delimiter = ',', default_value = "all")]
+    pub(crate) hwcaps: Vec<String>,
+
+    /// Whose libraries to enter, as x86-64, aarch64, riscv64, s390x [default: of what is found, this machine's first]
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) arch: Option<String>,
+
+    /// Whose `ldconfig` to follow where releases differ, as 2.36 [default: that of the loader in the sysroot]
+    #[arg(long, value_name = "2.NN", value_parser = release)]
+    pub(crate) glibc: Option<u32>,
+
+    /// Write paths with the sysroot in front, for programs that are started outside
+    #[arg(long, requires = "sysroot", conflicts_with = "relative_to_sysroot")]
+    pub(crate) absolute: bool,
+
+    /// Write paths as they are inside the sysroot, as `ldconfig -r` does [default]
+    #[arg(long, requires = "sysroot")]
+    pub(crate) relative_to_sysroot: bool,
+
+    /// What to store as the program that wrote the cache
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) generator: Option<String>,
+
+    /// Replace a file that is no loader cache, and the system's own cache
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The cache
+    #[arg(value_name = "FILE", default_value = "/etc/ld.so.cache")]
+    pub(crate) file: PathBuf,
+
+    /// Only entries with this name; `*`, `?` and `[...]` stand for others
+    #[arg(long, value_name = "PATTERN", conflicts_with = "ldconfig")]
+    pub(crate) name: Option<String>,
+
+    /// Print exactly what `ldconfig -p -C FILE` prints
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) ldconfig: bool,
+
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The cache; not looked up in the sysroot
+    #[arg(value_name = "FILE", default_value = "/etc/ld.so.cache")]
+    pub(crate) file: PathBuf,
+
+    /// Where the paths in the cache begin
+    #[arg(long, value_name = "ROOT")]
+    pub(crate) sysroot: Option<PathBuf>,
+
+    /// Processor levels that have to be entered: `all`, `none`, or names as x86-64-v3
+    #[arg(long, value_name = "all|none|LIST", value_delimiter = ',', default_value = "all")]
+    pub(crate) hwcaps: Vec<String>,
+
+    /// Look at the cache alone, not at the files it names
+    #[arg(long, conflicts_with = "sysroot")]
+    pub(crate) only_cache: bool,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The second number of "2.36".
+fn release(text: &str) -> Result<u32, String> {
+    let number = text.strip_prefix("2.").and_then(|number| number.parse().ok());
+    number.filter(|&number| number >= 33).ok_or_else(|| "a release is 2.33 or later, as 2.36".to_owned())
+}
+
+const WRITE_HELP: &str = "\
+Examples:
+  coldstart ldcache write -o ld.so.cache /opt/app/lib
+  coldstart ldcache write --sysroot image/ -o image/etc/ld.so.cache     # as `ldconfig -X -r image/`, for any machine
+  coldstart ldcache write -o app.cache --closure /usr/bin/gimp
+  coldstart ldcache write --guix /gnu/store/...-gimp-2.10
+
+The file is written beside the target, read back, and renamed into place.
+Exit codes: 0 written; 1 written, and a library that a program needs is missing from it; 2 nothing was written.";
+
+const SHOW_HELP: &str = "\
+Examples:
+  coldstart ldcache show --name 'libssl*'
+  coldstart ldcache show image/etc/ld.so.cache --json";
+
+const CHECK_HELP: &str = "\
+Exit codes: 0 all is well; 1 something is wrong, and listed; 2 it is no cache, or cannot be read.
+Libraries that a folder before theirs hides are told and are no fault: that is what the order of folders is for.";

@@ -7,8 +7,9 @@ use super::{CacheEntry, EntryHwcap, LdSoCache, Record, compare_names};
 impl LdSoCache {
     /// The entry that the loader takes for `name`.
     ///
-    /// `flags` are the marks that fit the program ([`Machine::cache_flags`](crate::Machine::cache_flags)). `levels` are the processor's, best first; an entry for a level beats the plain one. Entries with bits of the
-    /// scheme before levels are passed over.
+    /// `flags` are the marks that fit the program ([`Machine::cache_flags`](crate::Machine::cache_flags)). `levels` are
+    /// the processor's, best first; an entry for a level beats the plain one. Entries with bits of the scheme before levels
+    /// are passed over.
     pub fn lookup(&self, name: &[u8], flags: &[u32], levels: &[Vec<u8>]) -> Option<CacheEntry<'_>> {
         let records = self.records_named(name);
         let mut best: Option<(&Record, usize)> = None;
@@ -34,6 +35,16 @@ impl LdSoCache {
     /// The run of entries with a name. In a cache that is not sorted it may be empty although the name is there:
     /// the loader would not find it either.
     fn records_named(&self, name: &[u8]) -> &[Record] {
+        self.run(name, usize::MAX)
+    }
+
+    /// The run of entries with a name, or of a long run the part that the search comes to first: files may be hostile.
+    pub(super) fn records_near(&self, name: &[u8]) -> &[Record] {
+        self.run(name, 256)
+    }
+
+    /// The run of entries with a name, at most `most` to either side of the one that the search comes to.
+    fn run(&self, name: &[u8], most: usize) -> &[Record] {
         let compare = |record: &Record| compare_names(name, self.entry(record).name);
         let (mut left, mut right) = (0, self.records.len());
         while left < right {
@@ -47,8 +58,8 @@ impl LdSoCache {
                     let before = self.records.get(..middle).unwrap_or_default();
                     let after = self.records.get(middle..right).unwrap_or_default();
                     let same = |record: &&Record| compare(record) == Ordering::Equal;
-                    let first = middle - before.iter().rev().take_while(same).count();
-                    let end = middle + after.iter().take_while(same).count();
+                    let first = middle - before.iter().rev().take(most).take_while(same).count();
+                    let end = middle + after.iter().take(most).take_while(same).count();
                     return self.records.get(first..end).unwrap_or_default();
                 }
             }

@@ -33,6 +33,28 @@ pub fn compare_names(left: &[u8], right: &[u8]) -> Ordering {
     }
 }
 
+/// Sorts as `ldconfig` does, which inserts each entry behind all that do not stand after it.
+///
+/// Numbers that wrap around make the order of names inconsistent; which order results then depends on the way of sorting,
+/// and only `ldconfig`'s own, which is slow, gives its result.
+pub(super) fn sort<T>(items: &mut Vec<T>, name: impl Fn(&T) -> &[u8], compare: impl Fn(&T, &T) -> Ordering) {
+    if !items.iter().any(|item| may_wrap(name(item))) {
+        items.sort_by(compare);
+        return;
+    }
+    let mut sorted: Vec<T> = Vec::with_capacity(items.len());
+    for item in items.drain(..) {
+        let place = sorted.iter().position(|other| compare(other, &item) == Ordering::Greater);
+        sorted.insert(place.unwrap_or(sorted.len()), item);
+    }
+    *items = sorted;
+}
+
+/// Whether a name has a run of more digits than surely fit a number of 31 bits.
+fn may_wrap(name: &[u8]) -> bool {
+    name.split(|byte| !byte.is_ascii_digit()).any(|digits| digits.len() > 9)
+}
+
 fn head(text: &[u8]) -> u8 {
     text.first().copied().unwrap_or(0)
 }

@@ -52,6 +52,37 @@ pub enum CacheError {
         /// Where they begin.
         offset: u64,
     },
+    /// A name that is there is not found by a binary search.
+    #[error("`{}` stands where a search in the cache does not find it", String::from_utf8_lossy(name))]
+    Order {
+        /// The name.
+        name: Vec<u8>,
+    },
+}
+
+/// Damages that are told at most; hostile files have millions.
+const MOST_DAMAGES: usize = 200;
+
+/// What is damaged: reading goes on where that is wanted.
+struct Damages {
+    found: Vec<CacheError>,
+    is_strict: bool,
+}
+
+impl Damages {
+    /// Takes note of a damage.
+    ///
+    /// # Errors
+    /// The damage, when reading is to end at the first one.
+    fn add(&mut self, damage: CacheError) -> Result<(), CacheError> {
+        if self.is_strict {
+            return Err(damage);
+        }
+        if self.found.len() < MOST_DAMAGES {
+            self.found.push(damage);
+        }
+        Ok(())
+    }
 }
 
 impl LdSoCache {
@@ -62,36 +93,57 @@ impl LdSoCache {
     /// # Errors
     /// Says what is damaged and where.
     pub fn parse(bytes: &[u8]) -> Result<Self, CacheError> {
-        if bytes.starts_with(NEW_MAGIC) {
-            return read_new(bytes, 0, CacheFormat::New);
-        }
-        if !bytes.starts_with(OLD_MAGIC) {
-            return Err(CacheError::Magic);
-        }
-        // The old format has no mark of its byte order; the new one behind it or its number of entries tells.
-        let little = number(bytes, 12, false);
-        let big_endian = little.is_none_or(|count| !old_count_fits(bytes, count));
-        let count = number(bytes, 12, big_endian).filter(|&count| old_count_fits(bytes, count));
-        let count = count.ok_or(CacheError::Truncated { end: bytes.len(), what: "old entries" })? as usize;
-        let after = OLD_HEADER + count * OLD_ENTRY;
-        let aligned = after.next_multiple_of(8);
-        if bytes.get(aligned..).is_some_and(|rest| rest.starts_with(NEW_MAGIC)) {
-            return read_new(bytes, aligned, CacheFormat::NewAfterOld);
-        }
-        let mut cache = empty(bytes, CacheFormat::Old, big_endian);
-        for entry in 0..count {
-            let [flags, name, path] = numbers(bytes, OLD_HEADER + entry * OLD_ENTRY, big_endian)
-                .ok_or(CacheError::Truncated { end: bytes.len(), what: "old entries" })?;
-            cache.records.push(Record {
-                flags,
-                name: text(bytes, after, name, entry, "name")?,
-                path: text(bytes, after, path, entry, "path")?,
-                os_version: 0,
-                hwcap: 0,
-            });
-        }
-        Ok(cache)
+        read(bytes, &mut Damages { found: Vec::new(), is_strict: true })
     }
+
+    /// Reads what is whole of a cache, and says what is damaged: the first 200 things.
+    ///
+    /// # Errors
+    /// If the bytes do not begin as a cache does, or end within its header.
+    pub fn parse_damaged(bytes: &[u8]) -> Result<(Self, Vec<CacheError>), CacheError> {
+        let mut damages = Damages { found: Vec::new(), is_strict: false };
+        let cache = read(bytes, &mut damages)?;
+        Ok((cache, damages.found))
+    }
+}
+
+fn read(bytes: &[u8], damages: &mut Damages) -> Result<LdSoCache, CacheError> {
+    if bytes.starts_with(NEW_MAGIC) {
+        return read_new(bytes, 0, CacheFormat::New, damages);
+    }
+    if !bytes.starts_with(OLD_MAGIC) {
+        return Err(CacheError::Magic);
+    }
+    // The old format has no mark of its byte order; the new one behind it or its number of entries tells.
+    let little = number(bytes, 12, false);
+    let big_endian = little.is_none_or(|count| !old_count_fits(bytes, count));
+    let truncated = || CacheError::Truncated { end: bytes.len(), what: "old entries" };
+    let count = number(bytes, 12, big_endian).ok_or_else(truncated)?;
+    let mut count = count as usize;
+    let room = bytes.len().saturating_sub(OLD_HEADER) / OLD_ENTRY;
+    if count > room {
+        damages.add(truncated())?;
+        count = room;
+    }
+    let after = OLD_HEADER + count * OLD_ENTRY;
+    let aligned = after.next_multiple_of(8);
+    if bytes.get(aligned..).is_some_and(|rest| rest.starts_with(NEW_MAGIC)) {
+        return read_new(bytes, aligned, CacheFormat::NewAfterOld, damages);
+    }
+    let mut cache = empty(bytes, CacheFormat::Old, big_endian);
+    for entry in 0..count {
+        let [flags, name, path] = numbers(bytes, OLD_HEADER + entry * OLD_ENTRY, big_endian).ok_or_else(truncated)?;
+        let texts = both(text(bytes, after, name, entry, "name"), text(bytes, after, path, entry, "path"));
+        match texts {
+            Ok((name, path)) => cache.records.push(Record { flags, name, path, os_version: 0, hwcap: 0 }),
+            Err(damage) => damages.add(damage)?,
+        }
+    }
+    Ok(cache)
+}
+
+fn both<T>(first: Result<T, CacheError>, second: Result<T, CacheError>) -> Result<(T, T), CacheError> {
+    Ok((first?, second?))
 }
 
 fn empty(bytes: &[u8], format: CacheFormat, big_endian: bool) -> LdSoCache {
@@ -103,20 +155,25 @@ fn old_count_fits(bytes: &[u8], count: u32) -> bool {
 }
 
 /// Reads the new format, which begins at `base`; its offsets count from there.
-fn read_new(bytes: &[u8], base: usize, format: CacheFormat) -> Result<LdSoCache, CacheError> {
+fn read_new(bytes: &[u8], base: usize, format: CacheFormat, damages: &mut Damages) -> Result<LdSoCache, CacheError> {
     let truncated = |what| CacheError::Truncated { end: bytes.len(), what };
     let header = bytes.get(base..).and_then(|rest| rest.get(..NEW_HEADER)).ok_or(truncated("header"))?;
     // The low two bits of the flags tell the byte order; writers before 2.33 left them out.
     let big_endian = match header.get(28).map(|flags| flags & 3) {
-        Some(1) => return Err(CacheError::Invalid),
         Some(3) => true,
+        Some(1) => {
+            damages.add(CacheError::Invalid)?;
+            false
+        }
         _ => false,
     };
     let [count, _strings] = numbers(header, NEW_MAGIC.len(), big_endian).ok_or(truncated("header"))?;
     let extension = number(header, 32, big_endian).ok_or(truncated("header"))?;
-    let count = count as usize;
-    if (bytes.len() - base - NEW_HEADER) / NEW_ENTRY < count {
-        return Err(truncated("entries"));
+    let mut count = count as usize;
+    let room = (bytes.len() - base - NEW_HEADER) / NEW_ENTRY;
+    if room < count {
+        damages.add(truncated("entries"))?;
+        count = room;
     }
     let mut cache = empty(bytes, format, big_endian);
     cache.records.reserve_exact(count);
@@ -125,17 +182,14 @@ fn read_new(bytes: &[u8], base: usize, format: CacheFormat) -> Result<LdSoCache,
         let [flags, name, path, os_version, first, second] =
             numbers(bytes, place, big_endian).ok_or(truncated("entries"))?;
         let (low, high) = if big_endian { (second, first) } else { (first, second) };
-        cache.records.push(Record {
-            flags,
-            name: text(bytes, base, name, entry, "name")?,
-            path: text(bytes, base, path, entry, "path")?,
-            os_version,
-            hwcap: u64::from(high) << 32 | u64::from(low),
-        });
+        let hwcap = u64::from(high) << 32 | u64::from(low);
+        match both(text(bytes, base, name, entry, "name"), text(bytes, base, path, entry, "path")) {
+            Ok((name, path)) => cache.records.push(Record { flags, name, path, os_version, hwcap }),
+            Err(damage) => damages.add(damage)?,
+        }
     }
-    if extension != 0 {
-        let damaged = CacheError::Extension { offset: u64::from(extension) };
-        read_extensions(&mut cache, bytes, extension as usize).ok_or(damaged)?;
+    if extension != 0 && read_extensions(&mut cache, bytes, extension as usize).is_none() {
+        damages.add(CacheError::Extension { offset: u64::from(extension) })?;
     }
     Ok(cache)
 }

@@ -1,10 +1,85 @@
-//! `coldstart ldcache`.
+//! `coldstart ldcache`: read, write and check loader caches.
 
-use crate::args::ldcache::LdcacheArgs;
-use crate::error::CliError;
+mod check;
+mod check_files;
+mod closures;
+mod conf;
+mod folders;
+mod pattern;
+mod root;
+mod show;
+mod target;
+mod write;
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use anyhow::Context;
+use coldstart_loader::cache::LdSoCache;
+
+use super::reading::open_regular;
+use crate::args::ldcache::{LdcacheAction, LdcacheArgs};
+use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
+use crate::output::path::printable;
+
+/// The schema of `--json`; `action` tells the three apart.
+const SCHEMA: &str = "coldstart.ldcache/1";
+/// The system's cache.
+const SYSTEM_CACHE: &str = "/etc/ld.so.cache";
+/// A cache for all libraries of a machine is below 1 MiB.
+const LARGEST_CACHE: u64 = 1 << 30;
 
 pub(super) fn run(args: &LdcacheArgs) -> Result<Exit, CliError> {
-    let name = args.file.display();
-    Err(anyhow::anyhow!("`{name}`: this verb is not in this build").into())
+    match &args.action {
+        LdcacheAction::Write(args) => write::run(args),
+        LdcacheAction::Show(args) => show::run(args),
+        LdcacheAction::Check(args) => check::run(args),
+    }
+}
+
+/// A file's bytes.
+fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
+    use std::io::Read;
+    let failed = || format!("cannot read `{}`", printable(path));
+    let file = open_regular(path).with_context(failed)?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST_CACHE + 1).read_to_end(&mut bytes).with_context(failed)?;
+    if bytes.len() as u64 > LARGEST_CACHE {
+        return Err(anyhow::anyhow!("`{}` is larger than any loader cache", printable(path)).into());
+    }
+    Ok(bytes)
+}
+
+/// A cache that has to be whole.
+fn read_cache(path: &Path) -> Result<LdSoCache, CliError> {
+    let bytes = read_file(path)?;
+    LdSoCache::parse(&bytes)
+        .with_context(|| format!("cannot use `{}`", printable(path)))
+        .hint(|| "`coldstart ldcache check` lists what is damaged; `ldconfig` writes the system's anew")
+}
+
+/// The levels that `--hwcaps` names; none for all.
+fn levels(words: &[String]) -> Result<Option<BTreeSet<Vec<u8>>>, CliError> {
+    match words {
+        [word] if word == "all" => Ok(None),
+        [word] if word == "none" => Ok(Some(BTreeSet::new())),
+        words if words.iter().any(|word| word.is_empty() || word == "all" || word == "none" || word.contains('/')) => {
+            Err(anyhow::anyhow!("`--hwcaps {}` names no processor levels", words.join(",")))
+                .hint(|| "say `all`, `none`, or names of folders below glibc-hwcaps: x86-64-v2,x86-64-v3")
+        }
+        words => Ok(Some(words.iter().map(|word| word.as_bytes().to_vec()).collect())),
+    }
+}
+
+/// A path of bytes.
+fn path(bytes: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(bytes))
+}
+
+/// A name in harmless characters.
+fn shown(bytes: &[u8]) -> String {
+    printable(path(bytes))
 }

@@ -1,0 +1,120 @@
+//! `coldstart ldcache check`: what a loader would not find, and what has changed since.
+
+use anyhow::Context;
+use coldstart_loader::cache::LdSoCache;
+use serde::Serialize;
+
+use super::check_files::compare_with_files;
+use super::root::Root;
+use super::{SCHEMA, levels, read_file, shown};
+use crate::args::ldcache::CheckArgs;
+use crate::error::{CliError, HintExt};
+use crate::exit::Exit;
+use crate::output::path::{JsonPath, printable};
+use crate::output::{self, json};
+
+/// Lines that are printed; `--json` has them all.
+const MOST_TOLD: usize = 100;
+
+/// Something that is wrong, or worth knowing.
+#[derive(Debug, Serialize)]
+pub(super) struct Finding {
+    /// A word for scripts: `gone`, `soname`, `order`, ...
+    pub(super) kind: &'static str,
+    /// Whether it makes the answer "no".
+    pub(super) is_fault: bool,
+    /// The name that is looked up; none when the whole file is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) path: Option<String>,
+    pub(super) message: String,
+}
+
+#[derive(Serialize)]
+struct Checked {
+    action: &'static str,
+    #[serde(flatten)]
+    file: JsonPath,
+    entries: usize,
+    is_well: bool,
+    findings: Vec<Finding>,
+}
+
+pub(super) fn run(args: &CheckArgs) -> Result<Exit, CliError> {
+    let levels = levels(&args.hwcaps)?;
+    let bytes = read_file(&args.file)?;
+    let (cache, damages) = LdSoCache::parse_damaged(&bytes)
+        .with_context(|| format!("cannot check `{}`", printable(&args.file)))
+        .hint(|| "name a file that ldconfig or `coldstart ldcache write` wrote")?;
+    let mut findings: Vec<Finding> = damages
+        .iter()
+        .map(|damage| Finding { kind: "damaged", is_fault: true, name: None, path: None, message: damage.to_string() })
+        .collect();
+    look_at_order(&cache, &mut findings);
+    if !args.only_cache {
+        let root = Root::open(args.sysroot.as_deref())?;
+        compare_with_files(&cache, &root, levels.as_ref(), &mut findings);
+    }
+    let is_well = !findings.iter().any(|finding| finding.is_fault);
+    if args.json {
+        let (file, entries) = (JsonPath::new(&args.file), cache.entries().len());
+        json::print(SCHEMA, &Checked { action: "check", file, entries, is_well, findings })?;
+    } else {
+        tell(args, &cache, &findings)?;
+    }
+    Ok(if is_well { Exit::Done } else { Exit::No })
+}
+
+/// What the cache itself tells.
+fn look_at_order(cache: &LdSoCache, findings: &mut Vec<Finding>) {
+    for entry in cache.order_faults() {
+        let message = "a search does not find the name, as it stands out of order".to_owned();
+        findings.push(Finding::of("order", true, entry.name, entry.path, message));
+    }
+    for entry in cache.level_faults() {
+        let message = "it is for a processor level whose number the cache has no name for".to_owned();
+        findings.push(Finding::of("level", true, entry.name, entry.path, message));
+    }
+    for entry in cache.repeated() {
+        findings.push(Finding::of("repeated", true, entry.name, entry.path, "it is entered twice".to_owned()));
+    }
+    for shadowed in cache.shadowed().filter(|shadowed| shadowed.entry.path != shadowed.by.path) {
+        let (entry, by) = (shadowed.entry, shadowed.by);
+        // One folder cannot hold two libraries of one name, so `ldconfig` does not write such.
+        let is_fault = entry.name != by.name || super::folders::parent(entry.path) == super::folders::parent(by.path);
+        let message = format!("it is never taken: `{}` stands before it", shown(by.path));
+        findings.push(Finding::of("hidden", is_fault, entry.name, entry.path, message));
+    }
+}
+
+impl Finding {
+    pub(super) fn of(kind: &'static str, is_fault: bool, name: &[u8], path: &[u8], message: String) -> Self {
+        Self { kind, is_fault, name: Some(shown(name)), path: Some(shown(path)), message }
+    }
+}
+
+fn tell(args: &CheckArgs, cache: &LdSoCache, findings: &[Finding]) -> Result<(), CliError> {
+    let line = |finding: &Finding| {
+        let what = match (&finding.name, &finding.path) {
+            (Some(name), Some(path)) => format!("{name} => {path}: "),
+            _ => String::new(),
+        };
+        format!("{}: {what}{}\n", if finding.is_fault { finding.kind } else { "note" }, finding.message)
+    };
+    // Faults first.
+    let (faults, notes): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(|finding| finding.is_fault);
+    let mut text: String = faults.iter().chain(&notes).take(MOST_TOLD).map(|finding| line(finding)).collect();
+    if findings.len() > MOST_TOLD {
+        text.push_str(&format!("... and {} more; --json has them all\n", findings.len() - MOST_TOLD));
+    }
+    let answer = match faults.len() {
+        0 => "all is well".to_owned(),
+        1 => "1 fault".to_owned(),
+        count => format!("{count} faults"),
+    };
+    let count = cache.entries().len();
+    let noun = if count == 1 { "entry" } else { "entries" };
+    text.push_str(&format!("{}: {count} {noun}, {answer}\n", printable(&args.file)));
+    output::print(&text)
+}

@@ -1,0 +1,122 @@
+//! A cache against the files: what it names, and what stands beside it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use coldstart_loader::cache::{
+    CacheEntry, EntryHwcap, Family, FolderAsked, Folders, LdSoCache, Library, NewHwcap, NoLibrary, ScanRules,
+    ScannedLibrary, scan,
+};
+
+use super::check::Finding;
+use super::folders::{NEWEST_RELEASE, file_name, loader, parent};
+use super::root::Root;
+use super::shown;
+
+/// What our own caches of programs say of themselves: they hold what was needed, not what folders hold.
+const CLOSURE: &[u8] = b"ldcache (closure)";
+
+/// Compares each entry with its file, and the folders with the entries.
+pub(super) fn compare_with_files(
+    cache: &LdSoCache,
+    root: &Root,
+    levels: Option<&BTreeSet<Vec<u8>>>,
+    findings: &mut Vec<Finding>,
+) {
+    let mut read: BTreeMap<&[u8], Result<Library, NoLibrary>> = BTreeMap::new();
+    let mut families: Vec<&'static Family> = Vec::new();
+    for entry in cache.entries() {
+        let library = read.entry(entry.path).or_insert_with(|| root.library(entry.path));
+        findings.extend(compare(&entry, library));
+        let family = library.as_ref().ok().and_then(|library| Family::of(&library.facts));
+        families.extend(family.filter(|family| !families.contains(family)));
+    }
+    let is_of_programs = cache.generator().is_some_and(|text| text.windows(CLOSURE.len()).any(|part| part == CLOSURE));
+    if let [family] = families.as_slice()
+        && !is_of_programs
+    {
+        compare_folders(cache, root, family, levels, findings);
+    }
+}
+
+/// What is wrong with an entry's file.
+fn compare(entry: &CacheEntry<'_>, library: &Result<Library, NoLibrary>) -> Option<Finding> {
+    let fault = |kind, message| Some(Finding::of(kind, true, entry.name, entry.path, message));
+    let library = match library {
+        Ok(library) => library,
+        Err(NoLibrary::Missing) => return fault("gone", "there is no such file".to_owned()),
+        Err(NoLibrary::Unreadable(error)) => return fault("unreadable", format!("it cannot be read: {error}")),
+        Err(reason) => return fault("no-library", reason.to_string()),
+    };
+    // Releases differ in what they write where flags do not tell machines apart.
+    let fits = [36, NEWEST_RELEASE].iter().any(|&release| library.cache_flags(release) == Some(entry.flags));
+    if !fits {
+        let message = "it is for another machine or ABI than its entry says".to_owned();
+        return fault("machine", message);
+    }
+    let file = file_name(entry.path);
+    let soname = library.facts.soname.as_deref().unwrap_or(file);
+    let for_linkers = entry.name == file && file.ends_with(b".so") && soname.starts_with(file);
+    if soname != entry.name && !for_linkers {
+        return fault("soname", format!("the file calls itself `{}`", shown(soname)));
+    }
+    None
+}
+
+/// What a scan of the cache's folders finds and the cache has not.
+fn compare_folders(
+    cache: &LdSoCache,
+    root: &Root,
+    family: &'static Family,
+    levels: Option<&BTreeSet<Vec<u8>>>,
+    findings: &mut Vec<Finding>,
+) {
+    let release = loader(root, family).and_then(|loader| loader.release).unwrap_or(NEWEST_RELEASE);
+    let mut folders: Vec<&[u8]> = Vec::new();
+    for entry in cache.entries() {
+        let folder = match entry.required() {
+            EntryHwcap::Level { .. } => parent(parent(parent(entry.path))),
+            EntryHwcap::Any | EntryHwcap::Bits(_) => parent(entry.path),
+        };
+        folders.push(folder);
+    }
+    folders.sort_unstable();
+    folders.dedup();
+    let asked: Vec<FolderAsked> = folders.iter().map(|path| FolderAsked { path: path.to_vec(), kind: None }).collect();
+    let found = scan(&asked, root, &ScanRules { family, release, levels: levels.cloned() });
+    let known: BTreeSet<(&[u8], &[u8])> = cache.entries().map(|entry| (entry.name, entry.path)).collect();
+    let mut paths: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
+    for entry in cache.entries() {
+        paths.entry(entry.name).or_default().push(entry.path);
+    }
+    // One folder may have two names, of which the cache has one.
+    let same_file = |library: &ScannedLibrary| {
+        let own = root.identity(&library.entry.path).ok();
+        let mut others = paths.get(library.entry.name.as_slice()).into_iter().flatten();
+        own.is_some() && others.any(|path| root.identity(path).ok() == own)
+    };
+    for library in &found.libraries {
+        let entry = &library.entry;
+        if !known.contains(&(entry.name.as_slice(), entry.path.as_slice())) && !same_file(library) {
+            let file = [library.folder.as_slice(), b"/", &library.file].concat();
+            findings.push(Finding::of(
+                "missing",
+                true,
+                &entry.name,
+                &file,
+                "it is there and not in the cache".to_owned(),
+            ));
+        } else if !matches!(entry.hwcap, NewHwcap::Level { .. }) {
+            findings.extend(newer(root, library));
+        }
+    }
+}
+
+/// A newer library with the soname than the one that the soname's link leads to.
+fn newer(root: &Root, library: &ScannedLibrary) -> Option<Finding> {
+    let file = [library.folder.as_slice(), b"/", &library.file].concat();
+    let (chosen, linked) = (root.identity(&file).ok()?, root.identity(&library.entry.path).ok()?);
+    let message = || {
+        format!("`{}` has the same soname and is newer; `ldconfig` would let the link lead there", shown(&library.file))
+    };
+    (chosen != linked).then(|| Finding::of("newer", true, &library.entry.name, &library.entry.path, message()))
+}

@@ -1,0 +1,272 @@
+//! `coldstart ldcache write`: the cache of folders, of programs, or of a store item.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use coldstart_loader::cache::{CacheBuilder, LdSoCache, NoLibrary, read_back};
+use serde::Serialize;
+
+use super::closures::{Following, files_below, follow};
+use super::root::Root;
+use super::target::Target;
+use super::{SCHEMA, folders, levels, shown};
+use crate::args::ldcache::WriteArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::path::{JsonPath, printable};
+use crate::output::text::counted;
+use crate::output::{self, json};
+
+/// Things of one kind that are told one by one.
+const MOST_TOLD: usize = 10;
+
+/// What was written.
+#[derive(Serialize)]
+struct Written {
+    action: &'static str,
+    #[serde(flatten)]
+    file: JsonPath,
+    /// Whose libraries: the name of a machine, which stands for those that share its caches.
+    machine: &'static str,
+    byte_order: &'static str,
+    /// glibc's release whose `ldconfig` was followed.
+    glibc: String,
+    entries: usize,
+    hwcaps: Vec<String>,
+    bytes: usize,
+    /// Programs and libraries that were followed; null for folders.
+    programs: Option<usize>,
+    /// Folders that were entered.
+    folders: Vec<String>,
+    unreadable: Vec<Reason>,
+    passed_over: Vec<Reason>,
+    /// Entries that lead nowhere yet.
+    dangling: Vec<String>,
+    mixed: Vec<String>,
+    missing: Vec<MissingName>,
+    conflicts: Vec<TwoMeanings>,
+}
+
+#[derive(Serialize)]
+struct Reason {
+    path: String,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct MissingName {
+    name: String,
+    needed_by: String,
+}
+
+#[derive(Serialize)]
+struct TwoMeanings {
+    name: String,
+    entered: String,
+    left_out: String,
+}
+
+pub(super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
+    let root = Root::open(args.sysroot.as_deref())?;
+    let levels = levels(&args.hwcaps)?;
+    let output = output_path(args, &root)?;
+    let target = Target::new(&output, args.force)?;
+    let generator = |what: &str| {
+        let own = || format!("coldstart {} ldcache ({what})", env!("CARGO_PKG_VERSION"));
+        args.generator.clone().unwrap_or_else(own).into_bytes()
+    };
+    let mut written = Written::new(&output);
+    let builder = if args.closure.is_empty() && args.guix.is_none() {
+        from_folders(args, &root, levels, &generator("folders"), &mut written)?
+    } else {
+        from_closures(args, &root, levels, &generator("closure"), &mut written)?
+    };
+    let bytes = builder.write().context("cannot make the cache")?;
+    let cache = read_back(&bytes).context("the cache that was made cannot be read back")?;
+    written.describe(&cache, bytes.len());
+    written.dangling = dangling(&cache, &root, args);
+    target.write(&bytes)?;
+    let exit = if written.missing.is_empty() { Exit::Done } else { Exit::No };
+    if args.json {
+        json::print(SCHEMA, &written)?;
+    } else {
+        written.tell(&output)?;
+    }
+    Ok(exit)
+}
+
+/// Where to write; below a store item, its folder `etc` is made.
+fn output_path(args: &WriteArgs, root: &Root) -> Result<PathBuf, CliError> {
+    let Some(prefix) = &args.guix else { return Ok(args.output.clone().unwrap_or_default()) };
+    let prefix = match root.sysroot() {
+        Some(sysroot) => sysroot.join(prefix.strip_prefix("/").unwrap_or(prefix)),
+        None => prefix.clone(),
+    };
+    if !prefix.is_dir() {
+        return Err(anyhow::anyhow!("`{}` is no folder", printable(&prefix)).into());
+    }
+    let folder = prefix.join("etc");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", printable(&folder)))?;
+    Ok(folder.join("ld.so.cache"))
+}
+
+fn from_folders(
+    args: &WriteArgs,
+    root: &Root,
+    levels: Option<BTreeSet<Vec<u8>>>,
+    generator: &[u8],
+    written: &mut Written,
+) -> Result<CacheBuilder, CliError> {
+    let gathered = folders::gather(root, args, levels)?;
+    let (mut scan, rules) = (gathered.scan, gathered.rules);
+    for library in &mut scan.libraries {
+        make_absolute(args, root, &mut library.entry.path);
+    }
+    written.machine(rules.family, rules.release);
+    written.folders = scan.folders.iter().map(|folder| shown(folder)).collect();
+    written.mixed = scan.mixed.iter().map(|path| shown(path)).collect();
+    let reason = |path: &[u8], reason: String| Reason { path: shown(path), reason };
+    written.unreadable = scan.unreadable.iter().map(|(path, error)| reason(path, error.clone())).collect();
+    let not_ordinary = |why: &NoLibrary| matches!(why, NoLibrary::Damaged(_) | NoLibrary::Unreadable(_));
+    let passed_over = scan.passed_over.iter().filter(|(_, why)| args.json || not_ordinary(why));
+    written.passed_over = passed_over.map(|(path, why)| reason(path, why.to_string())).collect();
+    let mut builder = CacheBuilder::new(generator).big_endian(!rules.family.little_endian);
+    scan.enter(&mut builder);
+    Ok(builder)
+}
+
+fn from_closures(
+    args: &WriteArgs,
+    root: &Root,
+    levels: Option<BTreeSet<Vec<u8>>>,
+    generator: &[u8],
+    written: &mut Written,
+) -> Result<CacheBuilder, CliError> {
+    let following = Following {
+        root,
+        arch: args.arch.as_deref(),
+        release: args.glibc,
+        levels,
+        // Guix's loader does not look at the system's cache.
+        with_cache: args.guix.is_none(),
+    };
+    let programs = match &args.guix {
+        Some(prefix) => files_below(root, prefix)?,
+        None => args.closure.clone(),
+    };
+    let followed = follow(&following, &programs, args.guix.is_none())?;
+    written.machine(followed.family, followed.release);
+    written.programs = Some(followed.programs);
+    let missing = followed.missing.iter();
+    written.missing = missing
+        .map(|missing| MissingName { name: shown(&missing.name), needed_by: shown(&missing.needed_by) })
+        .collect();
+    let conflicts = followed.conflicts.iter();
+    let two_meanings = conflicts.map(|conflict| TwoMeanings {
+        name: shown(&conflict.name),
+        entered: shown(&conflict.taken),
+        left_out: shown(&conflict.other),
+    });
+    written.conflicts = two_meanings.collect();
+    let mut builder = CacheBuilder::new(generator).big_endian(!followed.family.little_endian);
+    for mut entry in followed.entries {
+        make_absolute(args, root, &mut entry.path);
+        builder.add(entry);
+    }
+    Ok(builder)
+}
+
+/// Puts the sysroot in front of a path, where that was asked for.
+fn make_absolute(args: &WriteArgs, root: &Root, path: &mut Vec<u8>) {
+    if let Some(sysroot) = root.sysroot().filter(|_| args.absolute) {
+        *path = [sysroot.as_os_str().as_bytes(), path].concat();
+    }
+}
+
+/// Entries whose path leads nowhere: the soname's link is missing, which `ldconfig` makes unless it is told not to.
+fn dangling(cache: &LdSoCache, root: &Root, args: &WriteArgs) -> Vec<String> {
+    let sysroot = root.sysroot().filter(|_| args.absolute).map(|path| path.as_os_str().as_bytes()).unwrap_or_default();
+    let inside = cache.entries().map(|entry| entry.path.strip_prefix(sysroot).unwrap_or(entry.path));
+    inside.filter(|path| root.identity(path).is_err()).map(shown).collect()
+}
+
+impl Written {
+    fn new(output: &Path) -> Self {
+        Self {
+            action: "write",
+            file: JsonPath::new(output),
+            machine: "",
+            byte_order: "",
+            glibc: String::new(),
+            entries: 0,
+            hwcaps: Vec::new(),
+            bytes: 0,
+            programs: None,
+            folders: Vec::new(),
+            unreadable: Vec::new(),
+            passed_over: Vec::new(),
+            dangling: Vec::new(),
+            mixed: Vec::new(),
+            missing: Vec::new(),
+            conflicts: Vec::new(),
+        }
+    }
+
+    fn machine(&mut self, family: &'static coldstart_loader::cache::Family, release: u32) {
+        self.machine = family.name;
+        self.byte_order = if family.little_endian { "little" } else { "big" };
+        self.glibc = format!("2.{release}");
+    }
+
+    fn describe(&mut self, cache: &LdSoCache, bytes: usize) {
+        self.entries = cache.entries().len();
+        self.hwcaps = cache.hwcaps().map(shown).collect();
+        self.bytes = bytes;
+    }
+
+    fn tell(&self, output: &Path) -> Result<(), CliError> {
+        let from = match self.programs {
+            Some(programs) => counted(programs as u64, "object"),
+            None => counted(self.folders.len() as u64, "folder"),
+        };
+        let entries = if self.entries == 1 { "1 entry".to_owned() } else { counted(self.entries as u64, "entry") };
+        let levels =
+            if self.hwcaps.is_empty() { String::new() } else { format!(", levels {}", self.hwcaps.join(", ")) };
+        let text = format!("{}: {entries} of {from} for {}{levels}\n", printable(output), self.machine);
+        output::print(&text.replace('\u{a0}', " "))?;
+        told(self.unreadable.iter().map(|at| format!("a folder cannot be listed: {}", at.line())));
+        told(self.passed_over.iter().map(|at| format!("passed over: {}", at.line())));
+        told(
+            self.mixed
+                .iter()
+                .map(|path| format!("`{path}` shares its soname with a library of another machine beside it")),
+        );
+        told(self.conflicts.iter().map(|two| {
+            format!("`{}` means `{}` here; somebody asks for `{}` by this name", two.name, two.entered, two.left_out)
+        }));
+        told(self.dangling.iter().map(|path| format!("`{path}` is entered and is not there")));
+        if !self.dangling.is_empty() {
+            output::hint("an entry is named after the soname; `ldconfig -n FOLDER` makes the links that are missing");
+        }
+        let missing = self.missing.iter();
+        told(missing.map(|missing| format!("`{}`, which `{}` needs, is nowhere", missing.name, missing.needed_by)));
+        Ok(())
+    }
+}
+
+impl Reason {
+    fn line(&self) -> String {
+        format!("`{}`: {}", self.path, self.reason)
+    }
+}
+
+/// Tells the first few of many.
+fn told(lines: impl ExactSizeIterator<Item = String>) {
+    let count = lines.len();
+    lines.take(MOST_TOLD).for_each(|line| output::note(&line));
+    if count > MOST_TOLD {
+        output::note(&format!("and {} more of these; --json has them all", count - MOST_TOLD));
+    }
+}

@@ -1,0 +1,173 @@
+//! Which machines share one `ldconfig`, and so one cache.
+//!
+//! A cache has one byte order and is written for a loader or a few: `ldconfig` on x86-64 enters libraries for i386 and x32 as
+//! well, and passes those for other machines over.
+
+use crate::ObjectFacts;
+
+/// Machines whose libraries stand in one cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// Its name: that of the machine with the most users.
+    pub name: &'static str,
+    /// Other names that mean it.
+    pub also: &'static [&'static str],
+    /// Values of `e_machine`.
+    pub machines: &'static [u16],
+    /// Whether numbers are stored with the low byte first.
+    pub little_endian: bool,
+    /// What is added to a default directory that ends in "/lib" (`add_system_dir` in sysdeps/.../dl-cache.h).
+    suffixes: &'static [&'static str],
+    /// Subfolders that `ldconfig` took up to 2.36, with the bit that each stands for; "tls" (bit 63) is taken by all.
+    older: &'static [(&'static str, u32, bool)],
+}
+
+/// `sysdeps/x86/dl-procinfo.c`; the last says whether the loader asks for it (`HWCAP_IMPORTANT` and platforms).
+const X86_SUBFOLDERS: &[(&str, u32, bool)] = &[
+    ("sse2", 0, false),
+    ("x86_64", 1, true),
+    ("avx512_1", 2, true),
+    ("i586", 48, true),
+    ("i686", 49, true),
+    ("haswell", 50, true),
+    ("xeon_phi", 51, true),
+];
+const TLS: (&str, u32) = ("tls", 63);
+
+const fn family(
+    name: &'static str,
+    also: &'static [&'static str],
+    machines: &'static [u16],
+    little_endian: bool,
+    suffixes: &'static [&'static str],
+) -> Family {
+    Family { name, also, machines, little_endian, suffixes, older: &[] }
+}
+
+const RISCV: &[&str] = &["64/lp64d", "64/lp64", "32/ilp32d", "32/ilp32"];
+
+/// All that glibc runs on.
+pub const FAMILIES: &[Family] = &[
+    Family {
+        older: X86_SUBFOLDERS,
+        ..family("x86-64", &["x86_64", "amd64", "i386", "i686", "x32"], &[62, 3], true, &["64", "x32"])
+    },
+    family("aarch64", &["arm64", "arm", "armhf", "armel"], &[183, 40], true, &["64"]),
+    family("aarch64be", &["armeb"], &[183, 40], false, &["64"]),
+    family("riscv64", &["riscv32", "riscv"], &[243], true, RISCV),
+    family("loongarch64", &["loongarch"], &[258], true, &["64", "64/sf"]),
+    family("ppc64le", &["powerpc64le", "ppc64el", "powerpcle"], &[21, 20], true, &["64"]),
+    family("ppc64", &["powerpc64", "powerpc", "ppc"], &[21, 20], false, &["64"]),
+    family("s390x", &["s390"], &[22], false, &["64"]),
+    family("sparc64", &["sparc"], &[43, 2, 18], false, &["64"]),
+    family("mipsel", &["mips64el", "mipsn32el"], &[8], true, &["32", "64"]),
+    family("mips", &["mips64", "mipsn32"], &[8], false, &["32", "64"]),
+    family("ia64", &[], &[50], true, &[]),
+    family("alpha", &[], &[0x9026], true, &[]),
+    family("hppa", &["parisc"], &[15], false, &[]),
+    family("m68k", &[], &[4], false, &[]),
+    family("sh4", &["sh"], &[42], true, &[]),
+    family("sh4eb", &["sheb"], &[42], false, &[]),
+    family("or1k", &["openrisc"], &[92], false, &[]),
+    family("arc", &[], &[93, 195], true, &[]),
+    family("nios2", &[], &[113], true, &[]),
+    family("microblazeel", &[], &[189], true, &[]),
+    family("microblaze", &[], &[189], false, &[]),
+    family("csky", &[], &[252], true, &[]),
+];
+
+impl Family {
+    /// The family of a name: its own or another one.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        FAMILIES.iter().find(|family| family.name == name || family.also.contains(&name))
+    }
+
+    /// The family of an object.
+    pub fn of(facts: &ObjectFacts) -> Option<&'static Self> {
+        FAMILIES.iter().find(|family| family.holds(facts))
+    }
+
+    /// The family of the machine that this program runs on.
+    pub fn here() -> Option<&'static Self> {
+        Self::named(match (std::env::consts::ARCH, cfg!(target_endian = "little")) {
+            ("x86", _) => "x86-64",
+            ("powerpc64", true) => "ppc64le",
+            ("mips64" | "mips", true) => "mipsel",
+            ("aarch64" | "arm", false) => "aarch64be",
+            (name, _) => name,
+        })
+    }
+
+    /// Whether an object's libraries stand in this family's caches.
+    pub fn holds(&self, facts: &ObjectFacts) -> bool {
+        self.little_endian == facts.little_endian && self.machines.contains(&facts.machine)
+    }
+
+    /// The directories that `ldconfig` of glibc's own sources makes of a default directory: "/usr/lib64" stands for
+    /// "/usr/lib", "/usr/lib64" and "/usr/libx32" on x86-64.
+    pub fn expanded(&self, directory: &[u8]) -> Vec<Vec<u8>> {
+        let ending = |suffix: &&&str| directory.ends_with(&[b"/lib", suffix.as_bytes()].concat());
+        let suffix = self.suffixes.iter().find(ending).map_or(0, |suffix| suffix.len());
+        let base = directory.get(..directory.len().saturating_sub(suffix)).unwrap_or(directory);
+        let mut directories = vec![base.to_vec()];
+        if base.ends_with(b"/lib") {
+            directories.extend(self.suffixes.iter().map(|suffix| [base, suffix.as_bytes()].concat()));
+        }
+        directories
+    }
+
+    /// Whether `ldconfig` up to 2.36 looks into a subfolder of this name (`is_hwcap_platform` in elf/ldconfig.c).
+    pub(super) fn takes_subfolder(&self, name: &[u8]) -> bool {
+        name == TLS.0.as_bytes() || self.older.iter().any(|(known, _, wanted)| *wanted && name == known.as_bytes())
+    }
+
+    /// The bits of the subfolders that a path ends in (`path_hwcap` in elf/ldconfig.c).
+    pub(super) fn bits_of(&self, path: &[u8]) -> u64 {
+        let bit = |name: &[u8]| {
+            let known = self.older.iter().find(|(known, ..)| name == known.as_bytes()).map(|(_, bit, _)| *bit);
+            known.or((name == TLS.0.as_bytes()).then_some(TLS.1))
+        };
+        // What stands before the first slash is not looked at.
+        let parts = path.split(|&byte| byte == b'/').skip(1).collect::<Vec<_>>();
+        let bits = parts.iter().rev().map_while(|name| bit(name));
+        bits.fold(0_u64, |sum, bit| sum.wrapping_add(1 << bit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Family;
+
+    #[test]
+    fn default_directories_stand_for_their_kin() {
+        let expanded = |family: &str, directory: &str| {
+            let directories = Family::named(family).unwrap().expanded(directory.as_bytes());
+            directories.into_iter().map(|directory| String::from_utf8(directory).unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(expanded("x86-64", "/usr/lib64"), ["/usr/lib", "/usr/lib64", "/usr/libx32"]);
+        assert_eq!(
+            expanded("riscv64", "/lib64/lp64d"),
+            ["/lib", "/lib64/lp64d", "/lib64/lp64", "/lib32/ilp32d", "/lib32/ilp32"]
+        );
+        assert_eq!(expanded("m68k", "/lib"), ["/lib"]);
+        assert_eq!(
+            expanded("x86-64", "/gnu/store/1-glibc/lib"),
+            ["/gnu/store/1-glibc/lib", "/gnu/store/1-glibc/lib64", "/gnu/store/1-glibc/libx32"]
+        );
+    }
+
+    #[test]
+    fn older_subfolders_add_up() {
+        let family = Family::named("amd64").unwrap();
+        assert_eq!(family.bits_of(b"/opt/haswell/x86_64"), 1 << 50 | 1 << 1);
+        assert_eq!(family.bits_of(b"/opt/lib/tls"), 1 << 63);
+        assert_eq!(family.bits_of(b"/haswell/lib"), 0);
+        assert!(family.takes_subfolder(b"haswell") && !family.takes_subfolder(b"sse2"));
+    }
+
+    #[test]
+    fn this_machine_has_a_family() {
+        assert!(Family::here().is_some());
+        assert_eq!(Family::named("vax"), None);
+    }
+}

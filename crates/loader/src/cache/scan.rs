@@ -1,0 +1,290 @@
+//! Which libraries of folders enter a cache, and under which names (`search_dir` in elf/ldconfig.c of glibc).
+//!
+//! The path of an entry is not the file that was read, but the folder and the *soname*: `ldconfig` counts on the symbolic
+//! link that it makes itself. Only below `glibc-hwcaps` the file's own name is entered. `libfoo.so`, which linkers want, is
+//! entered under its own name if it leads to the library it is named after.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+
+use super::{
+    CacheBuilder, CacheError, Family, FolderAsked, LdSoCache, Library, NewEntry, NewHwcap, NoLibrary, compare_names,
+};
+use crate::Identity;
+
+/// The folder of folders for processor levels.
+const LEVELS: &[u8] = b"glibc-hwcaps";
+
+/// What stands under a name in a folder, links not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A folder.
+    Folder,
+    /// A device, a pipe, a socket.
+    Other,
+}
+
+/// Answers a scan's questions about files. Paths are as seen from inside a sysroot.
+pub trait Folders {
+    /// Which folder a path leads to; none when it leads to none.
+    fn folder(&self, path: &[u8]) -> Option<Identity>;
+
+    /// The names in a folder.
+    ///
+    /// # Errors
+    /// Why it cannot be listed.
+    fn list(&self, path: &[u8]) -> io::Result<Vec<(Vec<u8>, Listed)>>;
+
+    /// The library that a path leads to.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn library(&self, path: &[u8]) -> Result<Library, NoLibrary>;
+}
+
+/// How to scan.
+#[derive(Clone, Debug)]
+pub struct ScanRules {
+    /// Whose libraries are entered.
+    pub family: &'static Family,
+    /// glibc's second number: up to 36, folders as `tls` and `haswell` count; from 39 on, package managers' temporary
+    /// files do not.
+    pub release: u32,
+    /// Levels that are entered; none for all.
+    pub levels: Option<BTreeSet<Vec<u8>>>,
+}
+
+/// A library that enters the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScannedLibrary {
+    /// The folder it stands in.
+    pub folder: Vec<u8>,
+    /// The file that was chosen among those with its soname.
+    pub file: Vec<u8>,
+    /// Its entry.
+    pub entry: NewEntry,
+}
+
+/// What came of a scan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// The libraries, in the order in which they are entered.
+    pub libraries: Vec<ScannedLibrary>,
+    /// Folders that were looked into, without those of levels.
+    pub folders: Vec<Vec<u8>>,
+    /// Folders that were asked for and are not there.
+    pub absent: Vec<Vec<u8>>,
+    /// Folders that cannot be listed, and why.
+    pub unreadable: Vec<(Vec<u8>, String)>,
+    /// Files that look like libraries by their names and are none for this cache, and why.
+    pub passed_over: Vec<(Vec<u8>, NoLibrary)>,
+    /// Libraries of one folder that share a soname and are for different machines: only one of them is entered.
+    pub mixed: Vec<Vec<u8>>,
+    /// Names of levels that have a folder.
+    pub levels: BTreeSet<Vec<u8>>,
+}
+
+/// Scans folders and the folders of levels below them, each folder once, whatever it is called.
+///
+/// Names are taken in the order of their bytes. `ldconfig` takes them in the order of the disk, which matters only where two
+/// files of a folder are equal to it: `liba01.so` and `liba1.so`, and one soname for two machines.
+pub fn scan(asked: &[FolderAsked], system: &impl Folders, rules: &ScanRules) -> Scan {
+    let mut work = Work { system, rules, result: Scan::default(), seen: BTreeSet::new(), queue: VecDeque::new() };
+    for folder in asked {
+        work.ask(folder);
+    }
+    while let Some(folder) = work.queue.pop_front() {
+        work.search(&folder);
+    }
+    work.result
+}
+
+impl Scan {
+    /// Adds the entries to a cache.
+    pub fn enter(&self, builder: &mut CacheBuilder) {
+        self.levels.iter().for_each(|level| builder.mention(level));
+        self.libraries.iter().for_each(|library| builder.add(library.entry.clone()));
+    }
+}
+
+/// A folder to be searched.
+struct Folder {
+    path: Vec<u8>,
+    kind: Option<u32>,
+    level: Option<Vec<u8>>,
+}
+
+/// A library of a folder, the best so far of its soname.
+struct Candidate {
+    file: Vec<u8>,
+    flags: u32,
+    is_link: bool,
+    isa_level: u32,
+}
+
+struct Work<'a, System> {
+    system: &'a System,
+    rules: &'a ScanRules,
+    result: Scan,
+    seen: BTreeSet<(u64, u64)>,
+    queue: VecDeque<Folder>,
+}
+
+impl<System: Folders> Work<'_, System> {
+    fn ask(&mut self, asked: &FolderAsked) {
+        let Some(identity) = self.system.folder(&asked.path) else {
+            self.result.absent.push(asked.path.clone());
+            return;
+        };
+        if !self.is_new(identity) {
+            return;
+        }
+        self.queue.push_back(Folder { path: asked.path.clone(), kind: asked.kind, level: None });
+        let parent = join(&asked.path, LEVELS);
+        let Ok(mut names) = self.system.list(&parent) else { return };
+        names.sort_unstable_by(|left, right| left.0.cmp(&right.0));
+        for (name, listed) in names {
+            // A colon cannot be looked up by a loader.
+            if name.starts_with(b".") || listed == Listed::File || name.contains(&b':') {
+                continue;
+            }
+            let path = join(&parent, &name);
+            let Some(identity) = self.system.folder(&path) else { continue };
+            if self.rules.levels.as_ref().is_some_and(|levels| !levels.contains(&name)) {
+                continue;
+            }
+            self.result.levels.insert(name.clone());
+            if self.is_new(identity) {
+                self.queue.push_back(Folder { path, kind: asked.kind, level: Some(name) });
+            }
+        }
+    }
+
+    fn is_new(&mut self, identity: Identity) -> bool {
+        self.seen.insert((identity.device, identity.inode))
+    }
+
+    fn search(&mut self, folder: &Folder) {
+        if folder.level.is_none() {
+            self.result.folders.push(folder.path.clone());
+        }
+        let mut names = match self.system.list(&folder.path) {
+            Ok(names) => names,
+            Err(error) => {
+                self.result.unreadable.push((folder.path.clone(), error.to_string()));
+                return;
+            }
+        };
+        names.sort_unstable_by(|left, right| left.0.cmp(&right.0));
+        let mut found: BTreeMap<Vec<u8>, Candidate> = BTreeMap::new();
+        for (name, listed) in names {
+            let older = folder.level.is_none() && self.rules.release <= 36 && self.rules.family.takes_subfolder(&name);
+            if older && listed != Listed::File && self.queue_subfolder(folder, &name) {
+                continue;
+            }
+            if matches!(listed, Listed::File | Listed::Link) && is_library_name(&name) && !self.is_temporary(&name) {
+                self.consider(folder, name, listed == Listed::Link, &mut found);
+            }
+        }
+        let bits = if self.rules.release <= 36 { self.rules.family.bits_of(&folder.path) } else { 0 };
+        for (soname, candidate) in found {
+            let (file, hwcap) = match &folder.level {
+                None if bits == 0 => (&soname, NewHwcap::Any),
+                None => (&soname, NewHwcap::Bits(bits)),
+                Some(level) => {
+                    (&candidate.file, NewHwcap::Level { name: level.clone(), isa_level: candidate.isa_level })
+                }
+            };
+            let path = join(&folder.path, file);
+            let entry = NewEntry { flags: candidate.flags, name: soname, path, hwcap };
+            self.result.libraries.push(ScannedLibrary { folder: folder.path.clone(), file: candidate.file, entry });
+        }
+    }
+
+    /// Queues a subfolder of the older kind; it belongs to the folder it stands in.
+    fn queue_subfolder(&mut self, folder: &Folder, name: &[u8]) -> bool {
+        let path = join(&folder.path, name);
+        let Some(identity) = self.system.folder(&path) else { return false };
+        if self.is_new(identity) {
+            self.queue.push_back(Folder { path, kind: folder.kind, level: None });
+        }
+        true
+    }
+
+    /// Prelink's, and from 2.39 on dpkg's and rpm's.
+    fn is_temporary(&self, name: &[u8]) -> bool {
+        let prelink: &[u8] = b".#prelink#";
+        let before_random = name.len().checked_sub(6).and_then(|end| name.get(..end)).unwrap_or_default();
+        if name.ends_with(prelink) || before_random.ends_with(b".#prelink#.") {
+            return true;
+        }
+        let random = name.iter().rposition(|&byte| byte == b';').and_then(|place| name.get(place + 1..));
+        let by_rpm = random.is_some_and(|random| random.len() == 8 && random.iter().all(u8::is_ascii_hexdigit));
+        self.rules.release >= 39 && (by_rpm || name.ends_with(b".dpkg-new") || name.ends_with(b".dpkg-tmp"))
+    }
+
+    fn consider(&mut self, folder: &Folder, name: Vec<u8>, is_link: bool, found: &mut BTreeMap<Vec<u8>, Candidate>) {
+        let path = join(&folder.path, &name);
+        let library = self.system.library(&path).and_then(|library| {
+            let fits = self.rules.family.holds(&library.facts);
+            let flags = if fits { library.cache_flags(self.rules.release) } else { None };
+            flags.map(|flags| (library, flags)).ok_or(NoLibrary::OtherMachine)
+        });
+        let (library, mut flags) = match library {
+            Ok(found) => found,
+            Err(reason) => {
+                self.result.passed_over.push((path, reason));
+                return;
+            }
+        };
+        let soname = library.facts.soname.clone().unwrap_or_else(|| name.clone());
+        // A link is one that is called as what it leads to, or the one for linkers: libfoo.so for libfoo.so.1.
+        let for_linkers = name.ends_with(b".so") && soname.starts_with(&name);
+        let is_link = is_link && (name == soname || for_linkers);
+        let soname = if is_link { name.clone() } else { soname };
+        if let (1, Some(kind)) = (flags, folder.kind) {
+            flags = kind;
+        }
+        let candidate = Candidate { file: name, flags, is_link, isa_level: library.isa_level };
+        let Some(other) = found.get_mut(&soname) else {
+            found.insert(soname, candidate);
+            return;
+        };
+        if other.flags != candidate.flags && other.flags != 1 && candidate.flags != 1 {
+            self.result.mixed.push(path);
+        }
+        // A file is better than a link; of two, the newer one.
+        let newer = other.is_link == candidate.is_link && compare_names(&other.file, &candidate.file).is_lt();
+        if (!candidate.is_link && other.is_link) || newer {
+            // The type stays that of the first one, unless that one's could not be told.
+            let flags = if other.flags == 1 { candidate.flags } else { other.flags };
+            *other = Candidate { flags, ..candidate };
+        }
+    }
+}
+
+/// Whether a file's name is a library's or a loader's (`_dl_is_dso` in elf/dl-is_dso.h).
+pub fn is_library_name(name: &[u8]) -> bool {
+    let has_so = name.windows(3).any(|part| part == b".so");
+    ((name.starts_with(b"lib") || name.starts_with(b"ld-")) && has_so)
+        || name.starts_with(b"ld.so.")
+        || name.starts_with(b"ld64.so.")
+}
+
+fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
+    [folder, b"/", name].concat()
+}
+
+/// Reads a cache that was just made and looks each of its names up, as the loader would.
+///
+/// # Errors
+/// What is wrong with it; that would be a mistake of ours.
+pub fn read_back(bytes: &[u8]) -> Result<LdSoCache, CacheError> {
+    let cache = LdSoCache::parse(bytes)?;
+    let missed = cache.order_faults().next().map(|entry| entry.name.to_vec());
+    missed.map_or(Ok(cache), |name| Err(CacheError::Order { name }))
+}
