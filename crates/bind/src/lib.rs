@@ -1,3 +1,54 @@
 //! From what a program loads to a program that finds every library at the first try.
+//!
+//! | step | where |
+//! |---|---|
+//! | ask the loader's rules what the program loads, for each processor level | `survey/` |
+//! | decide: names in load order, links, search path, or a [`Refusal`] | `plan.rs`, `hoist.rs`, `keep.rs`, `by_path.rs`, `farm/plan.rs` |
+//! | prove: resolve the planned program over files that are not there yet | `overlay.rs`, `proof.rs` |
+//! | put the folder of links in place | `farm/` |
+//! | tell later what has changed | `binding.rs`, `status.rs` |
+//!
+//! A newcomer would not guess that nothing is done to the libraries: a name that is loaded already is never searched, so
+//! it is enough that the program asks for all names itself, first, in the order in which they would have come. The order
+//! must be exact: symbols are looked up in it.
+
+#![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 pub mod audit;
+mod binding;
+mod by_path;
+mod caution;
+mod environment;
+mod farm;
+mod files;
+mod hoist;
+mod keep;
+mod libraries;
+mod options;
+mod origin;
+mod overlay;
+mod plan;
+mod program;
+mod proof;
+mod refusal;
+mod requesters;
+mod search_path;
+mod soname;
+mod status;
+mod subject;
+mod survey;
+
+pub use binding::{BINDING_VERSION, Binding, BindingError, BoundFarm, BoundLibrary, BoundLink, SearchText, TagName};
+pub use caution::Caution;
+pub use environment::machine_environment;
+pub use farm::{
+    FarmError, FarmLink, FarmPlan, FarmRemoved, FarmWritten, MARKER_NAME, check_farm_place, remove_farm, write_farm,
+};
+pub use files::{Details, Files, MachineFiles};
+pub use keep::KeepReason;
+pub use options::{FarmText, Mode, Options};
+pub use plan::{BindPlan, Predicted, plan};
+pub use program::Program;
+pub use refusal::Refusal;
+pub use requesters::{Requester, SearchedDirectory};
+pub use status::{Change, status};

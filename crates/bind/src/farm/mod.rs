@@ -1,0 +1,19 @@
+//! The folder of links: planned, put in place at one blow, taken away.
+//!
+//! It is made under a temporary name beside its place and renamed, or exchanged with the one that stands there. Whoever
+//! works on a farm holds a lock on the folder it stands in, so that every temporary name that is seen under the lock was
+//! left behind by somebody who was killed.
+
+mod error;
+mod marker;
+mod parent;
+mod plan;
+mod remove;
+mod write;
+
+pub use error::FarmError;
+pub use marker::MARKER_NAME;
+pub use plan::{FarmLink, FarmPlan};
+pub(crate) use plan::{LevelNames, Place, plan_farm};
+pub use remove::{FarmRemoved, remove_farm};
+pub use write::{FarmWritten, check_farm_place, write_farm};

@@ -1,0 +1,140 @@
+//! Putting a folder of links in place.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::path::{Component, Path};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::marker::{MARKER_NAME, Marker};
+use super::parent::{Parent, flush};
+use super::{FarmError, FarmPlan};
+
+/// What became of a folder of links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FarmWritten {
+    /// It was not there.
+    Made,
+    /// It took the place of an earlier one.
+    Exchanged,
+    /// It was there, just so.
+    Unchanged,
+}
+
+/// Whether the place of a planned folder of links is free, or taken by an earlier one of the same program. Changes nothing.
+///
+/// # Errors
+/// What stands in its place.
+pub fn check_farm_place(plan: &FarmPlan) -> Result<(), FarmError> {
+    earlier(plan, &plan.directory).map(|_| ())
+}
+
+/// Puts the planned links into `directory`, at one blow: killed at any instant, either what was there before or the new
+/// folder stands there, whole and on disk. What killed runs have left is removed.
+///
+/// `directory` is the plan's own, or another place from which its links mean the same.
+///
+/// # Errors
+/// When something else stands there, or the system refuses; what was there before stays.
+pub fn write_farm(plan: &FarmPlan, directory: &Path) -> Result<FarmWritten, FarmError> {
+    for link in &plan.links {
+        let path = link.path();
+        let mut parts = Path::new(&path).components();
+        if !parts.all(|part| matches!(part, Component::Normal(_))) || path == MARKER_NAME || link.target.is_empty() {
+            return Err(FarmError::LinkName(path));
+        }
+    }
+    let parent = Parent::of(directory)?;
+    let earlier = earlier(plan, directory)?;
+    let marker = Marker::of(plan);
+    if earlier.as_ref() == Some(&marker) && is_complete(&marker, directory) {
+        return Ok(FarmWritten::Unchanged);
+    }
+    let temporary = parent.temporary();
+    let made = fill(&marker, &temporary).and_then(|()| put_in_place(&parent, &temporary, directory, earlier.is_some()));
+    if made.is_err() || earlier.is_some() {
+        // After an exchange the earlier one has the temporary name; what stays is removed by the next run.
+        let _: io::Result<()> = fs::remove_dir_all(&temporary);
+    }
+    made?;
+    Ok(if earlier.is_some() { FarmWritten::Exchanged } else { FarmWritten::Made })
+}
+
+/// The folder of links that stands at a place; an error when something else stands there.
+fn earlier(plan: &FarmPlan, directory: &Path) -> Result<Option<Marker>, FarmError> {
+    match directory.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(FarmError::system("look at", directory)(error)),
+        Ok(metadata) if !metadata.is_dir() => return Err(FarmError::NotOurs(directory.to_owned())),
+        Ok(_) => {}
+    }
+    let marker = Marker::read(directory)?.ok_or_else(|| FarmError::NotOurs(directory.to_owned()))?;
+    if !marker.is_for(&plan.program) {
+        return Err(FarmError::OtherProgram { directory: directory.to_owned(), program: marker.program });
+    }
+    match marker.foreign_in(directory)? {
+        Some(foreign) => Err(FarmError::Foreign(foreign)),
+        None => Ok(Some(marker)),
+    }
+}
+
+/// Whether all links of a marker are there.
+fn is_complete(marker: &Marker, directory: &Path) -> bool {
+    let stands = |link: &crate::BoundLink| fs::read_link(directory.join(&link.path));
+    marker.links.iter().all(|link| stands(link).is_ok_and(|target| target.as_os_str() == link.target.as_str()))
+}
+
+/// Makes the folder under its temporary name, with all that is in it on disk.
+fn fill(marker: &Marker, folder: &Path) -> Result<(), FarmError> {
+    make_folder(folder)?;
+    let mut folders = vec![folder.to_owned()];
+    for link in &marker.links {
+        let path = folder.join(&link.path);
+        let above: Vec<_> = path.ancestors().skip(1).take_while(|above| *above != folder).collect();
+        for above in above.into_iter().rev() {
+            if !folders.iter().any(|known| known == above) {
+                make_folder(above)?;
+                folders.push(above.to_owned());
+            }
+        }
+        symlink(&link.target, &path).map_err(FarmError::system("make the link", &path))?;
+    }
+    let path = folder.join(MARKER_NAME);
+    let written = || {
+        let mut file = File::options().write(true).create_new(true).mode(0o644).open(&path)?;
+        serde_json::to_writer(&mut file, marker)?;
+        file.write_all(b"\n")?;
+        file.set_permissions(Permissions::from_mode(0o644))?;
+        file.sync_all()
+    };
+    written().map_err(FarmError::system("write", &path))?;
+    for folder in folders.iter().rev() {
+        File::open(folder).and_then(|open| flush(&open)).map_err(FarmError::system("flush", folder))?;
+    }
+    Ok(())
+}
+
+/// Makes a folder that everybody may read, whatever the process's mask is.
+fn make_folder(folder: &Path) -> Result<(), FarmError> {
+    let made = fs::DirBuilder::new().mode(0o755).create(folder);
+    let made = made.and_then(|()| fs::set_permissions(folder, Permissions::from_mode(0o755)));
+    made.map_err(FarmError::system("make the folder", folder))
+}
+
+/// Renames the new folder to its place, or exchanges it with the earlier one.
+fn put_in_place(parent: &Parent, from: &Path, to: &Path, exchange: bool) -> Result<(), FarmError> {
+    let flags = if exchange { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+    let renamed = match renameat_with(CWD, from, CWD, to, flags) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if exchange => {
+            return Err(FarmError::NoExchange(parent.path.clone()));
+        }
+        // Nothing stood there a moment ago; a plain rename replaces an empty folder at most.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => fs::rename(from, to),
+        Err(Errno::EXIST) => return Err(FarmError::NotOurs(to.to_owned())),
+        other => other.map_err(io::Error::from),
+    };
+    renamed.map_err(FarmError::system("put in place", to))?;
+    parent.flush()
+}

@@ -1,0 +1,141 @@
+//! The files of this machine, each looked at once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use coldstart_elf::{BuildId, ElfFile, FileType, Tag, build_id};
+use coldstart_loader::{FileSystem, Identity, ObjectFacts, Probe};
+use coldstart_sys::file_view::FileView;
+use rustix::fs::{Mode, OFlags};
+
+use super::{Details, Files};
+
+/// `DF_1_PIE` of `DT_FLAGS_1` (`elf.h`).
+const PIE: u64 = 0x0800_0000;
+
+/// The files of this machine as they were when first asked for. A new one sees changes.
+#[derive(Debug, Default)]
+pub struct MachineFiles {
+    seen: RefCell<HashMap<PathBuf, Probe>>,
+}
+
+impl MachineFiles {
+    /// Nothing looked at yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl FileSystem for MachineFiles {
+    fn object(&self, path: &Path) -> Probe {
+        if let Some(seen) = self.seen.borrow().get(path) {
+            return seen.clone();
+        }
+        let probe = match look(path) {
+            Ok((identity, facts)) => Probe::Object { identity, facts },
+            Err(error) => match error.kind() {
+                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::IsADirectory => {
+                    Probe::NotAnObject(error.to_string())
+                }
+                kind => Probe::Absent(kind),
+            },
+        };
+        self.seen.borrow_mut().insert(path.to_owned(), probe.clone());
+        probe
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        path.canonicalize().ok()
+    }
+}
+
+impl Files for MachineFiles {
+    fn details(&self, path: &Path) -> io::Result<Details> {
+        let file = open_regular(path)?;
+        let metadata = file.metadata()?;
+        let view = FileView::map(&file)?;
+        let elf = ElfFile::parse(view.bytes()).map_err(invalid)?;
+        let dynamic = elf.dynamic().map_err(invalid)?;
+        let mut details = Details {
+            size: metadata.len(),
+            modified_ns: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
+            build_id: build_id(&elf).map(|id: BuildId<'_>| id.to_string()),
+            is_program: elf.header().file_type == FileType::Executable,
+            ..Details::default()
+        };
+        if let Some(dynamic) = &dynamic {
+            details.is_program |= dynamic.flags_1() & PIE != 0;
+            details.filters = dynamic.get(Tag::FILTER).is_some() || dynamic.get(Tag::AUXILIARY).is_some();
+            let symbols = elf.dynamic_symbols(dynamic).map_err(invalid)?;
+            for symbol in symbols.iter().filter(|symbol| !symbol.is_defined()) {
+                match symbols.name(&symbol) {
+                    b"dlopen" | b"dlmopen" => details.imports_dlopen = true,
+                    b"dladdr" | b"dladdr1" | b"dlinfo" => details.imports_dladdr = true,
+                    _ => {}
+                }
+            }
+        }
+        Ok(details)
+    }
+
+    fn content_hash(&self, path: &Path) -> io::Result<String> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(open_regular(path)?)?;
+        Ok(hasher.finalize().to_hex().to_string())
+    }
+
+    fn changeable_by_others(&self, directory: &Path) -> io::Result<Option<PathBuf>> {
+        for folder in directory.ancestors() {
+            match std::fs::metadata(folder) {
+                Ok(metadata) if metadata.uid() != 0 || metadata.mode() & 0o022 != 0 => {
+                    return Ok(Some(folder.to_owned()));
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Which file it is, and what the loader looks at in it. A fifo would never open, and a device might do something.
+fn look(path: &Path) -> io::Result<(Identity, ObjectFacts)> {
+    let file = open_regular(path)?;
+    let metadata = file.metadata()?;
+    let identity = Identity { device: metadata.dev(), inode: metadata.ino() };
+    let view = FileView::map(&file)?;
+    if view.bytes().len() < 4 {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "file too short"));
+    }
+    let elf = ElfFile::parse(view.bytes()).map_err(invalid)?;
+    if !matches!(elf.header().file_type, FileType::Dynamic | FileType::Executable) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no shared object"));
+    }
+    let facts = ObjectFacts::of(&elf).map_err(invalid)?;
+    Ok((identity, ObjectFacts { set_user_id: metadata.mode() & 0o4000 != 0, ..facts }))
+}
+
+fn open_regular(path: &Path) -> io::Result<File> {
+    let file = File::from(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?);
+    let kind = file.metadata()?.file_type();
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !kind.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"));
+    }
+    Ok(file)
+}
+
+fn invalid(error: coldstart_elf::ElfError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+}

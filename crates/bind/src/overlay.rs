@@ -1,0 +1,82 @@
+//! Files as they will be: the program with other facts, and a folder of links that is not there yet.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use coldstart_loader::{FileSystem, Identity, ObjectFacts, Probe};
+
+use crate::farm::FarmPlan;
+use crate::origin::without_dots;
+
+/// Files with a program and a folder of links laid over them.
+#[derive(Debug)]
+pub(crate) struct Overlay<'a, Inner> {
+    inner: &'a Inner,
+    program: &'a Path,
+    identity: Identity,
+    facts: ObjectFacts,
+    farm: Option<PathBuf>,
+    links: HashMap<PathBuf, PathBuf>,
+    folders: HashSet<PathBuf>,
+}
+
+impl<'a, Inner: FileSystem> Overlay<'a, Inner> {
+    /// Lays a program with these facts at a path without symbolic links, and a folder of links.
+    pub(crate) fn new(
+        inner: &'a Inner,
+        program: &'a Path,
+        (identity, facts): (Identity, ObjectFacts),
+        farm: Option<&FarmPlan>,
+    ) -> Self {
+        let mut overlay =
+            Self { inner, program, identity, facts, farm: None, links: HashMap::new(), folders: HashSet::new() };
+        if let Some(farm) = farm {
+            overlay.folders.insert(farm.directory.clone());
+            for link in &farm.links {
+                let path = farm.directory.join(link.path());
+                overlay.folders.extend(
+                    path.ancestors()
+                        .skip(1)
+                        .map(Path::to_owned)
+                        .take_while(|folder| folder.starts_with(&farm.directory)),
+                );
+                overlay.links.insert(path, link.found.clone());
+            }
+            overlay.farm = Some(farm.directory.clone());
+        }
+        overlay
+    }
+
+    /// The path inside the folder of links, when it leads there.
+    fn in_farm(&self, path: &Path) -> Option<PathBuf> {
+        let path = without_dots(path);
+        self.farm.as_ref().is_some_and(|farm| path.starts_with(farm)).then_some(path)
+    }
+}
+
+impl<Inner: FileSystem> FileSystem for Overlay<'_, Inner> {
+    fn object(&self, path: &Path) -> Probe {
+        if path == self.program {
+            return Probe::Object { identity: self.identity, facts: self.facts.clone() };
+        }
+        match self.in_farm(path) {
+            None => self.inner.object(path),
+            Some(path) => match self.links.get(&path) {
+                Some(target) => self.inner.object(target),
+                None => Probe::Absent(io::ErrorKind::NotFound),
+            },
+        }
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        match self.in_farm(path) {
+            None => self.inner.is_directory(path),
+            Some(path) => self.folders.contains(&path),
+        }
+    }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        if path == self.program { Some(path.to_owned()) } else { self.inner.canonical(path) }
+    }
+}

@@ -1,0 +1,186 @@
+//! From a program to a plan of a bound one.
+
+use coldstart_loader::{Closure, Environment, Hwcaps, ObjectFacts, resolve};
+use coldstart_rewrite::SearchEdit;
+use serde::Serialize;
+
+use crate::binding::BINDING_VERSION;
+use crate::farm::FarmPlan;
+use crate::hoist::{utf8, without_meaning};
+use crate::libraries::libraries;
+use crate::origin::bytes;
+use crate::overlay::Overlay;
+use crate::requesters::requesters;
+use crate::search_path::effective;
+use crate::subject::{AtLevel, Subject};
+use crate::{Binding, Caution, Files, Mode, Options, Program, Refusal, Requester, SearchText, by_path, soname};
+
+/// How a program is bound: what is written into it, what is put beside it, and what that changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindPlan {
+    /// What is written into the program.
+    pub edit: SearchEdit,
+    /// The folder of links; in mode `soname` only. It must be in place before the program is.
+    pub farm: Option<FarmPlan>,
+    /// The note for the program.
+    pub binding: Binding,
+    /// What the bound program does differently.
+    pub cautions: Vec<Caution>,
+    /// What it saves.
+    pub predicted: Predicted,
+    /// Who asks for libraries, and where each of them searches; in mode `audit` only.
+    pub requesters: Vec<Requester>,
+}
+
+/// What a start tries in vain, before and after, by the environment that was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Predicted {
+    /// Files that are tried and do not do.
+    pub failed_probes_before: usize,
+    /// The same of the bound program; in mode `audit`, where the table answers all, 0.
+    pub failed_probes_after: usize,
+    /// Directories that are looked at because a probe in them failed.
+    pub directory_probes_before: usize,
+    /// The same of the bound program.
+    pub directory_probes_after: usize,
+    /// Files that are loaded, without the program.
+    pub objects: usize,
+}
+
+/// What a mode makes of the program.
+pub(crate) struct Made {
+    pub(crate) needed: Vec<String>,
+    pub(crate) path: Option<SearchText>,
+    pub(crate) farm: Option<FarmPlan>,
+    pub(crate) cautions: Vec<Caution>,
+    /// What the bound program loads in the environment as given; none when that cannot be told.
+    pub(crate) bound: Option<Closure>,
+}
+
+/// Plans how `program` is bound, and proves that it loads the same: the same files in the same order, answered to the same
+/// names, for each set of processor levels.
+///
+/// `environment` is that of the machine, as [`machine_environment`](crate::machine_environment) tells it; variables and
+/// preloaded libraries in it are not looked at. The same input gives the same plan.
+///
+/// # Errors
+/// Why it is not bound.
+pub fn plan(
+    program: &Program,
+    files: &impl Files,
+    environment: &Environment,
+    options: &Options,
+) -> Result<BindPlan, Refusal> {
+    let environment = Environment {
+        ld_library_path: None,
+        ld_preload: None,
+        preload_file: None,
+        secure: environment.secure || program.secure,
+        ..environment.clone()
+    };
+    let subject = Subject::of(program, files, &environment, options)?;
+    let levels = subject.survey(files, &environment, options)?;
+    let before = resolve(&subject.program, &subject.original(files), &environment)?;
+    let mut made = match options.mode {
+        Mode::Soname => soname::make(&subject, &levels, files, &environment, options)?,
+        Mode::Absolute | Mode::Origin => by_path::make(&subject, &levels, files, &environment, options)?,
+        Mode::Audit => audited(&subject)?,
+    };
+    if let Some(level) = frozen(&subject, &levels, files, &environment, options) {
+        made.cautions.push(level);
+    }
+    let audit = match (options.mode, &options.audit_library) {
+        (Mode::Audit, None) => return Err(Refusal::NoAuditLibrary),
+        (Mode::Audit, Some(path)) if !path.is_absolute() => return Err(Refusal::NotAbsolute(path.clone())),
+        (Mode::Audit, Some(path)) => Some(utf8(bytes(path).to_vec())?),
+        _ => None,
+    };
+    let base = levels.first();
+    if let Some(base) = base.filter(|_| options.mode != Mode::Audit) {
+        let lost = without_meaning(&base.survey)?;
+        made.needed.extend(lost.iter().cloned());
+        made.cautions.extend(lost.into_iter().map(|name| Caution::NameWithoutMeaning { name }));
+    }
+    let objects = before.objects.len().saturating_sub(1);
+    let predicted = Predicted {
+        failed_probes_before: before.failed_probes.len(),
+        failed_probes_after: made.bound.as_ref().map_or(0, |bound| bound.failed_probes.len()),
+        directory_probes_before: before.directory_probes.len(),
+        directory_probes_after: made.bound.as_ref().map_or(0, |bound| bound.directory_probes.len()),
+        objects,
+    };
+    let idle = subject.facts.rpath.clone().filter(|_| subject.facts.runpath.is_some());
+    let moves = subject.output.parent() != subject.program.parent();
+    let original_program = moves.then(|| utf8(bytes(&subject.program).to_vec())).transpose()?;
+    let binding = Binding {
+        version: BINDING_VERSION,
+        coldstart: env!("CARGO_PKG_VERSION").to_owned(),
+        mode: options.mode,
+        levels: levels.last().map(|level| level.levels.clone()).unwrap_or_default(),
+        farm: made.farm.as_ref().map(FarmPlan::bound),
+        original_program,
+        original_needed: subject.facts.needed.iter().cloned().map(utf8).collect::<Result<_, _>>()?,
+        original_path: effective(&subject.facts)?,
+        original_idle_rpath: idle.map(utf8).transpose()?,
+        needed: made.needed,
+        path: made.path,
+        audit,
+        libraries: libraries(&levels, files)?,
+    };
+    let requesters = match (options.mode, base) {
+        (Mode::Audit, Some(base)) => requesters(&base.survey.closure, &subject.program, &environment),
+        _ => Vec::new(),
+    };
+    Ok(BindPlan { edit: binding.edit(), farm: made.farm, binding, cautions: made.cautions, predicted, requesters })
+}
+
+/// What the program would say of itself with another list and search path.
+pub(crate) fn planned_facts(facts: &ObjectFacts, needed: &[String], path: Option<&SearchText>) -> ObjectFacts {
+    let mut planned = facts.clone();
+    planned.needed = needed.iter().map(|name| name.clone().into_bytes()).collect();
+    (planned.rpath, planned.runpath) = match path {
+        None => (None, None),
+        Some(path) => {
+            let text = Some(path.text.clone().into_bytes());
+            if path.kind == crate::TagName::Rpath { (text, None) } else { (None, text) }
+        }
+    };
+    planned
+}
+
+/// What the bound program loads with the given subfolders.
+pub(crate) fn bound_closure(
+    subject: &Subject,
+    files: &impl Files,
+    environment: &Environment,
+    facts: &ObjectFacts,
+    farm: Option<&FarmPlan>,
+    hwcaps: Hwcaps,
+) -> Result<Closure, Refusal> {
+    let overlay = Overlay::new(files, &subject.output, (subject.identity, facts.clone()), farm);
+    Ok(resolve(&subject.output, &overlay, &Environment { hwcaps, ..environment.clone() })?)
+}
+
+/// Mode `audit`: the program keeps its names and its path.
+fn audited(subject: &Subject) -> Result<Made, Refusal> {
+    let needed = subject.facts.needed.iter().cloned().map(utf8).collect::<Result<_, _>>()?;
+    let path = effective(&subject.facts)?;
+    Ok(Made { needed, path, farm: None, cautions: Vec::new(), bound: None })
+}
+
+/// Whether given levels leave variants out that the machine's kind may have.
+fn frozen(
+    subject: &Subject,
+    levels: &[AtLevel],
+    files: &impl Files,
+    environment: &Environment,
+    options: &Options,
+) -> Option<Caution> {
+    let given = options.levels.as_ref().filter(|_| options.mode != Mode::Audit)?;
+    let planned = levels.last()?;
+    let all = Options { levels: None, ..options.clone() };
+    let same = subject
+        .survey(files, environment, &all)
+        .is_ok_and(|all| all.last().is_some_and(|all| all.hoisted == planned.hoisted));
+    (!same).then(|| Caution::LevelFrozen { levels: given.clone() })
+}

@@ -1,0 +1,110 @@
+//! Who asks for libraries, and in which directories each of them searches: what a table for an auditing library is made of.
+
+use std::path::Path;
+
+use coldstart_loader::{Closure, Environment, Machine};
+use serde::Serialize;
+
+use crate::hoist::lossy;
+use crate::origin::{PROGRAM, bytes, folder_of, path};
+
+/// An object that asks for libraries, at its start or later, with the directories it searches, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Requester {
+    /// The path by which it was opened; of the program, the one without symbolic links.
+    pub path: String,
+    /// Its `DT_SONAME`.
+    pub soname: Option<String>,
+    /// Directories of RPATHs that come before `LD_LIBRARY_PATH`, then the others. The cache is searched before the first
+    /// directory that is [`SearchedDirectory::Default`].
+    pub directories: Vec<SearchedDirectory>,
+}
+
+/// A directory that is searched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", content = "directory", rename_all = "kebab-case")]
+pub enum SearchedDirectory {
+    /// `DT_RPATH` of the requester, or of one that brought it in.
+    Rpath(String),
+    /// `DT_RUNPATH` of the requester; `LD_LIBRARY_PATH` comes before.
+    Runpath(String),
+    /// The loader's own; `LD_LIBRARY_PATH` and the cache come before.
+    Default(String),
+}
+
+/// The objects of a closure with their directories, in load order, as glibc's rules have them (elf/dl-load.c,
+/// `_dl_map_object`).
+pub(crate) fn requesters(closure: &Closure, program: &Path, environment: &Environment) -> Vec<Requester> {
+    let machine = closure.objects.first().and_then(|program| Machine::of(&program.facts));
+    let lib = environment.lib.clone().or_else(|| Some(machine?.lib()));
+    let defaults = environment.system_directories.clone();
+    let defaults = defaults.or_else(|| Some(machine?.multiarch_directories())).unwrap_or_default();
+    let opened = |index: usize| match index {
+        PROGRAM => bytes(program),
+        _ => closure.objects.get(index).map(|object| bytes(&object.path)).unwrap_or_default(),
+    };
+    let expand = |of: usize, text: &[u8]| -> Vec<String> {
+        let values = [
+            ("ORIGIN", Some(folder_of(opened(of)))),
+            ("LIB", lib.as_deref()),
+            ("PLATFORM", environment.platform.as_deref()),
+        ];
+        let elements = text.split(|byte| *byte == b':').filter(|_| !text.is_empty());
+        elements.filter_map(|element| replaced(element, &values)).map(|element| lossy(&element)).collect()
+    };
+    let requester = |(index, object): (usize, &coldstart_loader::LoadedObject)| {
+        let mut directories = Vec::new();
+        if object.facts.runpath.is_none() {
+            let mut next = Some(index);
+            while let Some((of, facts)) = next.and_then(|of| Some((of, closure.objects.get(of)?))) {
+                let list = facts.facts.effective_rpath().unwrap_or_default();
+                directories.extend(expand(of, list).into_iter().map(SearchedDirectory::Rpath));
+                next = facts.requester;
+            }
+        }
+        let list = object.facts.runpath.as_deref().unwrap_or_default();
+        directories.extend(expand(index, list).into_iter().map(SearchedDirectory::Runpath));
+        if !object.facts.no_default_libraries {
+            directories.extend(defaults.iter().map(|directory| SearchedDirectory::Default(lossy(directory))));
+        }
+        let path = path(opened(index)).display().to_string();
+        Requester { path, soname: object.facts.soname.as_deref().map(lossy), directories }
+    };
+    closure.objects.iter().enumerate().map(requester).collect()
+}
+
+/// An element with its tokens replaced; none when one has no value, which drops the element. An empty one is the current
+/// directory.
+fn replaced(element: &[u8], values: &[(&str, Option<&[u8]>)]) -> Option<Vec<u8>> {
+    if element.is_empty() {
+        return Some(b".".to_vec());
+    }
+    let (mut result, mut rest) = (Vec::new(), element);
+    while let Some((first, after)) = rest.split_first() {
+        let token = values.iter().find_map(|(name, value)| {
+            let tail = if *first != b'$' { None } else { after_token(after, name) };
+            tail.map(|tail| (*value, tail))
+        });
+        match token {
+            Some((value, tail)) => {
+                result.extend_from_slice(value?);
+                rest = tail;
+            }
+            None => {
+                result.push(*first);
+                rest = after;
+            }
+        }
+    }
+    Some(result)
+}
+
+/// What follows a token: `${ORIGIN}`, or `$ORIGIN` that goes on with nothing that a name may have.
+fn after_token<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    if let Some(inside) = text.strip_prefix(b"{") {
+        return inside.strip_prefix(name.as_bytes())?.strip_prefix(b"}");
+    }
+    let tail = text.strip_prefix(name.as_bytes())?;
+    let goes_on = tail.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    (!goes_on).then_some(tail)
+}

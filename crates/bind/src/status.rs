@@ -1,0 +1,232 @@
+//! What has changed since a program was bound.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use coldstart_loader::{Environment, ObjectFacts};
+use serde::Serialize;
+
+use crate::libraries::places;
+use crate::subject::Subject;
+use crate::{Binding, BoundLibrary, Files, Options, Program, Refusal, TagName};
+
+/// Something that is not as it was when the program was bound.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Change {
+    /// A library's file is gone or cannot be read.
+    Gone {
+        /// The name asked for.
+        library: String,
+        /// Where it was.
+        path: PathBuf,
+        /// The system's answer.
+        reason: String,
+    },
+    /// Another file stands in a library's place: another build id, or another content where there is none.
+    Replaced {
+        /// The name asked for.
+        library: String,
+        /// Where.
+        path: PathBuf,
+    },
+    /// The original program finds a library elsewhere: a new one stands earlier on its path, or the old one is gone.
+    FoundElsewhere {
+        /// The name asked for.
+        library: String,
+        /// The processor level.
+        level: Option<String>,
+        /// Where it was.
+        was: PathBuf,
+        /// Where it is now.
+        now: PathBuf,
+    },
+    /// The original program loads other names, or in another order.
+    OtherNames {
+        /// What it loads that it did not, or earlier than it did.
+        now: Option<String>,
+        /// What it loaded there.
+        was: Option<String>,
+    },
+    /// The original program could not be bound now.
+    CannotBeBound {
+        /// Why.
+        reason: String,
+    },
+    /// The folder of links is gone.
+    FarmGone {
+        /// Where it was.
+        directory: PathBuf,
+    },
+    /// A link is gone.
+    LinkGone {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// A link leads elsewhere, or something else stands in its place.
+    LinkLeadsElsewhere {
+        /// Its path.
+        path: PathBuf,
+        /// What it leads to now, if it is a link.
+        target: Option<PathBuf>,
+    },
+    /// The program's names or search path are not those that were written.
+    ProgramEdited,
+}
+
+/// What has changed since `program` was bound, in the order of the note; nothing for a program that is as it was.
+///
+/// A library that was written anew with the same build id, or only touched, is none. `files` must be ones that have seen
+/// nothing yet. Changes that the loader follows by itself are told, too: an upgrade behind the same name.
+///
+/// # Errors
+/// When the program cannot be read.
+pub fn status(
+    binding: &Binding,
+    program: &Path,
+    files: &impl Files,
+    environment: &Environment,
+) -> Result<Vec<Change>, Refusal> {
+    let path = files.canonical(program).ok_or_else(|| Refusal::NoProgram(program.to_owned()))?;
+    let mut changes = Vec::new();
+    if let coldstart_loader::Probe::Object { facts, .. } = files.object(&path) {
+        if !is_as_written(&facts, binding) {
+            changes.push(Change::ProgramEdited);
+        }
+    }
+    links(binding, &path, &mut changes);
+    changes.extend(binding.libraries.iter().filter_map(|library| replaced(library, &path, files)));
+    searched(binding, program, files, environment, &mut changes)?;
+    Ok(changes)
+}
+
+/// Puts into a program's facts what it said before it was bound.
+pub(crate) fn make_original(facts: &mut ObjectFacts, binding: &Binding) {
+    facts.needed = binding.original_needed.iter().map(|name| name.clone().into_bytes()).collect();
+    let text = |kind: TagName| {
+        let path = binding.original_path.as_ref().filter(|path| path.kind == kind);
+        path.map(|path| path.text.clone().into_bytes())
+    };
+    let idle = binding.original_idle_rpath.clone().map(String::into_bytes);
+    (facts.rpath, facts.runpath) = (text(TagName::Rpath).or(idle), text(TagName::Runpath));
+}
+
+fn is_as_written(facts: &ObjectFacts, binding: &Binding) -> bool {
+    let needed = facts.needed.iter().map(Vec::as_slice).eq(binding.needed.iter().map(|name| name.as_bytes()));
+    let path = match &binding.path {
+        None => facts.rpath.is_none() && facts.runpath.is_none(),
+        Some(path) => {
+            let found = match path.kind {
+                TagName::Rpath => facts.effective_rpath(),
+                TagName::Runpath => facts.runpath.as_deref(),
+            };
+            found == Some(path.text.as_bytes())
+        }
+    };
+    needed && path
+}
+
+/// Whether the links are as they were made.
+fn links(binding: &Binding, program: &Path, changes: &mut Vec<Change>) {
+    let Some(farm) = &binding.farm else { return };
+    let directory = farm.directory(program);
+    if !directory.is_dir() {
+        return changes.push(Change::FarmGone { directory });
+    }
+    for link in &farm.links {
+        let path = directory.join(&link.path);
+        match fs::read_link(&path) {
+            Ok(target) if target.as_os_str() == link.target.as_str() => {}
+            Ok(target) => changes.push(Change::LinkLeadsElsewhere { path, target: Some(target) }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => changes.push(Change::LinkGone { path }),
+            Err(_) => changes.push(Change::LinkLeadsElsewhere { path, target: None }),
+        }
+    }
+}
+
+/// Whether a library is another one now.
+fn replaced(library: &BoundLibrary, program: &Path, files: &impl Files) -> Option<Change> {
+    let path = library.path(program);
+    let gone = |error: std::io::Error| {
+        Some(Change::Gone { library: library.name.clone(), path: path.clone(), reason: error.to_string() })
+    };
+    let details = match files.details(&path) {
+        Ok(details) => details,
+        Err(error) => return gone(error),
+    };
+    let same = if library.build_id.is_some() || details.build_id.is_some() {
+        library.build_id == details.build_id
+    } else if library.size != details.size {
+        false
+    } else if library.modified_ns == details.modified_ns {
+        true
+    } else {
+        match files.content_hash(&path) {
+            Ok(hash) => library.blake3.as_ref() == Some(&hash),
+            Err(error) => return gone(error),
+        }
+    };
+    (!same).then(|| Change::Replaced { library: library.name.clone(), path })
+}
+
+/// Whether the original program still finds the same.
+fn searched(
+    binding: &Binding,
+    program: &Path,
+    files: &impl Files,
+    environment: &Environment,
+    changes: &mut Vec<Change>,
+) -> Result<(), Refusal> {
+    let environment =
+        Environment { ld_library_path: None, ld_preload: None, preload_file: None, ..environment.clone() };
+    let options =
+        Options { levels: Some(binding.levels.clone()), rebind: true, allow_secure: true, ..Options::default() };
+    let plain = Program { path: program.to_owned(), binding: Some(binding.clone()), ..Program::default() };
+    let subject = Subject::of(&plain, files, &environment, &options)?;
+    let now = match subject.survey(files, &environment, &options).and_then(|levels| places(&levels)) {
+        Ok(now) => now,
+        Err(refusal) => {
+            changes.push(Change::CannotBeBound { reason: refusal.to_string() });
+            return Ok(());
+        }
+    };
+    let is_plain = |level: &Option<String>| level.is_none();
+    let names_now: Vec<&String> = now.iter().filter(|place| is_plain(&place.level)).map(|place| &place.name).collect();
+    let were = binding.libraries.iter().filter(|library| is_plain(&library.level));
+    let names_were: Vec<&String> = were.map(|library| &library.name).collect();
+    if let Some(place) =
+        (0..names_now.len().max(names_were.len())).find(|place| names_now.get(*place) != names_were.get(*place))
+    {
+        let name = |names: &[&String]| names.get(place).map(|name| (*name).clone());
+        changes.push(Change::OtherNames { now: name(&names_now), was: name(&names_were) });
+    }
+    // Variants that came or went show as another place than that of the level below.
+    let place_of = |name: &str, level: &Option<String>| {
+        let known =
+            |place: &&crate::libraries::Place| place.name == name && (place.level == *level || is_plain(&place.level));
+        now.iter().rev().find(known).map(|place| place.text.as_str())
+    };
+    for library in &binding.libraries {
+        let now = place_of(&library.name, &library.level);
+        let now = now.map(|text| BoundLibrary { path: text.to_owned(), ..library.clone() }.path(&subject.output));
+        if let Some(now) = now.filter(|now| *now != library.path(&subject.output)) {
+            changes.push(Change::FoundElsewhere {
+                library: library.name.clone(),
+                level: library.level.clone(),
+                was: library.path(&subject.output),
+                now,
+            });
+        }
+    }
+    let new = now.iter().filter(|place| {
+        let known = |library: &&BoundLibrary| library.name == place.name && library.level == place.level;
+        place.level.is_some() && !binding.libraries.iter().any(|library| known(&library))
+    });
+    for place in new {
+        let Some(was) = binding.libraries.iter().find(|library| library.name == place.name) else { continue };
+        let now = BoundLibrary { path: place.text.clone(), ..was.clone() }.path(&subject.output);
+        let was = was.path(&subject.output);
+        changes.push(Change::FoundElsewhere { library: place.name.clone(), level: place.level.clone(), was, now });
+    }
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! The program to bind, looked at: what it is, what may not be bound, what it loads at each level.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use coldstart_loader::{Environment, FileSystem, Identity, ObjectFacts, Probe, ProbeFailure, Rules};
+
+use crate::hoist::{Hoisted, hoist, lossy};
+use crate::keep::{Kept, kept};
+use crate::origin::Tree;
+use crate::overlay::Overlay;
+use crate::survey::{Legacy, Survey, level_sets, with_all_legacy_folders};
+use crate::{Details, Files, Mode, Options, Program, Refusal};
+
+/// The program as the plan begins with it.
+pub(crate) struct Subject {
+    /// Its path without symbolic links; of a bound program, that of the original.
+    pub(crate) program: PathBuf,
+    /// Where the bound program will stand.
+    pub(crate) output: PathBuf,
+    pub(crate) identity: Identity,
+    /// What it says of itself; of a bound program, what the original said.
+    pub(crate) facts: ObjectFacts,
+}
+
+/// What the program loads on processors of one level.
+pub(crate) struct AtLevel {
+    /// The levels of these processors, best first.
+    pub(crate) levels: Vec<String>,
+    pub(crate) survey: Survey,
+    pub(crate) tree: Tree,
+    pub(crate) hoisted: Vec<Hoisted>,
+    /// Details of each object.
+    pub(crate) details: Vec<Details>,
+    pub(crate) kept: Vec<Kept>,
+}
+
+impl Subject {
+    /// Looks at the program, and refuses what is none or may not be bound.
+    pub(crate) fn of(
+        program: &Program,
+        files: &impl Files,
+        environment: &Environment,
+        options: &Options,
+    ) -> Result<Self, Refusal> {
+        if environment.sysroot.is_some() {
+            return Err(Refusal::Sysroot);
+        }
+        let path = files.canonical(&program.path).ok_or_else(|| Refusal::NoProgram(program.path.clone()))?;
+        let unreadable = |reason| Refusal::Unreadable(coldstart_loader::Error::Program { path: path.clone(), reason });
+        let (identity, mut facts) = match files.object(&path) {
+            Probe::Object { identity, facts } => (identity, facts),
+            Probe::Absent(kind) => return Err(unreadable(ProbeFailure::Absent(kind))),
+            Probe::NotAnObject(reason) => return Err(unreadable(ProbeFailure::NotAnObject(reason))),
+        };
+        if facts.interpreter.is_none() {
+            return Err(if details(files, &path)?.is_program { Refusal::Static } else { Refusal::Library });
+        }
+        if let Some(binding) = &program.binding {
+            if !options.rebind {
+                let farm = binding.farm.as_ref().map(|farm| farm.text.clone());
+                return Err(Refusal::AlreadyBound { mode: binding.mode.name(), farm });
+            }
+            crate::status::make_original(&mut facts, binding);
+        }
+        // A program that was bound to another place is searched for from where it was.
+        let before = program.binding.as_ref().and_then(|binding| binding.original_program.as_ref());
+        allowed(&facts, program.secure || environment.secure, environment.rules, options)?;
+        let output = match &options.output {
+            Some(output) if !output.is_absolute() => return Err(Refusal::NotAbsolute(output.clone())),
+            Some(output) => followed(files, output),
+            None => path.clone(),
+        };
+        let path = before.map_or(path, PathBuf::from);
+        Ok(Self { program: path, output, identity, facts })
+    }
+
+    /// The files with the original program in its place.
+    pub(crate) fn original<'a, Inner: FileSystem>(&'a self, files: &'a Inner) -> Overlay<'a, Inner> {
+        Overlay::new(files, &self.program, (self.identity, self.facts.clone()), None)
+    }
+
+    /// What the program loads at each level, from none to all.
+    pub(crate) fn survey(
+        &self,
+        files: &impl Files,
+        environment: &Environment,
+        options: &Options,
+    ) -> Result<Vec<AtLevel>, Refusal> {
+        let overlay = self.original(files);
+        let stays = self.output.parent() == self.program.parent();
+        let mut all: Vec<AtLevel> = Vec::new();
+        for levels in level_sets(environment.rules, &self.facts, options.levels.as_deref()) {
+            let with = |legacy: Legacy| legacy.with(&levels, &environment.hwcaps);
+            let survey = Survey::of(&self.program, &overlay, environment, with(Legacy::AsGiven))?;
+            let tree = Tree::of(&survey.closure, &self.program, stays);
+            let hoisted = hoist(&survey, &tree)?;
+            if environment.hwcaps.combined.is_some() {
+                let every = with_all_legacy_folders(&self.facts, with(Legacy::AsGiven));
+                let every = Survey::of(&self.program, &overlay, environment, every)?;
+                let none = Survey::of(&self.program, &overlay, environment, with(Legacy::Without))?;
+                no_legacy_folder(&every, &none)?;
+            }
+            if let Some(base) = all.first() {
+                same_names(base, &hoisted, &levels)?;
+            }
+            let objects = survey.closure.objects.iter();
+            let details: Vec<Details> = objects.map(|object| details(files, &object.path)).collect::<Result<_, _>>()?;
+            if let Some(place) = details.iter().position(|details| details.filters) {
+                let path = survey.closure.objects.get(place).map(|object| object.path.clone());
+                return Err(Refusal::Filter(path.unwrap_or_default()));
+            }
+            let kept = kept(&survey.closure, &hoisted, &details, &options.keep_path);
+            all.push(AtLevel { levels, survey, tree, hoisted, details, kept });
+        }
+        Ok(all)
+    }
+}
+
+/// What is to be known of a file.
+fn details(files: &impl Files, path: &Path) -> Result<Details, Refusal> {
+    files.details(path).map_err(|error| Refusal::File { path: path.to_owned(), reason: error.to_string() })
+}
+
+/// A path with the links in its folder followed.
+pub(crate) fn followed(files: &impl FileSystem, path: &Path) -> PathBuf {
+    let folder = path.parent().and_then(|parent| files.canonical(parent));
+    match folder.zip(path.file_name()) {
+        Some((folder, name)) => folder.join(name),
+        None => crate::origin::without_dots(path),
+    }
+}
+
+/// Refuses what its interpreter or its rights forbid.
+fn allowed(facts: &ObjectFacts, secure: bool, rules: Rules, options: &Options) -> Result<(), Refusal> {
+    let interpreter = facts.interpreter.as_deref().unwrap_or_default();
+    let name = interpreter.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let is_musl = name.starts_with(b"ld-musl-");
+    // ld-linux-x86-64.so.2, ld-linux.so.2, ld64.so.2 (PowerPC, s390x), ld.so.1 (s390, MIPS), ld-2.31.so.
+    let glibc: [&[u8]; 5] = [b"ld-linux", b"ld64.so.", b"ld.so.1", b"ld-2.", b"ld-lsb-"];
+    let is_glibc = glibc.iter().any(|start| name.starts_with(start));
+    if !(if rules == Rules::Musl { is_musl } else { is_glibc }) {
+        return Err(Refusal::Interpreter(lossy(interpreter)));
+    }
+    if rules == Rules::Musl {
+        let reason = match options.mode {
+            Mode::Soname => None,
+            Mode::Absolute => Some("it does not match names to libraries that were opened by a path"),
+            Mode::Origin => Some("it does not know `$ORIGIN` in names"),
+            Mode::Audit => Some("it does not know DT_AUDIT"),
+        };
+        if let Some(reason) = reason {
+            return Err(Refusal::Musl { mode: options.mode.name(), reason });
+        }
+    }
+    if secure {
+        match options.mode {
+            Mode::Origin => {
+                return Err(Refusal::SecureMode("glibc ends the start of such a program at `$ORIGIN` in a name"));
+            }
+            Mode::Audit => return Err(Refusal::SecureMode("glibc passes over DT_AUDIT with a path in such a program")),
+            _ if !options.allow_secure => return Err(Refusal::Secure),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a library that only older subfolders hold.
+fn no_legacy_folder(every: &Survey, none: &Survey) -> Result<(), Refusal> {
+    let differs = every.requests().zip(none.requests()).find(|((_, every), (_, none))| every != none);
+    match differs {
+        None => Ok(()),
+        Some(((request, path), _)) => Err(Refusal::LegacyFolder {
+            library: lossy(&request.needed),
+            path: path.and_then(|path| path.parent()).map(Path::to_owned).unwrap_or_default(),
+        }),
+    }
+}
+
+/// Requires the same names in the same order at another level.
+fn same_names(base: &AtLevel, there: &[Hoisted], levels: &[String]) -> Result<(), Refusal> {
+    let text =
+        |names: &[Hoisted], place: usize| names.get(place).map_or("nothing more".to_owned(), |name| name.text.clone());
+    let count = base.hoisted.len().max(there.len());
+    let differs = (0..count).find(|place| text(&base.hoisted, *place) != text(there, *place));
+    match differs {
+        None => Ok(()),
+        Some(place) => Err(Refusal::LevelsDiffer {
+            level: levels.first().cloned().unwrap_or_default(),
+            there: text(there, place),
+            here: text(&base.hoisted, place),
+        }),
+    }
+}
+
+/// The last part of a path, for a name beside it.
+pub(crate) fn file_name(path: &Path) -> &OsStr {
+    path.file_name().unwrap_or_default()
+}
