@@ -9,6 +9,7 @@
 
 pub mod cache;
 mod closure;
+pub mod dlopen_notes;
 mod draft;
 mod environment;
 mod error;
