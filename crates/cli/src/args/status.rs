@@ -5,8 +5,24 @@ use std::path::PathBuf;
 use clap::Args;
 
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub(crate) struct StatusArgs {
-    /// The file
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// Files that may have been rewritten
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
+
+const HELP: &str = "\
+Tells which edits coldstart has made in each file. Of a bound program it also tells what has changed since: libraries that \
+are gone or have another content, links that lead elsewhere, libraries that the program's own search path would find in \
+another place now. Nothing is run.
+
+Exit codes: 0 nothing has changed; 1 something has, or a file holds no edit of ours; 2 something could not be read.
+
+Examples:
+  coldstart status /opt/app/bin/app
+  coldstart status --json /opt/app/bin/*";

@@ -5,6 +5,7 @@ mod doctor;
 mod inspect;
 mod launching;
 mod ldcache;
+mod loading;
 mod measure;
 mod pack;
 mod pagecache;
@@ -12,6 +13,7 @@ mod prefetch;
 mod progress;
 mod reading;
 mod resolve;
+mod restoring;
 mod rewriting;
 mod speedup;
 mod status;
@@ -24,6 +26,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 
 pub(crate) use inspect::hint as inspect_hint;
+pub(crate) use loading::Levels;
 pub(crate) use prefetch::{launcher_form, run_launcher};
 pub(crate) use rewriting::hint as rewriting_hint;
 

@@ -66,7 +66,8 @@ impl Packer {
                 }
                 let copied = if self.copies_unchanged && self.place.is_elsewhere() {
                     let script = Script::identity(file.encoding(), file.size());
-                    let writing = Writing { task, original, view: &view, place: &self.place, keep_original: None };
+                    let writing =
+                        Writing { task, original, view: &view, content: None, place: &self.place, keep_original: None };
                     match write_or_refuse(&writing, &script)? {
                         Ok(copied) => Some(Box::new(copied)),
                         Err(refused) => return Ok(Outcome::Refused(refused)),
@@ -94,7 +95,7 @@ impl Packer {
             };
         }
         let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
-        let writing = Writing { task, original, view: &view, place: &self.place, keep_original };
+        let writing = Writing { task, original, view: &view, content: None, place: &self.place, keep_original };
         Ok(match write_or_refuse(&writing, &plan.script)? {
             Ok(replacement) => Outcome::Done(Done::Packed(Box::new((plan.summary, replacement)))),
             Err(refused) => Outcome::Refused(refused),

@@ -33,7 +33,8 @@ impl Destination {
             if dry_run || args.in_place {
                 return Ok(if dry_run { Self::Nowhere } else { Self::InPlace });
             }
-            let dry_run = if verb == "pack" { "; --dry-run only says what would be done" } else { "" };
+            let dry_run =
+                if ["pack", "bind"].contains(&verb) { "; --dry-run only says what would be done" } else { "" };
             return Err(anyhow::anyhow!("it is not said where the result goes")).hint(|| {
                 format!("`{verb}` rewrites no file in place without being told: say -o OUT or --in-place{dry_run}")
             });

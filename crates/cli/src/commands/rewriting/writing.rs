@@ -66,6 +66,8 @@ pub(in super::super) struct Writing<'a> {
     pub(in super::super) task: &'a Task,
     pub(in super::super) original: &'a OriginalFile,
     pub(in super::super) view: &'a FileView,
+    /// What the script copies from, where that is not the file as it stands.
+    pub(in super::super) content: Option<&'a [u8]>,
     pub(in super::super) place: &'a Destination,
     /// Where the file that was there is kept.
     pub(in super::super) keep_original: Option<PathBuf>,
@@ -90,7 +92,13 @@ pub(in super::super) fn write<P>(
         make_folder_of(path).map_err(NotWritten::Broken)?;
     }
     let release = |range: Range<usize>| writing.view.release(range);
-    let source = Source { bytes: writing.view.bytes(), release: &release };
+    let keep = |_: Range<usize>| {};
+    let source = match writing.content {
+        Some(content) if !std::ptr::eq(content.as_ptr(), writing.view.bytes().as_ptr()) => {
+            Source { bytes: content, release: &keep }
+        }
+        _ => Source { bytes: writing.view.bytes(), release: &release },
+    };
     let checked = |output: Source<'_>| {
         let proof = prove(output)?;
         // What a file that shrinks has lost reads as zeros, in both files.

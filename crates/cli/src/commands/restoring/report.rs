@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Done, Restored};
+use super::{Done, Restored, Taking};
 use crate::commands::rewriting::{
     Destination, JsonSeconds, Outcome, Passage, Refused, Task, Worked, link_warnings, refused_part,
 };
@@ -12,12 +12,11 @@ use crate::output::path::{JsonPath, fitted};
 use crate::output::table::MAX_WIDTH;
 use crate::output::text::{counted, escaped, fact, omitted, plain, prose, size};
 
-/// The schema of `--json`.
-const SCHEMA: &str = "coldstart.unpack/1";
 /// Files listed, unless all are asked for.
 const SOME: usize = 20;
 
 pub(super) struct Report {
+    taking: Taking,
     pub(super) done: Vec<(Task, Worked<Done>)>,
     pub(super) total: Total,
 }
@@ -37,7 +36,7 @@ pub(super) struct Total {
 }
 
 impl Report {
-    pub(super) fn new(passage: Passage<Worked<Done>>) -> Self {
+    pub(super) fn new(taking: Taking, passage: Passage<Worked<Done>>) -> Self {
         let mut total = Total { not_begun: passage.not_begun, ..Total::default() };
         let mut done = passage.done;
         for (_, worked) in &done {
@@ -51,7 +50,7 @@ impl Report {
         }
         total.files = total.restored + total.refused + total.failed;
         done.retain(|(_, worked)| !matches!(worked.outcome, Outcome::Gone | Outcome::Done(Done::NotOurs)));
-        Self { done, total }
+        Self { taking, done, total }
     }
 
     pub(super) fn print_json(&self) -> Result<(), CliError> {
@@ -61,7 +60,7 @@ impl Report {
             total: &'a Total,
         }
         let files = self.done.iter().map(|(task, worked)| record(task, worked)).collect();
-        json::print(SCHEMA, &Body { files, total: &self.total })
+        json::print(self.taking.schema, &Body { files, total: &self.total })
     }
 }
 
@@ -77,7 +76,7 @@ struct Record<'a> {
     size_after: Option<u64>,
     /// BLAKE3 of the restored file, hexadecimal.
     digest: Option<&'a str>,
-    /// The version that packed it.
+    /// The version that made the edit.
     packed_by: Option<&'a str>,
     /// The edits that were taken back.
     edits: Option<&'a [String]>,
@@ -119,13 +118,19 @@ fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
 }
 
 /// What became of the only file; nothing where an error or a refusal has said all.
-pub(super) fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> String {
+pub(super) fn one(taking: Taking, task: &Task, worked: &Worked<Done>, place: &Destination) -> String {
     let Some(restored) = restored(worked) else { return String::new() };
     let into = place.words(task, &restored.replacement.path);
     let size = size(restored.replacement.size);
     let packed_by = escaped(&restored.packed_by);
-    prose(&format!("restored {into}: {size}, packed by version {packed_by}"), 0, 2)
-        + &fact("digest", &format!("BLAKE3 {}, as before packing", restored.replacement.proof))
+    let was = taking.was;
+    let mut text = prose(&format!("restored {into}: {size}, {was} by version {packed_by}"), 0, 2);
+    let digest = &restored.replacement.proof;
+    text.push_str(&fact("digest", &format!("BLAKE3 {digest}, as before it was {was}")));
+    for note in &restored.notes {
+        text.push_str(&fact("with it", note));
+    }
+    text
 }
 
 /// What became of many files.

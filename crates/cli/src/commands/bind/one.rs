@@ -1,0 +1,211 @@
+//! The work on one program: plan, put the links in place, write, prove, put in place.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use coldstart_bind::{BindPlan, Binding, FarmWritten, MachineFiles, Mode, Program};
+use coldstart_elf::ElfFile;
+use coldstart_rewrite::{
+    About, Allowed, EditNote, OriginalFile, Proof, Refusal, Replacement, SearchSummary, Source, binding_note,
+    plan_search, plan_unpack, prove_search,
+};
+use coldstart_sys::file_view::FileView;
+
+use super::audit::write_library;
+use crate::commands::rewriting::{
+    Destination, NotWritten, Outcome, Planning, Refused, Task, Unproven, Worked, Writing, shrank, write,
+};
+use crate::error::CliError;
+use crate::output::path::printable;
+
+/// How to bind, and where to.
+pub(super) struct Binder {
+    pub(super) options: coldstart_bind::Options,
+    pub(super) allowed: Allowed,
+    pub(super) place: Destination,
+    /// The name for the only original, or a directory for several.
+    pub(super) keep_original: Option<Destination>,
+}
+
+/// What came of a program that could be bound.
+pub(super) enum Done {
+    Bound(Box<Bound>),
+    /// It would be bound; nothing was written.
+    WouldBind(Box<(BindPlan, SearchSummary)>),
+}
+
+/// A program that was bound.
+pub(super) struct Bound {
+    pub(super) plan: BindPlan,
+    pub(super) summary: SearchSummary,
+    pub(super) replacement: Replacement<Proof>,
+    /// The library that audits, where there is one.
+    pub(super) audit_library: Option<PathBuf>,
+}
+
+impl Binder {
+    /// Binds a program.
+    pub(super) fn bind(&self, task: &Task) -> Worked<Done> {
+        Worked::on(task, |original, planning| self.work_on(task, original, planning))
+    }
+
+    fn work_on(
+        &self,
+        task: &Task,
+        original: &OriginalFile,
+        planning: &mut Planning,
+    ) -> Result<Outcome<Done>, CliError> {
+        let view = original.map().with_context(|| format!("cannot read `{}`", printable(&task.path)))?;
+        let planned = self.plan(task, original, &view);
+        planning.ends();
+        if view.shrank() {
+            return Err(shrank(&task.path));
+        }
+        let (plan, content) = match planned? {
+            Ok(planned) => planned,
+            Err(refused) => return Ok(Outcome::Refused(refused)),
+        };
+        if let Some(refusal) = original.facts().refusal(&self.allowed) {
+            return Ok(Outcome::Refused(refusal.into()));
+        }
+        let text = plan.binding.to_json()?;
+        let note = EditNote { name: "bind", content: Some(&text) };
+        let file = ElfFile::parse(&content).map_err(Refusal::from);
+        let search = match file.and_then(|file| plan_search(&file, &plan.edit, note)) {
+            Ok(search) => search,
+            Err(refusal) => return Ok(Outcome::Refused(refusal.into())),
+        };
+        if self.place == Destination::Nowhere {
+            return Ok(Outcome::Done(Done::WouldBind(Box::new((plan, search.summary)))));
+        }
+        // What the program will look for must be there before it is.
+        let farm = plan.farm.as_ref().map(|farm| coldstart_bind::write_farm(farm, &farm.directory)).transpose()?;
+        let audit_library = match plan.edit.audit {
+            Some(_) => Some(write_library(&plan, &content)?),
+            None => None,
+        };
+        let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
+        let writing =
+            Writing { task, original, view: &view, content: Some(&content), place: &self.place, keep_original };
+        let written = write(&writing, &search.script, |output| proof(task, &view, &content, output, &plan));
+        match written {
+            Ok(replacement) => Ok(Outcome::Done(Done::Bound(Box::new(Bound {
+                plan,
+                summary: search.summary,
+                replacement,
+                audit_library,
+            })))),
+            Err(error) => {
+                // Links that nobody follows are no use, unless an earlier program follows them.
+                if let (Some(FarmWritten::Made), Some(farm)) = (farm, &plan.farm) {
+                    let _ = coldstart_bind::remove_farm(&farm.directory, Some(&farm.program));
+                }
+                match error {
+                    NotWritten::Unproven(Unproven::Contradicts { source, .. }) => {
+                        Ok(Outcome::Refused(Refusal::Layout(source.to_string()).into()))
+                    }
+                    error => Err(error.into()),
+                }
+            }
+        }
+    }
+
+    /// The plan, and the bytes of the program as it is without an earlier binding.
+    #[expect(clippy::type_complexity, reason = "a plan with what it is for, or why there is none, or what broke")]
+    fn plan<'view>(
+        &self,
+        task: &Task,
+        original: &OriginalFile,
+        view: &'view FileView,
+    ) -> Result<Result<(BindPlan, Cow<'view, [u8]>), Refused>, CliError> {
+        let mut content = Cow::Borrowed(view.bytes());
+        let binding = match earlier(view.bytes()) {
+            Ok(binding) => binding,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        if binding.is_some() && self.options.rebind {
+            match unbound(view.bytes()) {
+                Ok(bytes) => content = Cow::Owned(bytes),
+                Err(refused) => return Ok(Err(refused)),
+            }
+        }
+        let facts = original.facts();
+        let secure = facts.set_user_id || facts.set_group_id || facts.has_capabilities;
+        let program = Program { path: original.real_path().to_owned(), secure, binding };
+        let files = MachineFiles::default();
+        let environment = coldstart_bind::machine_environment(&program.path, &files, secure);
+        let output = self.output(task, original)?;
+        let mut options = self.options.clone();
+        if options.mode == Mode::Audit && options.audit_library.is_none() {
+            options.audit_library = Some(beside(&output, ".audit.so"));
+        }
+        options.output = Some(output);
+        Ok(match coldstart_bind::plan(&program, &files, &environment, &options) {
+            Ok(plan) => Ok((plan, content)),
+            Err(refusal) => Err(Refused {
+                code: refusal.code(),
+                reason: refusal.to_string(),
+                hint: refusal.hint().map(str::to_owned),
+            }),
+        })
+    }
+
+    /// Where the bound program will stand: an absolute path whose folder has no symbolic links.
+    fn output(&self, task: &Task, original: &OriginalFile) -> Result<PathBuf, CliError> {
+        let Some(target) = self.place.target(task) else { return Ok(original.real_path().to_owned()) };
+        let absolute = std::path::absolute(&target)?;
+        let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else { return Ok(absolute) };
+        Ok(folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).join(name))
+    }
+}
+
+/// `.NAMEending` beside a file.
+fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(file.file_name().unwrap_or_default());
+    name.push(ending);
+    file.with_file_name(name)
+}
+
+/// The binding that a program carries, if it does.
+fn earlier(bytes: &[u8]) -> Result<Option<Binding>, Refused> {
+    let Ok(file) = ElfFile::parse(bytes) else { return Ok(None) };
+    let Some(text) = binding_note(&file) else { return Ok(None) };
+    Binding::from_json(text).map(Some).map_err(|error| Refused {
+        code: "already-bound",
+        reason: format!("it is bound already, and {error}"),
+        hint: Some("`coldstart unbind` restores what was there before".to_owned()),
+    })
+}
+
+/// The program as it was before it was bound.
+fn unbound(bytes: &[u8]) -> Result<Vec<u8>, Refused> {
+    let file = ElfFile::parse(bytes).map_err(Refusal::from)?;
+    if About::read(&file).is_some_and(|about| about.edits.last().is_some_and(|edit| edit != "bind")) {
+        return Err(Refused {
+            code: "other-edit",
+            reason: "it was packed after it had been bound".to_owned(),
+            hint: Some("`coldstart unpack` takes that back first".to_owned()),
+        });
+    }
+    let plan = plan_unpack(&file)?;
+    let restored = plan.script.to_vec(bytes).map_err(|error| Refusal::CannotUndo(error.to_string()))?;
+    plan.check(Source::in_memory(&restored))?;
+    Ok(restored)
+}
+
+/// The proof that a result is the same to a loader, but for what it needs and where that is searched.
+fn proof(task: &Task, view: &FileView, content: &[u8], output: Source<'_>, plan: &BindPlan) -> Result<Proof, Unproven> {
+    let release = |range: Range<usize>| view.release(range);
+    let original = match std::ptr::eq(content.as_ptr(), view.bytes().as_ptr()) {
+        true => Source { bytes: content, release: &release },
+        false => Source::in_memory(content),
+    };
+    let path = || task.path.clone();
+    prove_search(original, output, &plan.edit).map_err(|source| match coldstart_rewrite::prove(original, original) {
+        Err(source) => Unproven::Contradicts { path: path(), source },
+        Ok(_) => Unproven::Differs { path: path(), source },
+    })
+}

@@ -1,0 +1,98 @@
+//! What was found out about a bound program, in words.
+
+use super::run::{Start, Starts};
+use super::search::Search;
+use crate::output::path::printable;
+use crate::output::table::{Align, Table};
+use crate::output::text::{counted, escaped, fact, number, plain, table};
+
+/// What it loads, by the loader's rules.
+pub(super) fn search(search: &Search) -> String {
+    let libraries = counted(search.libraries as u64, "library");
+    let order = match &search.parting {
+        None => format!("{libraries}: the same files in the same order as the original's"),
+        Some(parting) => {
+            let path = |path: &Option<std::path::PathBuf>| {
+                path.as_deref().map_or_else(|| "nothing".to_owned(), |path| format!("`{}`", printable(path)))
+            };
+            let place = number(parting.place as u64);
+            let (before, after) = (path(&parting.before), path(&parting.after));
+            format!("number {place} is {before} for the original and {after} for the bound program")
+        }
+    };
+    let mut text = fact("loads", &order);
+    if let Some(missing) = search.missing.first() {
+        text.push_str(&fact("missing", &format!("`{}` and {} more", escaped(missing), search.missing.len() - 1)));
+    }
+    if let Some(after) = search.failed_probes_after {
+        let stray = match search.stray_probes.first() {
+            None => String::new(),
+            Some(path) => format!("; not foreseen: `{}` and {} more", printable(path), search.stray_probes.len() - 1),
+        };
+        let probes = format!(
+            "{} fail before, {} after, {} of them in search for variants of the first library{stray}",
+            counted(search.failed_probes_before as u64, "probe"),
+            number(after as u64),
+            number(search.variant_probes_after as u64)
+        );
+        text.push_str(&fact("probes", &probes));
+    }
+    text
+}
+
+/// What the starts did.
+pub(super) fn starts(starts: &Starts) -> String {
+    let mut rows = Table::new(&[
+        ("start", Align::Left),
+        ("system calls", Align::Right),
+        ("failed", Align::Right),
+        ("library probes", Align::Right),
+        ("look-ups", Align::Right),
+        ("relocation", Align::Right),
+        ("end", Align::Left),
+    ]);
+    let mut row = |name: &str, start: &Start| {
+        let cycles =
+            start.median_cycles().map_or_else(|| "-".to_owned(), |cycles| format!("{} cycles", number(cycles)));
+        rows.row(vec![
+            name.to_owned(),
+            plain(&number(start.system_calls)),
+            plain(&number(start.failed_calls)),
+            plain(&number(start.failed_probes as u64)),
+            start.relocations.map_or_else(|| "-".to_owned(), |count| plain(&number(count))),
+            plain(&cycles),
+            start.end.clone(),
+        ]);
+    };
+    if let Some(before) = &starts.before {
+        row("original", before);
+    }
+    row("bound", &starts.after);
+    let mut text = table(&rows);
+    text.push('\n');
+    if let Some(reason) = &starts.no_original {
+        text.push_str(&fact("original", &format!("was not started: {}", escaped(reason))));
+    }
+    let same = match (&starts.parting, &starts.before) {
+        (Some(parting), _) => escaped(parting),
+        (None, Some(_)) => {
+            "the real loader maps the same objects and runs the same initialisers in the same order".to_owned()
+        }
+        (None, None) => String::new(),
+    };
+    text.push_str(&fact("loader", &same));
+    if let Some(path) = starts.stray_probes.first() {
+        let count = counted(starts.stray_probes.len() as u64, "probe");
+        text.push_str(&fact(
+            "probes",
+            &format!("{count} failed that should not have, the first for `{}`", printable(path)),
+        ));
+    }
+    if starts.relocates_slower() {
+        text.push_str(&fact(
+            "cost",
+            "every run of the bound program took longer for relocation than any of the original",
+        ));
+    }
+    text
+}
