@@ -27,6 +27,11 @@ pub enum Caution {
         /// Probes that fail before it is found, by the environment that was planned for.
         failed_probes: usize,
     },
+    /// The options name a library to keep its path that the program does not search for.
+    NotSearched {
+        /// The name in the options.
+        library: String,
+    },
     /// These libraries can ask for their own path (`dladdr`, `dlinfo`), and are told the one in the folder of links.
     ToldFarmPath {
         /// Names asked for.

@@ -63,10 +63,9 @@ pub(crate) fn same_folders(
 ) -> Result<(), Refusal> {
     let folder = |path: &Path| path.parent().and_then(|folder| files.canonical(folder));
     for index in objects {
-        if let (Some(was), Some(is)) = (original.objects.get(*index), bound.objects.get(*index)) {
-            if was.path.file_name() != is.path.file_name() || folder(&was.path) != folder(&is.path) {
-                return Err(Refusal::PathWouldChange { was: was.path.clone(), would_be: is.path.clone() });
-            }
+        let (Some(was), Some(is)) = (original.objects.get(*index), bound.objects.get(*index)) else { continue };
+        if was.path.file_name() != is.path.file_name() || folder(&was.path) != folder(&is.path) {
+            return Err(Refusal::PathWouldChange { was: was.path.clone(), would_be: is.path.clone() });
         }
     }
     Ok(())

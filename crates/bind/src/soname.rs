@@ -53,7 +53,14 @@ pub(crate) fn make(
         proof::no_search(&bound, |probe| is_expected(probe, &farm, &names))?;
     }
     let bound = bound_closure(subject, files, environment, &facts, Some(&farm), environment.hwcaps.clone())?;
-    let cautions = cautions(subject, base, environment, &path, &kept, &bound);
+    let mut cautions = cautions(subject, base, environment, &path, &kept, &bound);
+    cautions.extend(
+        options
+            .keep_path
+            .iter()
+            .filter(|asked| !is_kept(base, &kept, asked))
+            .map(|library| Caution::NotSearched { library: library.clone() }),
+    );
     Ok(Made { needed, path: Some(path), farm: Some(farm), cautions, bound: Some(bound) })
 }
 
@@ -72,6 +79,14 @@ fn all_kept(levels: &[AtLevel]) -> Vec<Kept> {
         }
     }
     all
+}
+
+/// Whether a library that was asked for by the name it is needed by, or its own, keeps its path.
+fn is_kept(base: &AtLevel, kept: &[Kept], asked: &str) -> bool {
+    kept.iter().any(|kept| {
+        let soname = base.survey.closure.objects.get(kept.object).and_then(|object| object.facts.soname.as_deref());
+        kept.name == asked || soname == Some(asked.as_bytes())
+    })
 }
 
 /// Whether a probe may fail: in level subfolders of the folder of links, which may hold something on other machines, and

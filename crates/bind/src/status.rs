@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use coldstart_loader::{Environment, ObjectFacts};
+use coldstart_loader::{Environment, ObjectFacts, Probe};
 use serde::Serialize;
 
 use crate::libraries::places;
@@ -89,10 +89,9 @@ pub fn status(
 ) -> Result<Vec<Change>, Refusal> {
     let path = files.canonical(program).ok_or_else(|| Refusal::NoProgram(program.to_owned()))?;
     let mut changes = Vec::new();
-    if let coldstart_loader::Probe::Object { facts, .. } = files.object(&path) {
-        if !is_as_written(&facts, binding) {
-            changes.push(Change::ProgramEdited);
-        }
+    match files.object(&path) {
+        Probe::Object { facts, .. } if is_as_written(&facts, binding) => {}
+        _ => changes.push(Change::ProgramEdited),
     }
     links(binding, &path, &mut changes);
     changes.extend(binding.libraries.iter().filter_map(|library| replaced(library, &path, files)));

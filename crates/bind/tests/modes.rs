@@ -321,3 +321,40 @@ fn a_bound_program_runs_and_its_libraries_open_their_plugins() {
     assert_eq!(run(&mut Command::new(&program)), "plugin\n");
     assert_eq!(changes(&plan.binding, &program), []);
 }
+
+#[test]
+fn programs_of_this_machine_can_be_planned() {
+    if !ready(GLIBC) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let mut programs: Vec<PathBuf> = fs::read_dir("/usr/bin").unwrap().map(|entry| entry.unwrap().path()).collect();
+    programs.sort();
+    let files = MachineFiles::new();
+    let mut outcomes = std::collections::BTreeMap::<String, usize>::new();
+    let is_program = |path: &PathBuf| {
+        let magic = |mut file: fs::File| std::io::Read::read_exact(&mut file, &mut [0; 4]).is_ok();
+        path.is_file() && fs::File::open(path).is_ok_and(magic) && fs::read(path).unwrap().starts_with(b"\x7fELF")
+    };
+    for program in programs.iter().filter(|path| is_program(path)).step_by(7).take(60) {
+        let name = program.file_name().unwrap();
+        let options = Options { output: Some(scratch.path().join(name)), ..Options::default() };
+        let subject = Program { path: program.clone(), ..Program::default() };
+        let environment = coldstart_bind::machine_environment(program, &files, false);
+        let outcome = match plan(&subject, &files, &environment, &options) {
+            Ok(plan) => {
+                assert_eq!(plan.binding.libraries.len() + 1, plan.predicted.objects, "{}", program.display());
+                "bound"
+            }
+            Err(refusal) => {
+                eprintln!("{}: {refusal}", program.display());
+                refusal.code()
+            }
+        };
+        *outcomes.entry(outcome.to_owned()).or_default() += 1;
+    }
+    eprintln!("{outcomes:#?}");
+    let fine = ["bound", "static", "library", "nothing-to-bind", "interpreter", "missing-library", "unreadable"];
+    assert!(outcomes.keys().all(|outcome| fine.contains(&outcome.as_str())), "{outcomes:#?}");
+    assert!(outcomes.contains_key("bound"));
+}

@@ -197,10 +197,13 @@ fn asked_for_libraries_keep_their_path() {
     }
     let mut shop = Workshop::new();
     let program = diamond(&mut shop, GLIBC, "libc.so.6");
-    let options = Options { keep_path: vec!["libd.so".to_owned()], ..Options::default() };
+    let options = Options { keep_path: vec!["libd.so".to_owned(), "libno.so".to_owned()], ..Options::default() };
     let plan = bind(&mut shop, &program, GLIBC, &options);
     assert!(
-        matches!(&plan.cautions[..], [Caution::KeepsPath { reason: KeepReason::Asked, .. }]),
+        matches!(
+            &plan.cautions[..],
+            [Caution::KeepsPath { reason: KeepReason::Asked, .. }, Caution::NotSearched { .. }]
+        ),
         "{:?}",
         plan.cautions
     );

@@ -21,6 +21,7 @@ const PIE: u64 = 0x0800_0000;
 #[derive(Debug, Default)]
 pub struct MachineFiles {
     seen: RefCell<HashMap<PathBuf, Probe>>,
+    details: RefCell<HashMap<PathBuf, Details>>,
 }
 
 impl MachineFiles {
@@ -59,30 +60,11 @@ impl FileSystem for MachineFiles {
 
 impl Files for MachineFiles {
     fn details(&self, path: &Path) -> io::Result<Details> {
-        let file = open_regular(path)?;
-        let metadata = file.metadata()?;
-        let view = FileView::map(&file)?;
-        let elf = ElfFile::parse(view.bytes()).map_err(invalid)?;
-        let dynamic = elf.dynamic().map_err(invalid)?;
-        let mut details = Details {
-            size: metadata.len(),
-            modified_ns: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
-            build_id: build_id(&elf).map(|id: BuildId<'_>| id.to_string()),
-            is_program: elf.header().file_type == FileType::Executable,
-            ..Details::default()
-        };
-        if let Some(dynamic) = &dynamic {
-            details.is_program |= dynamic.flags_1() & PIE != 0;
-            details.filters = dynamic.get(Tag::FILTER).is_some() || dynamic.get(Tag::AUXILIARY).is_some();
-            let symbols = elf.dynamic_symbols(dynamic).map_err(invalid)?;
-            for symbol in symbols.iter().filter(|symbol| !symbol.is_defined()) {
-                match symbols.name(&symbol) {
-                    b"dlopen" | b"dlmopen" => details.imports_dlopen = true,
-                    b"dladdr" | b"dladdr1" | b"dlinfo" => details.imports_dladdr = true,
-                    _ => {}
-                }
-            }
+        if let Some(known) = self.details.borrow().get(path) {
+            return Ok(known.clone());
         }
+        let details = details(path)?;
+        self.details.borrow_mut().insert(path.to_owned(), details.clone());
         Ok(details)
     }
 
@@ -105,6 +87,35 @@ impl Files for MachineFiles {
         }
         Ok(None)
     }
+}
+
+/// What is to be known of a file beyond what the loader asks.
+fn details(path: &Path) -> io::Result<Details> {
+    let file = open_regular(path)?;
+    let metadata = file.metadata()?;
+    let view = FileView::map(&file)?;
+    let elf = ElfFile::parse(view.bytes()).map_err(invalid)?;
+    let dynamic = elf.dynamic().map_err(invalid)?;
+    let mut details = Details {
+        size: metadata.len(),
+        modified_ns: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
+        build_id: build_id(&elf).map(|id: BuildId<'_>| id.to_string()),
+        is_program: elf.header().file_type == FileType::Executable,
+        ..Details::default()
+    };
+    if let Some(dynamic) = &dynamic {
+        details.is_program |= dynamic.flags_1() & PIE != 0;
+        details.filters = dynamic.get(Tag::FILTER).is_some() || dynamic.get(Tag::AUXILIARY).is_some();
+        let symbols = elf.dynamic_symbols(dynamic).map_err(invalid)?;
+        for symbol in symbols.iter().filter(|symbol| !symbol.is_defined()) {
+            match symbols.name(&symbol) {
+                b"dlopen" | b"dlmopen" => details.imports_dlopen = true,
+                b"dladdr" | b"dladdr1" | b"dlinfo" => details.imports_dladdr = true,
+                _ => {}
+            }
+        }
+    }
+    Ok(details)
 }
 
 /// Which file it is, and what the loader looks at in it. A fifo would never open, and a device might do something.
