@@ -80,10 +80,12 @@ fn compiler(output: &Path, source: &Path, runpath: &str) -> Vec<String> {
     command
 }
 
+/// It uses its neighbour only: each symbol is searched for in all libraries loaded before its own, and this world is about
+/// the search for files.
 fn library_source(number: usize) -> String {
     let mut source = String::new();
     let mut table = String::new();
-    for needed in needs(number) {
+    for needed in needs(number).take(1) {
         // Writing to a String cannot fail.
         let _ = writeln!(source, "int syn{needed}(void);");
         let _ = write!(table, "syn{needed}, ");
@@ -142,8 +144,8 @@ mod tests {
     #[test]
     fn sources_name_what_they_need() {
         let source = library_source(40);
-        assert!(source.contains("int syn39(void);\nint syn33(void);\nint syn20(void);\n"), "{source}");
-        assert!(source.contains("needed40[])(void) = {syn39, syn33, syn20, 0};"), "{source}");
+        assert!(source.starts_with("int syn39(void);\nint (*"), "{source}");
+        assert!(source.contains("needed40[])(void) = {syn39, 0};"), "{source}");
         assert!(opener_source().contains("dlopen(\"libsyn120.so.1\", RTLD_NOW)"));
     }
 }
