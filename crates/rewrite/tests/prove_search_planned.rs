@@ -80,6 +80,81 @@ fn plans_for_programs_without_zeros_are_proven() {
     }
 }
 
+/// A note is all that a library can get, besides another path.
+#[test]
+fn notes_for_libraries_are_proven() {
+    let (mut count, mut refused) = (0, Vec::new());
+    let built = linkers().into_iter().map(|linker| (linker.to_owned(), build(linker)));
+    let installed =
+        libraries(25).into_iter().map(|path| (path.display().to_string(), Elf(std::fs::read(path).unwrap())));
+    for (name, original) in built.chain(installed) {
+        if !original.0.starts_with(b"\x7fELF\x02\x01") || original.segments(2).is_empty() {
+            continue;
+        }
+        let edit = SearchEdit { loaded_note: Some(note()), path: own_path(&original), ..edit(&original, 0) };
+        match planned(&original, &edit) {
+            Ok(output) => {
+                let proof = proof(&original, &output, &edit).unwrap_or_else(|error| panic!("{name}: {error}"));
+                assert!(!proof.dynamic_left_relro && !proof.moved_sections.contains(&".dynamic".to_owned()));
+                count += 1;
+            }
+            Err(error) => refused.push(format!("{name}: {error}")),
+        }
+    }
+    println!("{count} proven, {} refused:\n{}", refused.len(), refused.join("\n"));
+    assert!(count > 0);
+}
+
+fn own_path(original: &Elf) -> Option<SearchPath> {
+    let (kind, at) = match (original.tag(29), original.tag(15)) {
+        (Some(at), _) => (PathKind::Runpath, at),
+        (None, at) => (PathKind::Rpath, at?),
+    };
+    let at = original.offset(original.tag(5).unwrap()) + at as usize;
+    Some(SearchPath { kind, text: original.0[at..].split(|byte| *byte == 0).next().unwrap().to_vec() })
+}
+
+/// patchelf leaves fillers, spare segments, and another order of everything.
+#[test]
+fn plans_for_what_patchelf_made_are_proven() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("program");
+    let mut count = 0;
+    for kind in ["-pie", "-no-pie"] {
+        std::fs::write(&path, program("bfd", &[kind]).0).unwrap();
+        for length in [200, 400] {
+            let text = "/opt/".repeat(length / 5);
+            let mut patchelf = std::process::Command::new("patchelf");
+            patchelf.args(["--set-rpath", &text]).arg(&path);
+            if patchelf.status().is_err() {
+                assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "no patchelf");
+                println!("skipped: no patchelf");
+                return;
+            }
+            let original = Elf(std::fs::read(&path).unwrap());
+            for (name, edit) in edits(&original) {
+                match planned(&original, &edit) {
+                    Ok(output) => {
+                        proof(&original, &output, &edit)
+                            .unwrap_or_else(|error| panic!("{kind} {length} {name}: {error}"));
+                        // The old names of sections are left in the gap: as they were, or not at all.
+                        let at = original.content(".shstrtab").start + 3;
+                        if output.0[at] == original.0[at] {
+                            let mut damaged = output.clone();
+                            damaged.0[at] ^= 1;
+                            let error = prove_search_scene::proof(&original, &damaged, &edit).unwrap_err();
+                            assert_eq!(error.what(), "bytes of no section");
+                        }
+                        count += 1;
+                    }
+                    Err(error) => println!("refused: {kind} {length} {name}: {error}"),
+                }
+            }
+        }
+    }
+    assert!(count > 0);
+}
+
 /// Programs of this machine, an even selection.
 fn programs(count: usize) -> Vec<PathBuf> {
     let found = std::fs::read_dir("/usr/bin").unwrap().filter_map(|entry| entry.ok().map(|entry| entry.path()));

@@ -94,7 +94,7 @@ fn prove_expected(original: Source<'_>, output: Source<'_>, search: Option<&Sear
     check_memory(old, new, &expected, &mut proof)?;
     let shifts = sections::check(old, new, &expected, &mut proof)?;
     sections::check_contents(&original, &output, &shifts, &expected, &mut proof)?;
-    payload::check(&original, &output, &mut proof)?;
+    payload::check(&original, &output, &expected, &mut proof)?;
     let size = |image: &Image<'_>| i64::try_from(image.source.bytes.len()).unwrap_or(i64::MAX);
     proof.bytes_freed = size(&original).saturating_sub(size(&output));
     Ok(proof)

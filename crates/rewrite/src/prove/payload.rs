@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::expected::Expected;
 use super::image::{Image, PT_LOAD};
 use super::places::{joined, without};
 use super::sections::used_ranges;
@@ -10,8 +11,14 @@ use super::verdict::{NotProven, Proof, broken, differs, hex};
 const WHAT: &str = "bytes of no section";
 
 /// What lies between everything else must be there again, in the same order; zeros at its ends are padding.
-pub(super) fn check(original: &Image<'_>, output: &Image<'_>, proof: &mut Proof) -> Result<(), NotProven> {
-    let (from, to) = (payloads(original)?, payloads(output)?);
+pub(super) fn check(
+    original: &Image<'_>,
+    output: &Image<'_>,
+    expected: &Expected<'_>,
+    proof: &mut Proof,
+) -> Result<(), NotProven> {
+    let left = if expected.search.is_some() { left_behind(original, output) } else { Vec::new() };
+    let (from, to) = (payloads(original, Vec::new())?, payloads(output, left)?);
     for (number, (old, new)) in from.iter().zip(&to).enumerate() {
         let bytes = |image: &Image<'_>, range: &Range<u64>| {
             image.file(range.start, range.end.saturating_sub(range.start)).unwrap_or(&[]).to_vec()
@@ -31,15 +38,31 @@ pub(super) fn check(original: &Image<'_>, output: &Image<'_>, proof: &mut Proof)
     Ok(())
 }
 
-fn payloads(image: &Image<'_>) -> Result<Vec<Range<u64>>, NotProven> {
+/// Where section headers and their names were, if they are still there, too: patchelf puts segments behind them, and then
+/// the new ones stand elsewhere while nothing takes the old ones' place.
+fn left_behind(original: &Image<'_>, output: &Image<'_>) -> Vec<Range<u64>> {
+    let header = &original.header;
+    let size = u64::from(header.section_header_size).saturating_mul(original.sections.len() as u64);
+    let names = original.sections.get(usize::from(header.section_names)).filter(|section| section.is_in_file());
+    let names = names.map(|section| (section.offset, section.size));
+    let places = [Some((header.section_headers_at, size)), names].into_iter().flatten();
+    let kept = places.filter(|(start, size)| {
+        let before = original.file(*start, *size);
+        before.is_some() && before == output.file(*start, *size)
+    });
+    kept.map(|(start, size)| start..start.saturating_add(size)).collect()
+}
+
+fn payloads(image: &Image<'_>, left: Vec<Range<u64>>) -> Result<Vec<Range<u64>>, NotProven> {
     let header = &image.header;
     let table =
         |start: u64, size: u16, count: usize| start..start.saturating_add(u64::from(size).saturating_mul(count as u64));
-    let mut used: Vec<Range<u64>> = vec![
+    let mut used = left;
+    used.extend([
         0..u64::from(header.header_size),
         table(header.program_headers_at, header.program_header_size, image.segments.len()),
         table(header.section_headers_at, header.section_header_size, image.sections.len()),
-    ];
+    ]);
     let loads = image.segments.iter().filter(|segment| segment.kind == PT_LOAD);
     used.extend(loads.map(|load| load.offset..load.offset.saturating_add(load.file_size)));
     used.extend(used_ranges(image));
