@@ -15,7 +15,7 @@ use super::table::{Found, Group, Place, Requester, Table};
 /// The table of an audit library. Groups without requesters and entries are kept, so the table is as it was written.
 ///
 /// # Errors
-/// If the file is none of [`super::build`]'s, or its table is damaged.
+/// If the file is none of [`super::build()`]'s, or its table is damaged.
 pub fn read(library: &[u8]) -> Result<Table, ReadError> {
     let file = ElfFile::parse(library)?;
     let section = file.section(TABLE_SECTION).ok_or(ReadError::NotOurs)?;
