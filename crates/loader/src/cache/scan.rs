@@ -114,6 +114,7 @@ impl Scan {
 /// A folder to be searched.
 struct Folder {
     path: Vec<u8>,
+    identity: Identity,
     kind: Option<u32>,
     level: Option<Vec<u8>>,
 }
@@ -141,9 +142,12 @@ impl<System: Folders> Work<'_, System> {
             return;
         };
         if !self.is_new(identity) {
+            // The last line that names a folder has the say about its kind.
+            let known = self.queue.iter_mut().find(|folder| folder.identity == identity);
+            known.into_iter().for_each(|folder| folder.kind = asked.kind);
             return;
         }
-        self.queue.push_back(Folder { path: asked.path.clone(), kind: asked.kind, level: None });
+        self.queue.push_back(Folder { path: asked.path.clone(), identity, kind: asked.kind, level: None });
         let parent = join(&asked.path, LEVELS);
         let Ok(mut names) = self.system.list(&parent) else { return };
         names.sort_unstable_by(|left, right| left.0.cmp(&right.0));
@@ -159,7 +163,7 @@ impl<System: Folders> Work<'_, System> {
             }
             self.result.levels.insert(name.clone());
             if self.is_new(identity) {
-                self.queue.push_back(Folder { path, kind: asked.kind, level: Some(name) });
+                self.queue.push_back(Folder { path, identity, kind: asked.kind, level: Some(name) });
             }
         }
     }
@@ -210,7 +214,7 @@ impl<System: Folders> Work<'_, System> {
         let path = join(&folder.path, name);
         let Some(identity) = self.system.folder(&path) else { return false };
         if self.is_new(identity) {
-            self.queue.push_back(Folder { path, kind: folder.kind, level: None });
+            self.queue.push_back(Folder { path, identity, kind: folder.kind, level: None });
         }
         true
     }

@@ -48,7 +48,9 @@ impl Root {
 
     /// Opens a path as seen from inside.
     fn open_inside(&self, path: &[u8], flags: OFlags) -> io::Result<File> {
-        let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        // With O_PATH nothing is opened that could make us wait, and openat2 refuses what makes no difference.
+        let waiting = if flags.contains(OFlags::PATH) { OFlags::empty() } else { OFlags::NONBLOCK };
+        let flags = flags | OFlags::CLOEXEC | waiting;
         let Some((_, root)) = &self.inside else {
             return Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?));
         };
@@ -135,9 +137,7 @@ impl Folders for Root {
     fn library(&self, path: &[u8]) -> Result<Library, NoLibrary> {
         let opened = self.file(path).and_then(|file| FileView::map(&file));
         let view = opened.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                NoLibrary::Missing
-            }
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => NoLibrary::Missing,
             io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput => NoLibrary::NotElf,
             // Links that lead in a circle.
             _ if Errno::from_io_error(&error) == Some(Errno::LOOP) => NoLibrary::Missing,

@@ -1,0 +1,12 @@
+//! Any bytes as a resolution note of Nix: refused, or read; what is read and written again says the same.
+
+#![no_main]
+
+use coldstart_loader::nix_note::NixNote;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(note) = NixNote::parse(bytes) else { return };
+    let again = NixNote::parse(&note.descriptor()).expect("what was written can be read");
+    assert_eq!(note, again);
+});
