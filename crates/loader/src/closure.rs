@@ -1,5 +1,6 @@
 //! A program and everything it loads.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -54,12 +55,18 @@ pub struct Request {
     pub requester: usize,
     /// The name as it stands in `DT_NEEDED` or `LD_PRELOAD`.
     pub needed: Vec<u8>,
+    /// The name after expansion of `$ORIGIN` and the like.
+    pub name_asked: Vec<u8>,
     /// Index of the object that answers, none when it is missing.
     pub object: Option<usize>,
     /// By which rule; none when it is missing.
     pub found_by: Option<FoundBy>,
     /// It was preloaded, so that a failure is only warned about.
     pub preload: bool,
+    /// The file that was opened and did, also when it turned out to be loaded already; none when nothing was opened.
+    pub opened: Option<PathBuf>,
+    /// How many of [`Closure::failed_probes`] had failed when the answer was there.
+    pub failed_before: usize,
 }
 
 /// A file that was tried in vain.
@@ -84,6 +91,8 @@ pub struct DirectoryProbe {
     pub path: PathBuf,
     /// Whether it is there; an absent one is not tried again.
     pub exists: bool,
+    /// How many of [`Closure::failed_probes`] had failed when it was looked at; the last of them is the reason.
+    pub failed_before: usize,
 }
 
 /// A name that no rule could find.
@@ -146,6 +155,20 @@ impl fmt::Display for ProbeFailure {
 }
 
 impl Closure {
+    /// Objects that are different files with the same `DT_SONAME`, each group in the order of loading. The first of a
+    /// group is the one that answers to the name from then on.
+    pub fn same_sonames(&self) -> Vec<Vec<usize>> {
+        let mut groups: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
+        for (index, object) in self.objects.iter().enumerate() {
+            if let Some(soname) = &object.facts.soname {
+                groups.entry(soname).or_default().push(index);
+            }
+        }
+        let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
+        groups.sort();
+        groups
+    }
+
     /// How an object was found, in words; empty for an index that is none.
     pub fn explain(&self, object: usize) -> String {
         let Some(loaded) = self.objects.get(object) else { return String::new() };

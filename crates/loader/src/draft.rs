@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 
 use crate::{
-    Closure, Environment, Error, FailedProbe, FileSystem, FoundBy, LoadedObject, Missing, Probe, ProbeFailure, Request,
-    Stopped,
+    Closure, Environment, Error, FailedProbe, Fault, FileSystem, FoundBy, LoadedObject, Missing, Probe, ProbeFailure,
+    Request, Start, Stopped,
 };
 
 /// Index of the program in every draft and closure.
@@ -41,6 +41,16 @@ impl Draft {
         Ok(draft)
     }
 
+    /// Begins with everything a finished closure has loaded, and nothing of its search.
+    pub(crate) fn again(closure: &Closure) -> Self {
+        Self { closure: Closure { objects: closure.objects.clone(), ..Closure::default() } }
+    }
+
+    /// Forgets the failures of a search that was only asked about.
+    pub(crate) fn forget_search(&mut self) {
+        self.closure = Closure { objects: std::mem::take(&mut self.closure.objects), ..Closure::default() };
+    }
+
     /// Adds the interpreter that the program names, or that the environment names for it.
     pub(crate) fn add_interpreter(
         &mut self,
@@ -48,16 +58,19 @@ impl Draft {
         environment: &Environment,
     ) -> Result<Option<usize>, Error> {
         let Some(program) = self.closure.objects.first() else { return Ok(None) };
-        let Some(name) = program.facts.interpreter.clone().or_else(|| environment.interpreter.clone()) else {
-            return Ok(None);
+        let own = program.facts.interpreter.clone();
+        let path = match environment.start {
+            Start::Kernel => own.clone().or_else(|| environment.interpreter.clone()),
+            Start::Loader => environment.interpreter.clone().or_else(|| own.clone()),
         };
-        let path = environment.on_disk(&name);
+        let Some(path) = path else { return Ok(None) };
+        let name = own.unwrap_or_else(|| path.clone());
         let refuse = |reason| Error::Interpreter {
             program: program.path.clone(),
-            path: crate::names::path(&name).to_owned(),
+            path: crate::names::path(&path).to_owned(),
             reason,
         };
-        let (identity, facts) = match system.object(&path) {
+        let (identity, facts) = match system.object(&environment.on_disk(&path)) {
             Probe::Object { identity, facts } => match misfit(&program.facts, &facts) {
                 None => (identity, facts),
                 Some(failure) => return Err(refuse(failure)),
@@ -66,7 +79,7 @@ impl Draft {
             Probe::NotAnObject(reason) => return Err(refuse(ProbeFailure::NotAnObject(reason))),
         };
         self.closure.objects.push(LoadedObject {
-            path: crate::names::path(&name).to_owned(),
+            path: crate::names::path(&path).to_owned(),
             name_asked: name,
             found_by: FoundBy::Interpreter,
             requester: Some(PROGRAM),
@@ -91,27 +104,41 @@ impl Draft {
     }
 
     /// Notes which object answers to a name.
-    pub(crate) fn answer(&mut self, asked: Asked<'_>, object: usize, found_by: FoundBy) {
-        self.note(asked, Some(object), Some(found_by));
+    pub(crate) fn answer(&mut self, asked: Asked<'_>, answer: Answer<'_>) {
+        self.note(asked, answer.name_asked, Some((answer.object, answer.found_by)), answer.opened);
     }
 
     /// Notes that nothing answers to a name; `name_asked` is what became of it by expansion.
     pub(crate) fn miss(&mut self, asked: Asked<'_>, name_asked: &[u8]) {
         let (requester, needed, preload) = (asked.requester, asked.needed.to_vec(), asked.preload);
         self.closure.missing.push(Missing { requester, needed, name_asked: name_asked.to_vec(), preload });
-        self.note(asked, None, None);
+        self.note(asked, name_asked, None, None);
     }
 
-    fn note(&mut self, asked: Asked<'_>, object: Option<usize>, found_by: Option<FoundBy>) {
-        let (requester, needed, preload) = (asked.requester, asked.needed.to_vec(), asked.preload);
-        self.closure.requests.push(Request { requester, needed, object, found_by, preload });
+    fn note(&mut self, asked: Asked<'_>, name_asked: &[u8], answer: Option<(usize, FoundBy)>, opened: Option<&[u8]>) {
+        self.closure.requests.push(Request {
+            requester: asked.requester,
+            needed: asked.needed.to_vec(),
+            name_asked: name_asked.to_vec(),
+            object: answer.map(|(object, _)| object),
+            found_by: answer.map(|(_, found_by)| found_by),
+            preload: asked.preload,
+            opened: opened.map(|path| crate::names::path(path).to_owned()),
+            failed_before: self.closure.failed_probes.len(),
+        });
     }
 
     /// The closure with its objects in the given order; objects that it leaves out come last, out of scope.
     pub(crate) fn finish(self, mut order: Vec<usize>) -> Closure {
         let mut closure = self.closure;
         let count = closure.objects.len();
-        order.extend((0..count).filter(|object| !order.contains(object)).collect::<Vec<_>>());
+        let mut is_placed = vec![false; count];
+        for &object in &order {
+            if let Some(is_placed) = is_placed.get_mut(object) {
+                *is_placed = true;
+            }
+        }
+        order.extend(is_placed.iter().enumerate().filter(|(_, placed)| !**placed).map(|(object, _)| object));
         let mut place = vec![0; count];
         for (new, &old) in order.iter().enumerate() {
             if let Some(place) = place.get_mut(old) {
@@ -157,14 +184,28 @@ pub(crate) struct Asked<'a> {
     pub(crate) preload: bool,
 }
 
+/// The answer to a name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer<'a> {
+    pub(crate) name_asked: &'a [u8],
+    pub(crate) object: usize,
+    pub(crate) found_by: FoundBy,
+    /// The file that was opened for it.
+    pub(crate) opened: Option<&'a [u8]>,
+}
+
 /// Why an object does not fit the program, in the order in which `open_verify` of elf/dl-load.c looks.
 pub(crate) fn misfit(program: &crate::ObjectFacts, object: &crate::ObjectFacts) -> Option<ProbeFailure> {
     if object.class != program.class {
         Some(ProbeFailure::OtherClass)
     } else if object.little_endian != program.little_endian {
         Some(ProbeFailure::OtherByteOrder)
+    } else if let Some(Fault::Identification(reason)) = object.fault {
+        Some(ProbeFailure::NotAnObject(reason.to_owned()))
     } else if object.machine != program.machine {
         Some(ProbeFailure::OtherMachine)
+    } else if let Some(Fault::Header(reason)) = object.fault {
+        Some(ProbeFailure::NotAnObject(reason.to_owned()))
     } else {
         None
     }

@@ -17,15 +17,33 @@ pub enum Rules {
     Musl,
 }
 
+/// Who maps the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Start {
+    /// The kernel maps the program and the interpreter it names; `$ORIGIN` of the program is that of /proc/self/exe.
+    #[default]
+    Kernel,
+    /// `ld.so PROGRAM`: the loader maps the program (`rtld_is_main` in elf/rtld.c). The program's `$ORIGIN` comes from the
+    /// path as it was given, links and all. That path is no name of it: asked for, it is opened once more.
+    Loader,
+}
+
 /// What a start depends on besides the files. The default is an empty environment under glibc without a cache.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// Whose rules apply.
     pub rules: Rules,
-    /// The value of `LD_LIBRARY_PATH`.
+    /// Who maps the program.
+    pub start: Start,
+    /// The value of `LD_LIBRARY_PATH`, or of the loader's option `--library-path`, which takes its place.
     pub ld_library_path: Option<Vec<u8>>,
     /// The value of `LD_PRELOAD`.
     pub ld_preload: Option<Vec<u8>>,
+    /// The value of the loader's option `--preload` (glibc only): its names come after those of `LD_PRELOAD`.
+    pub preload_argument: Option<Vec<u8>>,
+    /// The value of the loader's option `--inhibit-rpath` (glibc only): paths, divided by colons, of objects whose
+    /// `DT_RPATH` and `DT_RUNPATH` name no directories (`decompose_rpath` in elf/dl-load.c).
+    pub inhibit_rpath: Option<Vec<u8>>,
     /// The content of /etc/ld.so.preload (glibc only).
     pub preload_file: Option<Vec<u8>>,
     /// The content of /etc/ld-musl-ARCH.path (musl only).
@@ -38,9 +56,10 @@ pub struct Environment {
     pub lib: Option<Vec<u8>>,
     /// The loader's default directories; without them, Debian's for the program's machine.
     pub system_directories: Option<Vec<Vec<u8>>>,
-    /// The loader's cache (glibc only).
+    /// The loader's cache (glibc only); none for `--inhibit-cache`.
     pub cache: Option<LdSoCache>,
-    /// The interpreter, for an object that names none: a shared library asked about on its own.
+    /// The interpreter, for an object that names none: a shared library asked about on its own. With
+    /// [`Start::Loader`], the path of the loader as it is started; it need not be the one the program names.
     pub interpreter: Option<Vec<u8>>,
     /// The program gains rights when it starts (`AT_SECURE`): set-user-ID, set-group-ID, file capabilities.
     pub secure: bool,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Identity, ObjectFacts};
+use crate::{Identity, ObjectFacts, fault};
 
 /// What stands at a path that the loader tries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,18 @@ pub enum Probe {
         /// What it says of itself.
         facts: ObjectFacts,
     },
+}
+
+impl Probe {
+    /// What the loader makes of a file that can be opened, from its whole content. `set_user_id` is the file's mode bit.
+    ///
+    /// What our own reader of ELF files refuses although its header is in order counts as a file that cannot be mapped.
+    pub fn of_content(content: &[u8], identity: Identity, set_user_id: bool) -> Self {
+        match fault::read(content) {
+            Ok(facts) => Self::Object { identity, facts: ObjectFacts { set_user_id, ..facts } },
+            Err(reason) => Self::NotAnObject(reason.to_owned()),
+        }
+    }
 }
 
 /// Answers the loader's questions about files. Paths may be relative to the current directory.

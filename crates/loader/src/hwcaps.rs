@@ -22,6 +22,20 @@ impl Hwcaps {
         Self { levels, combined }
     }
 
+    /// Only the processor's levels that a mask names, as the loader's option `--glibc-hwcaps-mask` has it: names divided
+    /// by colons. What glibc 2.36 and earlier combine is not concerned (`_dl_hwcaps_split_masked` in elf/dl-hwcaps_split.c).
+    pub fn masked(&self, mask: &[u8]) -> Self {
+        let named = |level: &&Vec<u8>| mask.split(|&byte| byte == b':').any(|name| name == level.as_slice());
+        Self { levels: self.levels.iter().filter(named).cloned().collect(), combined: self.combined.clone() }
+    }
+
+    /// With other names tried before the processor's own, as the loader's option `--glibc-hwcaps-prepend` has it: divided by
+    /// colons, empty ones left out. To be called after [`masked`](Self::masked), which does not concern them.
+    pub fn prepended(&self, list: &[u8]) -> Self {
+        let names = list.split(|&byte| byte == b':').filter(|name| !name.is_empty()).map(<[u8]>::to_vec);
+        Self { levels: names.chain(self.levels.iter().cloned()).collect(), combined: self.combined.clone() }
+    }
+
     /// Prefixes of a file name in the order they are tried, each with its slash at the end; the empty one, for the
     /// directory itself, is the last (`_dl_important_hwcaps` in elf/dl-hwcaps.c).
     pub fn subfolders(&self) -> Vec<Vec<u8>> {

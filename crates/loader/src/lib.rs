@@ -8,11 +8,13 @@
 //! about once in a process, one that is there is asked again for each library.
 
 pub mod cache;
+mod calls;
 mod closure;
 pub mod dlopen_notes;
 mod draft;
 mod environment;
 mod error;
+mod fault;
 mod file_system;
 mod found_by;
 mod glibc;
@@ -25,11 +27,14 @@ pub mod nix_note;
 mod object_facts;
 mod resolve;
 mod search_path;
+mod shadowed;
 mod tokens;
 
+pub use calls::{Call, calls};
 pub use closure::{Closure, DirectoryProbe, FailedProbe, LoadedObject, Missing, ProbeFailure, Request, Stopped};
-pub use environment::{Environment, Rules};
+pub use environment::{Environment, Rules, Start};
 pub use error::Error;
+pub use fault::Fault;
 pub use file_system::{Disk, FileSystem, Probe};
 pub use found_by::{FoundBy, Known};
 pub use hwcaps::Hwcaps;
@@ -37,3 +42,4 @@ pub use loader_build::LoaderBuild;
 pub use machine::Machine;
 pub use object_facts::{Class, Identity, ObjectFacts};
 pub use resolve::resolve;
+pub use shadowed::{Shadowed, shadowed};

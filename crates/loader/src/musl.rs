@@ -3,14 +3,15 @@
 //! Shorter than glibc's, and different where one would not look: LD_LIBRARY_PATH comes first, RPATH and RUNPATH are one
 //! and are inherited, a soname means nothing, and `libc.so` in any of its old names is the loader itself.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-use crate::draft::{Asked, Draft, PROGRAM, misfit};
+use crate::draft::{Answer, Asked, Draft, PROGRAM};
 use crate::tokens::Tokens;
 use crate::{
-    Closure, Environment, Error, FileSystem, FoundBy, Identity, Known, LoadedObject, ObjectFacts, Probe, ProbeFailure,
-    names,
+    Closure, Environment, Error, Fault, FileSystem, FoundBy, Identity, Known, LoadedObject, ObjectFacts, Probe,
+    ProbeFailure, names,
 };
 
 /// Libraries that musl holds in one file; asking for any of them means the loader itself.
@@ -26,11 +27,15 @@ pub(crate) struct Musl<'a, System> {
     interpreter: Option<usize>,
     /// The last part of an object's path, once it was found by a search: the only name it answers to.
     short_names: Vec<Option<Vec<u8>>>,
+    /// Which object answers to a name: the first that was mapped of those that could.
+    known_names: HashMap<Vec<u8>, usize>,
+    /// Which object a file is.
+    known_files: HashMap<Identity, usize>,
     program_origin: Option<Vec<u8>>,
 }
 
 enum Tried {
-    Fits(Vec<u8>, FoundBy, Identity, ObjectFacts),
+    Fits(Vec<u8>, FoundBy, Identity, Box<ObjectFacts>),
     Failed,
     /// An error that ends the search for this name.
     GivesUp,
@@ -41,10 +46,47 @@ impl<'a, System: FileSystem> Musl<'a, System> {
     pub(crate) fn begin(program: &Path, system: &'a System, environment: &'a Environment) -> Result<Self, Error> {
         let mut draft = Draft::begin(program, system, environment)?;
         let interpreter = draft.add_interpreter(system, environment)?;
+        Ok(Self::around(draft, program, interpreter, system, environment))
+    }
+
+    fn around(
+        draft: Draft,
+        program: &Path,
+        interpreter: Option<usize>,
+        system: &'a System,
+        environment: &'a Environment,
+    ) -> Self {
         let short_names = vec![None; draft.closure.objects.len()];
         let real = system.canonical(&environment.on_disk(names::bytes(program)));
         let program_origin = real.and_then(|real| real.parent().map(|parent| names::bytes(parent).to_vec()));
-        Ok(Self { system, environment, draft, order: vec![PROGRAM], interpreter, short_names, program_origin })
+        Self {
+            system,
+            environment,
+            draft,
+            order: vec![PROGRAM],
+            interpreter,
+            short_names,
+            known_names: HashMap::new(),
+            known_files: HashMap::new(),
+            program_origin,
+        }
+    }
+
+    /// Takes in everything that a finished closure has loaded, to ask what a search would find.
+    pub(crate) fn again(closure: &Closure, system: &'a System, environment: &'a Environment) -> Self {
+        let program = closure.objects.first().map(|program| names::bytes(&program.path)).unwrap_or_default();
+        let draft = Draft::again(closure);
+        Self::around(draft, names::path(program), None, system, environment)
+    }
+
+    /// The file that a search from an object leads to, whatever is loaded; none when it leads to none.
+    pub(crate) fn would_find(&mut self, requester: usize, name: &[u8]) -> Option<(Vec<u8>, FoundBy, Identity)> {
+        let found = self.search(Asked { requester, needed: name, preload: false });
+        self.draft.forget_search();
+        match found {
+            Tried::Fits(path, rule, identity, _) => Some((path, rule, identity)),
+            _ => None,
+        }
     }
 
     /// Loads what is preloaded and needed.
@@ -71,37 +113,42 @@ impl<'a, System: FileSystem> Musl<'a, System> {
     fn ask(&mut self, asked: Asked<'_>) {
         let name = asked.needed;
         if let Some(interpreter) = self.interpreter.filter(|_| self.is_own(name)) {
-            if !self.order.contains(&interpreter) {
+            if let Some(object) = self.draft.closure.objects.get_mut(interpreter)
+                && !object.in_scope
+            {
+                object.in_scope = true;
                 self.order.push(interpreter);
-                if let Some(object) = self.draft.closure.objects.get_mut(interpreter) {
-                    object.in_scope = true;
-                }
             }
-            return self.draft.answer(asked, interpreter, FoundBy::Interpreter);
+            let (object, found_by) = (interpreter, FoundBy::Interpreter);
+            return self.draft.answer(asked, Answer { name_asked: name, object, found_by, opened: None });
         }
         let tried = if name.contains(&b'/') {
             self.probe(asked, name.to_vec(), FoundBy::Path)
         } else {
-            let known = self.short_names.iter().position(|short| short.as_deref() == Some(name));
-            if let Some(object) = known {
-                return self.draft.answer(asked, object, FoundBy::AlreadyLoaded(Known::Name));
+            if let Some(&object) = self.known_names.get(name) {
+                let found_by = FoundBy::AlreadyLoaded(Known::Name);
+                return self.draft.answer(asked, Answer { name_asked: name, object, found_by, opened: None });
             }
             self.search(asked)
         };
         let Tried::Fits(path, rule, identity, facts) = tried else { return self.draft.miss(asked, name) };
         let short_name = path.rsplit(|&byte| byte == b'/').next().map(<[u8]>::to_vec);
         let short_name = short_name.filter(|_| rule != FoundBy::Path);
-        if let Some(object) = self.same_file(identity) {
-            if let Some(known @ None) = self.short_names.get_mut(object) {
+        if let Some(&object) = self.known_files.get(&identity) {
+            if let Some(None) = self.short_names.get(object) {
                 // Its own path's last part, which may be another name than the one that was searched.
-                let object = self.draft.closure.objects.get(object).map(|object| names::bytes(&object.path));
-                let last = object.and_then(|path| path.rsplit(|&byte| byte == b'/').next());
-                *known = short_name.and(last).map(<[u8]>::to_vec);
+                let own = self.draft.closure.objects.get(object).map(|object| names::bytes(&object.path));
+                let last = own.and_then(|path| path.rsplit(|&byte| byte == b'/').next());
+                let last = short_name.and(last).map(<[u8]>::to_vec);
+                self.know(object, last);
             }
-            return self.draft.answer(asked, object, FoundBy::AlreadyLoaded(Known::SameFile));
+            let found_by = FoundBy::AlreadyLoaded(Known::SameFile);
+            return self.draft.answer(asked, Answer { name_asked: name, object, found_by, opened: Some(&path) });
         }
         let object = self.draft.closure.objects.len();
-        self.short_names.push(short_name);
+        self.short_names.push(None);
+        self.know(object, short_name);
+        self.known_files.insert(identity, object);
         self.draft.closure.objects.push(LoadedObject {
             path: names::path(&path).to_owned(),
             name_asked: name.to_vec(),
@@ -110,10 +157,10 @@ impl<'a, System: FileSystem> Musl<'a, System> {
             preloaded: asked.preload,
             in_scope: true,
             identity,
-            facts,
+            facts: *facts,
         });
         self.order.push(object);
-        self.draft.answer(asked, object, rule);
+        self.draft.answer(asked, Answer { name_asked: name, object, found_by: rule, opened: Some(&path) });
     }
 
     /// Whether a name means the loader: its own path, or `lib` and a name it replaces and a dot.
@@ -125,11 +172,15 @@ impl<'a, System: FileSystem> Musl<'a, System> {
             })
     }
 
-    /// The loaded object that is the same file; the program is left out, as its identity is never read.
-    fn same_file(&self, identity: Identity) -> Option<usize> {
-        let objects = self.draft.closure.objects.iter().enumerate();
-        let mut mapped = objects.filter(|&(index, _)| index != PROGRAM && Some(index) != self.interpreter);
-        mapped.find(|(_, object)| object.identity == identity).map(|(index, _)| index)
+    /// Notes the name that an object answers to. The first object in the order of loading wins.
+    fn know(&mut self, object: usize, name: Option<Vec<u8>>) {
+        if let Some(name) = &name {
+            let known = self.known_names.entry(name.clone()).or_insert(object);
+            *known = object.min(*known);
+        }
+        if let Some(short_name) = self.short_names.get_mut(object) {
+            *short_name = name;
+        }
     }
 
     fn search(&mut self, asked: Asked<'_>) -> Tried {
@@ -208,7 +259,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
         let (failure, goes_on) = match self.system.object(&self.environment.on_disk(&path)) {
             Probe::Object { identity, facts } => {
                 match self.object(PROGRAM).and_then(|program| misfit(&program.facts, &facts)) {
-                    None => return Tried::Fits(path, rule, identity, facts),
+                    None => return Tried::Fits(path, rule, identity, Box::new(facts)),
                     Some(failure) => (failure, false),
                 }
             }
@@ -225,5 +276,16 @@ impl<'a, System: FileSystem> Musl<'a, System> {
 
     fn object(&self, object: usize) -> Option<&LoadedObject> {
         self.draft.closure.objects.get(object)
+    }
+}
+
+/// Why an object does not fit. Programs do: musl loads them like libraries.
+fn misfit(program: &ObjectFacts, object: &ObjectFacts) -> Option<ProbeFailure> {
+    match object.fault {
+        Some(Fault::Header(reason)) => Some(ProbeFailure::NotAnObject(reason.to_owned())),
+        _ if object.class != program.class => Some(ProbeFailure::OtherClass),
+        _ if object.little_endian != program.little_endian => Some(ProbeFailure::OtherByteOrder),
+        _ if object.machine != program.machine => Some(ProbeFailure::OtherMachine),
+        _ => None,
     }
 }

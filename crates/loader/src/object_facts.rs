@@ -4,6 +4,8 @@
 
 use coldstart_elf::{ByteOrder, ElfError, ElfFile, Tag};
 
+use crate::Fault;
+
 /// Width of an object's addresses (`EI_CLASS`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Class {
@@ -12,6 +14,8 @@ pub enum Class {
     /// `ELFCLASS64`.
     #[default]
     Bits64,
+    /// Another value, which fits no program.
+    Neither,
 }
 
 /// Which file it is, whatever it is called: what `fstat` tells of it.
@@ -48,6 +52,8 @@ pub struct ObjectFacts {
     pub no_default_libraries: bool,
     /// The file's set-user-ID bit, which secure programs want of what is preloaded into them.
     pub set_user_id: bool,
+    /// What keeps it from being loaded as a library; programs have such a fault, and may be started all the same.
+    pub fault: Option<Fault>,
 }
 
 /// `DF_1_NODEFLIB` of `DT_FLAGS_1` (`elf.h`).
@@ -66,16 +72,20 @@ impl ObjectFacts {
             machine: encoding.machine,
             flags: file.header().flags,
             interpreter: file.interpreter().map(<[u8]>::to_vec),
+            fault: Fault::of(file)?,
             ..Self::default()
         };
         if let Some(dynamic) = file.dynamic()? {
             let strings = file.dynamic_strings(&dynamic)?;
             let text = |offset: u64| strings.get(offset).map(<[u8]>::to_vec);
-            facts.soname = dynamic.get(Tag::SONAME).and_then(text);
+            // Of several entries the loader keeps the last (`elf_get_dynamic_info` in elf/get-dynamic-info.h).
+            let last = |tag| dynamic.all(tag).last().and_then(text);
+            facts.soname = last(Tag::SONAME);
             facts.needed = dynamic.all(Tag::NEEDED).filter_map(text).collect();
-            facts.rpath = dynamic.get(Tag::RPATH).and_then(text);
-            facts.runpath = dynamic.get(Tag::RUNPATH).and_then(text);
-            facts.no_default_libraries = dynamic.flags_1() & NO_DEFAULT_LIBRARIES != 0;
+            facts.rpath = last(Tag::RPATH);
+            facts.runpath = last(Tag::RUNPATH);
+            facts.no_default_libraries =
+                dynamic.all(Tag::FLAGS_1).last().unwrap_or_default() & NO_DEFAULT_LIBRARIES != 0;
         }
         Ok(facts)
     }

@@ -1,6 +1,6 @@
 //! Lists of directories, and what glibc remembers of each directory for as long as the process lives.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is known of one subfolder of a directory (`enum r_dir_status` in glibc's ldsodefs.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,13 @@ pub(crate) struct Directory {
     pub(crate) status: Vec<Status>,
 }
 
+impl Directory {
+    /// Whether any of its subfolders, itself included, is not known to be absent.
+    pub(crate) fn may_exist(&self) -> bool {
+        self.status.iter().any(|&status| status != Status::Absent)
+    }
+}
+
 /// All directories of a process, each once however many lists name it (`_dl_all_dirs`).
 #[derive(Debug, Default)]
 pub(crate) struct Directories {
@@ -32,6 +39,10 @@ impl Directories {
         Self { subfolders, ..Self::default() }
     }
 
+    pub(crate) fn get(&self, directory: usize) -> Option<&Directory> {
+        self.all.get(directory)
+    }
+
     pub(crate) fn get_mut(&mut self, directory: usize) -> Option<&mut Directory> {
         self.all.get_mut(directory)
     }
@@ -44,6 +55,7 @@ impl Directories {
         expand: impl Fn(&[u8]) -> Option<Vec<u8>>,
     ) -> Vec<usize> {
         let mut list = Vec::new();
+        let mut listed = HashSet::new();
         for element in text.split(|byte| separators.contains(byte)) {
             // An empty element is the current directory; one that becomes empty is none.
             let name = if element.is_empty() {
@@ -55,7 +67,7 @@ impl Directories {
                 }
             };
             let directory = self.enter(name);
-            if !list.contains(&directory) {
+            if listed.insert(directory) {
                 list.push(directory);
             }
         }

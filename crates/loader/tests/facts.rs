@@ -6,7 +6,7 @@ mod common;
 
 use coldstart_elf::ElfFile;
 use coldstart_loader::{FileSystem, ObjectFacts, Probe};
-use common::Files;
+use common::{Files, read_facts};
 
 #[test]
 fn facts_are_those_that_the_object_crate_reads() {
@@ -15,11 +15,13 @@ fn facts_are_those_that_the_object_crate_reads() {
     for folder in ["/usr/bin", "/usr/lib/x86_64-linux-gnu", "/usr/lib"] {
         let Ok(entries) = std::fs::read_dir(folder) else { continue };
         for path in entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
-            let Probe::Object { facts, .. } = files.object(&path) else { continue };
+            let Probe::Object { identity, facts } = files.object(&path) else { continue };
             let bytes = std::fs::read(&path).unwrap();
-            let mut ours = ObjectFacts::of(&ElfFile::parse(&bytes).unwrap()).unwrap();
-            ours.set_user_id = facts.set_user_id;
-            assert_eq!(ours, facts, "{}", path.display());
+            let ours = ObjectFacts::of(&ElfFile::parse(&bytes).unwrap()).unwrap();
+            assert_eq!(ours, read_facts(&path, bytes[4]), "{}", path.display());
+            let content = Probe::of_content(&bytes, identity, facts.set_user_id);
+            let facts = ObjectFacts { set_user_id: facts.set_user_id, ..ours };
+            assert_eq!(content, Probe::Object { identity, facts }, "{}", path.display());
             compared += 1;
         }
     }

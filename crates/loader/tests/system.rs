@@ -2,39 +2,79 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/account.rs"]
+mod account;
 mod common;
+#[path = "common/starts.rs"]
+mod starts;
 
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coldstart_loader::{FileSystem, Hwcaps, LoaderBuild, Probe, Rules, hwcaps, resolve};
-use common::{
-    Files, assert_same, environment, our_failed, our_listing, parse_failed, parse_listing, real_loader, skip,
-};
+use coldstart_loader::{Environment, Hwcaps, LoaderBuild, Rules, Start, hwcaps};
+use common::{Files, environment, read_facts, real_loader, skip};
+use starts::{compare, for_every_seed};
 
-/// Programs of the usual directories that start with this interpreter.
-fn programs(files: &Files, interpreter: &str) -> Vec<PathBuf> {
-    let mut programs = Vec::new();
-    for folder in ["/usr/bin", "/usr/sbin"] {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if let Probe::Object { facts, .. } = files.object(&path)
-                && facts.interpreter.as_deref() == Some(interpreter.as_bytes())
-            {
-                programs.push(path);
+/// Where programs and libraries are looked for.
+const PLACES: [&str; 6] = ["/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec", "/usr/local", "/opt"];
+
+/// All ELF objects of this machine's kind in the usual places, those with an interpreter and those without, sorted.
+fn objects() -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let rust = std::env::var_os("RUSTUP_HOME").map(PathBuf::from);
+    let mut folders: Vec<PathBuf> = PLACES.iter().map(PathBuf::from).chain(rust).collect();
+    let (mut programs, mut libraries, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for entry in entries.map(|entry| entry.unwrap()) {
+            let (path, kind) = (entry.path(), entry.file_type().unwrap());
+            if kind.is_dir() {
+                folders.push(path);
+            } else if let Some((has_interpreter, _)) = look_at(&path).filter(|(_, identity)| seen.insert(*identity)) {
+                if has_interpreter { programs.push(path) } else { libraries.push(path) }
             }
         }
     }
     programs.sort();
-    programs
+    libraries.sort();
+    (programs, libraries)
 }
 
-/// Whether a program has more rights than the test (`AT_SECURE`).
+/// Whether an object of our kind that has something to load names an interpreter, and which file it is.
+fn look_at(path: &Path) -> Option<(bool, (u64, u64))> {
+    let mut file = File::open(path).ok()?;
+    let metadata = file.metadata().ok().filter(|metadata| metadata.is_file())?;
+    let mut header = [0; 64];
+    file.read_exact(&mut header).ok()?;
+    let ours = header.starts_with(b"\x7fELF\x02\x01\x01") && header[18..20] == [62, 0] && matches!(header[16], 2 | 3);
+    let facts = ours.then(|| read_facts(path, 2))?;
+    let loads = !facts.needed.is_empty() || facts.soname.is_some();
+    let is_other = facts.interpreter.as_deref().is_some_and(|name| name != b"/lib64/ld-linux-x86-64.so.2");
+    (loads && !is_other).then_some((facts.interpreter.is_some(), (metadata.dev(), metadata.ino())))
+}
+
+/// Whether a program has more rights than the test (`AT_SECURE`): it would not hear of our variables, and run.
 fn gains_rights(program: &Path) -> bool {
     let (file, own) = (program.metadata().unwrap(), Path::new("/proc/self").metadata().unwrap());
     let (user, group) = (file.mode() & 0o4000 != 0, file.mode() & 0o2000 != 0);
     (user && file.uid() != own.uid()) || (group && file.gid() != own.gid())
+}
+
+fn traced(mut command: Command) -> Command {
+    command.env_clear().env("LD_TRACE_LOADED_OBJECTS", "1").env("LD_DEBUG", "libs,files").current_dir("/");
+    command
+}
+
+/// The object started by the loader under another set of processor levels.
+fn by_loader(loader: &str, mask: &str, object: &Path, environment: &Environment) -> (Command, Environment) {
+    let mut command = Command::new(loader);
+    command.args(["--glibc-hwcaps-mask", mask]).arg(object);
+    let hwcaps = environment.hwcaps.masked(mask.as_bytes());
+    let interpreter = Some(loader.into());
+    (traced(command), Environment { start: Start::Loader, interpreter, hwcaps, ..environment.clone() })
 }
 
 #[test]
@@ -64,57 +104,59 @@ fn knows_musl_by_its_strings() {
 }
 
 #[test]
-fn lists_what_the_loader_lists() {
+fn programs_load_what_we_find() {
     let Some((loader, release)) = real_loader() else { return skip("no glibc for x86-64 here") };
-    let files = Files::default();
-    let environment = environment(release);
-    let programs = programs(&files, &loader);
+    let programs = objects().0;
     assert!(programs.len() >= 150, "only {} programs", programs.len());
-    for program in &programs {
-        let mut command = Command::new(if gains_rights(program) { Path::new(&loader) } else { program });
-        if gains_rights(program) {
-            // A secure program does not hear of the variable and would run.
-            command.arg("--list").arg(program);
-        }
-        // Not `ld.so --list` for all: up to glibc 2.36 that does not follow symbolic links for the program's `$ORIGIN`.
-        let output = command.env_clear().env("LD_TRACE_LOADED_OBJECTS", "1").output().unwrap();
-        let closure = resolve(program, &files, &environment).unwrap();
-        assert_eq!(closure.stopped, None, "{}", program.display());
-        assert_eq!(our_listing(&closure), parse_listing(&output), "{}", program.display());
-    }
-    eprintln!("{} programs", programs.len());
-}
-
-#[test]
-fn fails_where_the_loader_fails() {
-    let Some((loader, release)) = real_loader() else { return skip("no glibc for x86-64 here") };
-    let files = Files::seen_from(Path::new("/"));
+    let plain = Environment { current_directory: "/".into(), ..environment(release) };
     // The cache answers nearly everything; a list of directories makes the loader search, and remember.
     let lists: [Option<&str>; 3] =
         [None, Some("/usr/share:/nowhere/at/all:/usr/lib/x86_64-linux-gnu"), Some("etc;;/lib/")];
-    let mut failures = 0;
-    for (number, program) in programs(&files, &loader).iter().enumerate() {
-        let list = lists[number % lists.len()];
-        // Secure programs do not hear of LD_DEBUG.
-        if gains_rights(program) {
-            continue;
+    let counts = for_every_seed(programs.len() as u64, |number, counts| {
+        let program = &programs[number as usize];
+        let files = Files::seen_from(Path::new("/"));
+        let list = lists[number as usize % lists.len()];
+        let mut starts = vec![by_loader(&loader, "x86-64-v2", program, &plain)];
+        // Some libraries name an interpreter and are no programs.
+        let is_executable = program.metadata().unwrap().mode() & 0o111 != 0;
+        if is_executable && !gains_rights(program) {
+            let mut command = traced(Command::new(program));
+            command.envs(list.map(|list| ("LD_LIBRARY_PATH", list)));
+            starts.push((command, Environment { ld_library_path: list.map(|list| list.into()), ..plain.clone() }));
         }
-        let mut command = Command::new(program);
-        command.env_clear().env("LD_TRACE_LOADED_OBJECTS", "1").env("LD_DEBUG", "libs").current_dir("/");
-        let mut environment = environment(release);
-        environment.current_directory = "/".into();
-        if let Some(list) = list {
-            command.env("LD_LIBRARY_PATH", list);
-            environment.ld_library_path = Some(list.as_bytes().to_vec());
-        }
-        let output = command.output().unwrap();
-        let listing = parse_listing(&output);
-        let closure = resolve(program, &files, &environment).unwrap();
-        assert_eq!(our_listing(&closure), listing, "{} with {list:?}", program.display());
-        let theirs = parse_failed(&String::from_utf8_lossy(&output.stderr), &files);
-        failures += theirs.len();
-        assert_same(&our_failed(&closure), &theirs, &format!("{} with {list:?}", program.display()));
-    }
-    assert!(failures > 100, "only {failures} failed probes");
-    eprintln!("{failures} failed probes");
+        let differences = starts.into_iter().filter_map(|(command, environment)| {
+            *counts.entry("starts".to_owned()).or_default() += 1;
+            let difference = compare(command, program, &environment, &files, counts)?;
+            Some(format!("{} with {list:?}: {difference}", program.display()))
+        });
+        differences.collect()
+    });
+    eprintln!("{} programs", programs.len());
+    assert!(counts["entity not found"] > 1000, "too few failed probes");
+}
+
+fn compare_libraries(one_in: usize) {
+    let Some((loader, release)) = real_loader() else { return skip("no glibc for x86-64 here") };
+    let own = Path::new(&loader).canonicalize().unwrap();
+    let libraries: Vec<PathBuf> = objects().1.into_iter().step_by(one_in).filter(|path| *path != own).collect();
+    assert!(libraries.len() >= 50, "only {} libraries", libraries.len());
+    let plain = Environment { current_directory: "/".into(), ..environment(release) };
+    for_every_seed(libraries.len() as u64, |number, counts| {
+        let library = &libraries[number as usize];
+        let (command, environment) = by_loader(&loader, "x86-64-v3:x86-64-v2", library, &plain);
+        let difference = compare(command, library, &environment, &Files::seen_from(Path::new("/")), counts);
+        difference.map(|difference| format!("{}: {difference}", library.display())).into_iter().collect()
+    });
+    eprintln!("{} libraries", libraries.len());
+}
+
+#[test]
+fn libraries_load_what_we_find() {
+    compare_libraries(8);
+}
+
+#[test]
+#[ignore = "every library of the machine takes minutes"]
+fn all_libraries_load_what_we_find() {
+    compare_libraries(1);
 }

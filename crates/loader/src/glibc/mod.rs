@@ -6,15 +6,22 @@
 mod search;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::Path;
+use std::rc::Rc;
 
-use crate::draft::{Asked, Draft, PROGRAM};
+use crate::draft::{Answer, Asked, Draft, PROGRAM};
 use crate::search_path::{Directories, with_one_slash};
 use crate::tokens::{Secure, Tokens, has_token};
 use crate::{
-    Closure, Environment, Error, FileSystem, FoundBy, Identity, Known, LoadedObject, Machine, ObjectFacts,
-    ProbeFailure, names,
+    Closure, Environment, Error, Fault, FileSystem, FoundBy, Identity, Known, LoadedObject, Machine, ObjectFacts,
+    ProbeFailure, Start, names,
 };
+
+/// Names in `LD_PRELOAD` from this length on are passed over (`SECURE_PATH_LIMIT` in elf/rtld.c).
+const LONGEST_PATH: usize = 4096;
+/// The same for secure programs (`SECURE_NAME_LIMIT`).
+const LONGEST_SECURE_NAME: usize = 255;
 
 /// A program's start so far.
 pub(crate) struct Glibc<'a, System> {
@@ -23,16 +30,19 @@ pub(crate) struct Glibc<'a, System> {
     draft: Draft,
     /// Objects in the order symbols are looked up.
     order: Vec<usize>,
-    interpreter: Option<usize>,
-    /// Names that each object answers to, besides its path and soname.
-    aliases: Vec<Vec<Vec<u8>>>,
+    /// Which object answers to a name: the first that was mapped of those that could.
+    known_names: HashMap<Vec<u8>, (usize, Known)>,
+    /// Which object a file is.
+    known_files: HashMap<Identity, usize>,
+    /// For each object the nearest of those that brought it in, itself included, that has an RPATH to search.
+    rpath_owners: Vec<Option<usize>>,
     values: TokenValues<'a>,
     /// Directories of RPATH and RUNPATH, from the first time they were searched.
-    search_lists: HashMap<FoundBy, Vec<usize>>,
+    search_lists: HashMap<FoundBy, Rc<[usize]>>,
     directories: Directories,
     subfolders: Vec<Vec<u8>>,
-    library_path: Vec<usize>,
-    default_path: Vec<usize>,
+    library_path: Rc<[usize]>,
+    default_path: Rc<[usize]>,
     cache_flags: &'static [u32],
 }
 
@@ -73,6 +83,38 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
     pub(crate) fn begin(program: &Path, system: &'a System, environment: &'a Environment) -> Result<Self, Error> {
         let mut draft = Draft::begin(program, system, environment)?;
         let interpreter = draft.add_interpreter(system, environment)?;
+        let mut glibc = Self::around(draft, system, environment);
+        glibc.enter_program(names::bytes(program));
+        if let Some(interpreter) = interpreter {
+            glibc.enter(interpreter);
+        }
+        glibc.enter_library_path();
+        Ok(glibc)
+    }
+
+    /// Takes in everything that a finished closure has loaded, to ask what a search would find.
+    pub(crate) fn again(closure: &Closure, system: &'a System, environment: &'a Environment) -> Self {
+        let mut glibc = Self::around(Draft::again(closure), system, environment);
+        if let Some(program) = closure.objects.first() {
+            glibc.enter_program(names::bytes(&program.path));
+        }
+        (1..closure.objects.len()).for_each(|object| glibc.enter(object));
+        glibc.enter_library_path();
+        glibc
+    }
+
+    /// The file that a search from an object leads to, whatever is loaded; none when it leads to none.
+    pub(crate) fn would_find(&mut self, requester: usize, name: &[u8]) -> Option<(Vec<u8>, FoundBy, Identity)> {
+        let found = self.search(Asked { requester, needed: name, preload: false }, name);
+        self.draft.forget_search();
+        match found {
+            (Tried::Fits(path, identity, _), rule) => Some((path, rule, identity)),
+            _ => None,
+        }
+    }
+
+    /// The tables of a start in which nothing is entered yet.
+    fn around(draft: Draft, system: &'a System, environment: &'a Environment) -> Self {
         let machine = draft.closure.objects.first().and_then(|program| Machine::of(&program.facts));
         let system_directories = environment.system_directories.clone();
         let system_directories =
@@ -82,32 +124,28 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         let trusted: Vec<Vec<u8>> = system_directories.into_iter().map(with_one_slash).collect();
         let default_path = trusted.iter().map(|directory| directories.enter(directory.clone())).collect();
         let lib = environment.lib.clone().or_else(|| Some(machine?.lib()));
-        let mut glibc = Self {
+        Self {
             system,
             environment,
             draft,
             order: vec![PROGRAM],
-            interpreter,
-            aliases: Vec::new(),
+            known_names: HashMap::new(),
+            known_files: HashMap::new(),
+            rpath_owners: Vec::new(),
             values: TokenValues { environment, origins: Vec::new(), lib, trusted },
             search_lists: HashMap::new(),
             directories,
             subfolders,
-            library_path: Vec::new(),
+            library_path: Rc::default(),
             default_path,
             cache_flags: machine.map(|machine| machine.cache_flags).unwrap_or_default(),
-        };
-        let real = system.canonical(&environment.on_disk(names::bytes(program)));
-        let real = real.map(|real| glibc.as_seen_inside(&real)).unwrap_or_else(|| names::bytes(program).to_vec());
-        glibc.enter_names(Vec::new(), &real);
-        if let Some(interpreter) = interpreter {
-            let name = glibc.object(interpreter).map(|object| object.name_asked.clone()).unwrap_or_default();
-            glibc.enter_names(name.clone(), &name);
         }
-        if let Some(text) = environment.library_path().filter(|text| !text.is_empty()) {
-            glibc.library_path = glibc.expand_list(PROGRAM, text, b":;");
+    }
+
+    fn enter_library_path(&mut self) {
+        if let Some(text) = self.environment.library_path().filter(|text| !text.is_empty()) {
+            self.library_path = self.expand_list(PROGRAM, text, b":;").into();
         }
-        Ok(glibc)
     }
 
     /// Loads what is preloaded and needed.
@@ -129,18 +167,21 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         self.draft.finish(self.order)
     }
 
-    /// Names to preload: `LD_PRELOAD`, split at spaces and colons, then the file's, where `#` begins a comment
+    /// Names to preload: `LD_PRELOAD` and then `--preload`, split at spaces and colons, then the file's, where `#` begins a comment
     /// (`handle_preload_list`, `do_preload` in elf/rtld.c).
     fn preloads(&self) -> Vec<Vec<u8>> {
         let variable = self.environment.ld_preload.as_deref().unwrap_or_default();
         // A secure program takes plain names only: its directories are the system's.
-        let variable = variable.split(|&byte| byte == b' ' || byte == b':');
-        let variable = variable.filter(|name| !self.environment.secure || !name.contains(&b'/'));
+        let argument = self.environment.preload_argument.as_deref().unwrap_or_default();
+        let both = [variable, argument].into_iter();
+        let both = both.flat_map(|list| list.split(|&byte| byte == b' ' || byte == b':'));
+        let is_plain = |name: &&[u8]| name.len() < LONGEST_SECURE_NAME && !name.contains(&b'/');
+        let both = both.filter(|name| name.len() < LONGEST_PATH && (!self.environment.secure || is_plain(name)));
         let file = self.environment.preload_file.as_deref().unwrap_or_default();
         let lines = file.split(|&byte| byte == b'\n');
         let lines = lines.map(|line| line.split(|&byte| byte == b'#').next().unwrap_or_default());
         let file = lines.flat_map(|line| line.split(|byte| b" \t:".contains(byte)));
-        variable.chain(file).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect()
+        both.chain(file).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect()
     }
 
     /// Answers one name and notes the answer.
@@ -157,30 +198,41 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
             name = expanded;
         }
         if let Some((object, known)) = self.loaded(&name) {
-            self.put_in_scope(object);
-            return self.draft.answer(asked, object, FoundBy::AlreadyLoaded(known));
+            self.put_in_scope(asked, object);
+            let found_by = FoundBy::AlreadyLoaded(known);
+            return self.draft.answer(asked, Answer { name_asked: &name, object, found_by, opened: None });
         }
         let (tried, rule) = if name.contains(&b'/') {
-            let path = if asked.preload { self.values.of(asked.requester).expand(&name) } else { Some(name.clone()) };
-            let tried = path.map_or(Tried::Failed, |path| self.probe(asked, path, FoundBy::Path));
+            // A path is expanded here and not before, that of `DT_NEEDED` for the second time (`_dl_map_object`). One that
+            // has no value becomes empty and is opened as such.
+            let path = self.values.of(asked.requester).expand(&name).unwrap_or_default();
+            let tried = self.probe(asked, path, FoundBy::Path);
             (tried, FoundBy::Path)
         } else {
             self.search(asked, &name)
         };
         match tried {
             Tried::Fits(path, identity, facts) => {
-                if let Some(object) = self.same_file(identity) {
-                    if let Some(aliases) = self.aliases.get_mut(object) {
-                        aliases.push(name);
-                    }
-                    self.put_in_scope(object);
-                    return self.draft.answer(asked, object, FoundBy::AlreadyLoaded(Known::SameFile));
+                if let Some(&object) = self.known_files.get(&identity) {
+                    self.know(&name, object, Known::Name);
+                    self.put_in_scope(asked, object);
+                    let found_by = FoundBy::AlreadyLoaded(Known::SameFile);
+                    let answer = Answer { name_asked: &name, object, found_by, opened: Some(&path) };
+                    return self.draft.answer(asked, answer);
+                }
+                if let Some(Fault::Mapping(reason)) = facts.fault {
+                    let reason = ProbeFailure::NotAnObject(reason.to_owned());
+                    return if asked.preload {
+                        self.draft.fail(asked, &path, rule, reason);
+                        self.draft.miss(asked, &name);
+                    } else {
+                        self.draft.stop(asked, &path, reason);
+                    };
                 }
                 let object = self.draft.closure.objects.len();
-                self.enter_names(name.clone(), &path);
                 self.draft.closure.objects.push(LoadedObject {
                     path: names::path(&path).to_owned(),
-                    name_asked: name,
+                    name_asked: name.clone(),
                     found_by: rule,
                     requester: Some(asked.requester),
                     preloaded: asked.preload,
@@ -188,8 +240,11 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
                     identity,
                     facts,
                 });
+                self.enter(object);
+                self.known_files.insert(identity, object);
                 self.order.push(object);
-                self.draft.answer(asked, object, rule);
+                let answer = Answer { name_asked: &name, object, found_by: rule, opened: Some(&path) };
+                self.draft.answer(asked, answer);
             }
             Tried::Failed => self.draft.miss(asked, &name),
             // What cannot be preloaded is warned about and left out, whatever is wrong with it.
@@ -203,39 +258,33 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         }
     }
 
-    /// The object that answers to a name already, in the order they were mapped (`_dl_map_object`).
+    /// The object that answers to a name already (`_dl_map_object`).
     fn loaded(&self, name: &[u8]) -> Option<(usize, Known)> {
-        // The name the loader gives the program that the kernel mapped is empty.
-        if name.is_empty() {
-            return Some((PROGRAM, Known::Name));
+        self.known_names.get(name).copied()
+    }
+
+    /// Notes that an object answers to a name, unless one that was mapped before it does.
+    fn know(&mut self, name: &[u8], object: usize, known: Known) {
+        match self.known_names.entry(name.to_vec()) {
+            Entry::Occupied(mut other) if other.get().0 > object => {
+                other.insert((object, known));
+            }
+            Entry::Occupied(_) => {}
+            Entry::Vacant(place) => {
+                place.insert((object, known));
+            }
         }
-        self.draft.closure.objects.iter().enumerate().find_map(|(index, object)| {
-            // The program's own path is no name of it: the kernel mapped it.
-            if index != PROGRAM && names::bytes(&object.path) == name && object.name_asked != name {
-                return Some((index, Known::Path));
-            }
-            if self.aliases.get(index).is_some_and(|aliases| aliases.iter().any(|alias| alias == name)) {
-                return Some((index, Known::Name));
-            }
-            (object.facts.soname.as_deref() == Some(name)).then_some((index, Known::Soname))
-        })
     }
 
-    /// The object that is the same file. Neither the program nor the interpreter counts: the kernel mapped them, and the
-    /// loader never learned which files they are.
-    fn same_file(&self, identity: Identity) -> Option<usize> {
-        let objects = self.draft.closure.objects.iter().enumerate();
-        let mut mapped = objects.filter(|&(index, _)| index != PROGRAM && Some(index) != self.interpreter);
-        mapped.find(|(_, object)| object.identity == identity).map(|(index, _)| index)
-    }
-
-    /// The interpreter enters the order of symbol lookup where somebody first needs it.
-    fn put_in_scope(&mut self, object: usize) {
-        if !self.order.contains(&object) {
+    /// The interpreter enters the order of symbol lookup where somebody first needs it. Preloading it does not count: only
+    /// what preloading newly mapped is put there (`do_preload` in elf/rtld.c).
+    fn put_in_scope(&mut self, asked: Asked<'_>, object: usize) {
+        if let Some(loaded) = self.draft.closure.objects.get_mut(object)
+            && !loaded.in_scope
+            && !asked.preload
+        {
+            loaded.in_scope = true;
             self.order.push(object);
-            if let Some(object) = self.draft.closure.objects.get_mut(object) {
-                object.in_scope = true;
-            }
         }
     }
 
@@ -244,10 +293,50 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         self.directories.list(text, separators, |element| tokens.expand(element))
     }
 
-    /// Enters the name and the origin of the next object.
-    fn enter_names(&mut self, name: Vec<u8>, path: &[u8]) {
-        self.aliases.push(if name.is_empty() { Vec::new() } else { vec![name] });
-        self.values.origins.push(names::folder(path, &self.environment.current_directory));
+    /// Enters the names and the origin of the program. The loader calls it "" however it came to be mapped, and never
+    /// learns which file it is.
+    fn enter_program(&mut self, given: &[u8]) {
+        let real = match self.environment.start {
+            Start::Kernel => self.system.canonical(&self.environment.on_disk(given)),
+            Start::Loader => None,
+        };
+        let path = real.map(|real| self.as_seen_inside(&real)).unwrap_or_else(|| given.to_vec());
+        self.values.origins.push(names::folder(&path, &self.environment.current_directory));
+        self.know(b"", PROGRAM, Known::Name);
+        self.enter_soname(PROGRAM);
+        self.enter_rpath(PROGRAM);
+    }
+
+    /// Enters the names and the origin of another object; its file is entered only where the loader opened it itself.
+    fn enter(&mut self, object: usize) {
+        let Some(loaded) = self.object(object) else { return };
+        let (name, path) = (loaded.name_asked.clone(), names::bytes(&loaded.path).to_vec());
+        self.values.origins.push(names::folder(&path, &self.environment.current_directory));
+        self.know(&name, object, Known::Name);
+        self.know(&path, object, Known::Path);
+        self.enter_soname(object);
+        self.enter_rpath(object);
+    }
+
+    fn enter_soname(&mut self, object: usize) {
+        if let Some(soname) = self.object(object).and_then(|object| object.facts.soname.clone()) {
+            self.know(&soname, object, Known::Soname);
+        }
+    }
+
+    fn enter_rpath(&mut self, object: usize) {
+        let own = self.object(object).and_then(|object| object.facts.effective_rpath());
+        let owner = match own.filter(|rpath| !rpath.is_empty()) {
+            Some(_) => Some(object),
+            None => self.rpath_owner_above(object),
+        };
+        self.rpath_owners.push(owner);
+    }
+
+    /// The nearest object with an RPATH to search among those that brought an object in.
+    fn rpath_owner_above(&self, object: usize) -> Option<usize> {
+        let requester = self.object(object)?.requester.filter(|&requester| requester != object)?;
+        self.rpath_owners.get(requester).copied().flatten()
     }
 
     /// A path on disk as it is seen from inside the sysroot.

@@ -1,8 +1,10 @@
 //! Searching a name without slash: which rules apply, in which order, and what glibc remembers of directories.
 
+use std::rc::Rc;
+
 use super::{Glibc, Tried};
 use crate::draft::{Asked, PROGRAM, goes_on_after, misfit};
-use crate::search_path::Status;
+use crate::search_path::{Directory, Status};
 use crate::{DirectoryProbe, FileSystem, FoundBy, Probe, ProbeFailure, names};
 
 impl<System: FileSystem> Glibc<'_, System> {
@@ -13,7 +15,9 @@ impl<System: FileSystem> Glibc<'_, System> {
                 FoundBy::LdSoCache => self.search_cache(asked, name),
                 _ => {
                     let list = self.directories_of(rule);
-                    self.search_directories(asked, name, &list, rule)
+                    let tried = self.search_directories(asked, name, &list, rule);
+                    self.drop_absent(rule, &list);
+                    tried
                 }
             };
             if !matches!(tried, Tried::Failed) {
@@ -29,10 +33,10 @@ impl<System: FileSystem> Glibc<'_, System> {
         let has_runpath = facts.is_some_and(|facts| facts.runpath.is_some());
         let mut rules = Vec::new();
         if !has_runpath {
-            let mut next = Some(asked.requester);
+            let mut next = self.rpath_owners.get(asked.requester).copied().flatten();
             while let Some(of) = next {
                 rules.push(FoundBy::Rpath { of });
-                next = self.object(of).and_then(|object| object.requester);
+                next = self.rpath_owner_above(of);
             }
         }
         rules.push(FoundBy::LdLibraryPath);
@@ -50,22 +54,54 @@ impl<System: FileSystem> Glibc<'_, System> {
     }
 
     /// The directories a rule names. An empty RPATH is none, although an empty element of one is the current directory.
-    fn directories_of(&mut self, rule: FoundBy) -> Vec<usize> {
+    fn directories_of(&mut self, rule: FoundBy) -> Rc<[usize]> {
         let (of, text) = match rule {
             FoundBy::LdLibraryPath => return self.library_path.clone(),
             FoundBy::DefaultDirectory => return self.default_path.clone(),
             FoundBy::Rpath { of } => (of, self.object(of).and_then(|object| object.facts.effective_rpath())),
             FoundBy::Runpath { of } => (of, self.object(of).and_then(|object| object.facts.runpath.as_deref())),
-            _ => return Vec::new(),
+            _ => return Rc::default(),
         };
-        let Some(text) = text.filter(|text| !text.is_empty()) else { return Vec::new() };
+        let Some(text) = text.filter(|text| !text.is_empty()) else { return Rc::default() };
         if let Some(list) = self.search_lists.get(&rule) {
             return list.clone();
         }
         let text = text.to_vec();
-        let list = self.expand_list(of, &text, b":");
+        let list: Rc<[usize]> =
+            if self.is_inhibited(of) { Rc::default() } else { self.expand_list(of, &text, b":").into() };
         self.search_lists.insert(rule, list.clone());
         list
+    }
+
+    /// Whether `--inhibit-rpath` names an object (`decompose_rpath`, whose comparison goes on where the last one ended).
+    fn is_inhibited(&self, of: usize) -> bool {
+        let Some(list) = self.environment.inhibit_rpath.as_deref().filter(|_| !self.environment.secure) else {
+            return false;
+        };
+        // The program has no name.
+        let path =
+            self.object(of).filter(|_| of != PROGRAM).map(|object| names::bytes(&object.path)).unwrap_or_default();
+        list.split(|&byte| byte == b':').enumerate().any(|(number, item)| {
+            // An empty item at the end is not looked at, except when the whole list is empty.
+            item == path && !(item.is_empty() && number > 0 && list.ends_with(b":"))
+        })
+    }
+
+    /// Shortens a list by the directories that are not there. The loader keeps them and passes them over each time; with
+    /// thousands of them that is most of the time.
+    fn drop_absent(&mut self, rule: FoundBy, list: &[usize]) {
+        let is_here = |directory: &usize| self.directories.get(*directory).is_some_and(Directory::may_exist);
+        let here: Rc<[usize]> = list.iter().copied().filter(is_here).collect();
+        if here.len() == list.len() {
+            return;
+        }
+        match rule {
+            FoundBy::LdLibraryPath => self.library_path = here,
+            FoundBy::DefaultDirectory => self.default_path = here,
+            rule => {
+                self.search_lists.insert(rule, here);
+            }
+        }
     }
 
     /// Tries a name in each subfolder of each directory (`open_path`).
@@ -75,16 +111,17 @@ impl<System: FileSystem> Glibc<'_, System> {
             let mut any_here = false;
             for number in 0..self.subfolders.len() {
                 let Some((status, folder)) = self.subfolder(directory, number) else { continue };
-                if status == Status::Absent {
-                    continue;
-                }
                 let path = [folder.as_slice(), name].concat();
                 let before = self.draft.closure.failed_probes.len();
                 let tried = self.probe(asked, path, rule);
                 let fits = matches!(tried, Tried::Fits(..));
+                // An error that ends the search leaves everything as it was; that matters where it was only preloaded for.
+                if matches!(tried, Tried::Stop) {
+                    return tried;
+                }
                 let mut exists = true;
                 if status == Status::Unknown {
-                    exists = fits || matches!(tried, Tried::Stop) || self.look_at(&folder);
+                    exists = fits || self.look_at(&folder);
                     self.remember(directory, number, exists);
                 }
                 any_here |= exists;
@@ -102,11 +139,13 @@ impl<System: FileSystem> Glibc<'_, System> {
         Tried::Failed
     }
 
-    /// What is known of a subfolder, and its name with a slash at the end (none for the current directory).
-    fn subfolder(&mut self, directory: usize, number: usize) -> Option<(Status, Vec<u8>)> {
+    /// What is known of a subfolder, and its name with a slash at the end (none for the current directory); nothing when it
+    /// is known to be absent.
+    fn subfolder(&self, directory: usize, number: usize) -> Option<(Status, Vec<u8>)> {
         let subfolder = self.subfolders.get(number)?;
-        let directory = self.directories.get_mut(directory)?;
-        Some((directory.status.get(number).copied()?, [directory.name.as_slice(), subfolder].concat()))
+        let directory = self.directories.get(directory)?;
+        let status = directory.status.get(number).copied().filter(|&status| status != Status::Absent)?;
+        Some((status, [directory.name.as_slice(), subfolder].concat()))
     }
 
     fn remember(&mut self, directory: usize, number: usize, exists: bool) {
@@ -123,7 +162,11 @@ impl<System: FileSystem> Glibc<'_, System> {
     fn look_at(&mut self, folder: &[u8]) -> bool {
         let folder = folder.strip_suffix(b"/").unwrap_or(folder);
         let exists = !folder.is_empty() && self.system.is_directory(&self.environment.on_disk(folder));
-        self.draft.closure.directory_probes.push(DirectoryProbe { path: names::path(folder).to_owned(), exists });
+        self.draft.closure.directory_probes.push(DirectoryProbe {
+            path: names::path(folder).to_owned(),
+            exists,
+            failed_before: self.draft.closure.failed_probes.len(),
+        });
         exists
     }
 

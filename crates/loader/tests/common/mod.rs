@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use coldstart_loader::cache::LdSoCache;
-use coldstart_loader::{Class, Closure, Environment, FileSystem, Hwcaps, Identity, ObjectFacts, Probe, hwcaps};
+use coldstart_loader::{Class, Environment, Fault, FileSystem, Hwcaps, Identity, ObjectFacts, Probe, hwcaps};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, ReadCache, elf};
 
@@ -36,25 +37,41 @@ pub(crate) fn run(command: &mut Command) {
 #[derive(Default)]
 pub(crate) struct Files {
     current: PathBuf,
-    seen: RefCell<HashMap<PathBuf, Probe>>,
+    /// Whoever looks is somebody else than the owner: modes count even for a test that runs as root.
+    as_stranger: bool,
+    /// By their bytes: as paths, `a//b` and `a/./b` would be one, of which one may be too long.
+    seen: RefCell<HashMap<OsString, Probe>>,
+}
+
+thread_local! {
+    /// Files of the system, which no test changes.
+    static SYSTEM: RefCell<HashMap<OsString, Probe>> = RefCell::default();
 }
 
 impl Files {
     pub(crate) fn seen_from(current: &Path) -> Self {
-        Self { current: current.to_owned(), seen: RefCell::default() }
+        Self { current: current.to_owned(), ..Self::default() }
     }
 
-    /// Whether a file is an object for this machine.
-    pub(crate) fn fits(&self, path: &str) -> bool {
-        let probe = self.object(Path::new(path));
-        matches!(probe, Probe::Object { facts, .. } if facts.class == Class::Bits64 && facts.machine == elf::EM_X86_64.0)
+    pub(crate) fn seen_by_stranger(current: &Path) -> Self {
+        Self { as_stranger: true, ..Self::seen_from(current) }
     }
 }
 
 impl FileSystem for Files {
     fn object(&self, path: &Path) -> Probe {
         let path = self.current.join(path);
-        self.seen.borrow_mut().entry(path.clone()).or_insert_with(|| look(&path)).clone()
+        if path.starts_with("/lib") || path.starts_with("/usr") {
+            return SYSTEM
+                .with_borrow_mut(|seen| seen.entry(path.clone().into()).or_insert_with(|| look(&path)).clone());
+        }
+        let look = || match path.metadata() {
+            Ok(metadata) if self.as_stranger && metadata.mode() & 0o4 == 0 => {
+                Probe::Absent(io::ErrorKind::PermissionDenied)
+            }
+            _ => look(&path),
+        };
+        self.seen.borrow_mut().entry(path.clone().into()).or_insert_with(look).clone()
     }
 
     fn is_directory(&self, path: &Path) -> bool {
@@ -66,31 +83,40 @@ impl FileSystem for Files {
     }
 }
 
+/// Files from this size on are read in pieces.
+const LARGE: u64 = 1 << 16;
+
 fn look(path: &Path) -> Probe {
+    // What cannot be opened, as the loader would open it: as given, with its double slashes and dots.
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) => return Probe::Absent(error.kind()),
     };
-    let mut ident = [0; 64];
-    if let Err(error) = file.read_exact(&mut ident) {
-        let short = error.kind() == io::ErrorKind::UnexpectedEof;
-        return Probe::NotAnObject(if short {
-            "file too short".to_owned()
-        } else {
-            "cannot read file data".to_owned()
-        });
+    let metadata = file.metadata().unwrap();
+    let identity = Identity { device: metadata.dev(), inode: metadata.ino() };
+    let set_user_id = metadata.mode() & 0o4000 != 0;
+    if metadata.len() < LARGE || !metadata.is_file() {
+        let mut content = Vec::new();
+        return match file.read_to_end(&mut content) {
+            Ok(_) => Probe::of_content(&content, identity, set_user_id),
+            Err(_) => Probe::NotAnObject("cannot read file data".to_owned()),
+        };
     }
+    let mut ident = [0; 64];
+    file.read_exact(&mut ident).unwrap();
     if !ident.starts_with(b"\x7fELF") {
         return Probe::NotAnObject("invalid ELF header".to_owned());
     }
-    let metadata = file.metadata().unwrap();
-    let identity = Identity { device: metadata.dev(), inode: metadata.ino() };
-    let cache = ReadCache::new(file);
-    let facts = match ident[4] {
+    Probe::Object { identity, facts: ObjectFacts { set_user_id, ..read_facts(path, ident[4]) } }
+}
+
+/// The facts of an object as the `object` crate reads them.
+pub(crate) fn read_facts(path: &Path, class: u8) -> ObjectFacts {
+    let cache = ReadCache::new(File::open(path).unwrap());
+    match class {
         1 => facts::<elf::FileHeader32<Endianness>>(&cache, Class::Bits32),
         _ => facts::<elf::FileHeader64<Endianness>>(&cache, Class::Bits64),
-    };
-    Probe::Object { identity, facts: ObjectFacts { set_user_id: metadata.mode() & 0o4000 != 0, ..facts } }
+    }
 }
 
 /// The facts of an object; a decoy of another class has nothing but its class.
@@ -127,6 +153,16 @@ fn facts<Elf: FileHeader<Endian = Endianness>>(data: &ReadCache<File>, class: Cl
             entries.iter().position(|entry: &(elf::DynamicTag, u64)| entry.0 == elf::DT_NULL).unwrap_or(entries.len());
         entries.truncate(end);
         let value = |tag| entries.iter().find(|entry| entry.0 == tag).map(|entry| entry.1);
+        let is_program = value(elf::DT_FLAGS_1).is_some_and(|flags| flags & elf::DF_1_PIE.0 != 0);
+        facts.fault = match header.e_type(endian) {
+            elf::ET_EXEC => Some(Fault::Mapping("cannot dynamically load executable")),
+            elf::ET_DYN if entries.is_empty() => Some(Fault::Mapping("object file has no dynamic section")),
+            elf::ET_DYN if is_program => {
+                Some(Fault::Mapping("cannot dynamically load position-independent executable"))
+            }
+            elf::ET_DYN => None,
+            _ => Some(Fault::Header("only ET_DYN and ET_EXEC can be loaded")),
+        };
         let Some(strings) = value(elf::DT_STRTAB).and_then(at_address) else { return Ok(()) };
         let end = strings + value(elf::DT_STRSZ).unwrap_or_default();
         let text = |offset: u64| {
@@ -191,57 +227,4 @@ pub(crate) fn parse_listing(output: &Output) -> Listing {
         }
     }
     listing
-}
-
-/// Our answer in the loader's words.
-pub(crate) fn our_listing(closure: &Closure) -> Listing {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let objects = closure.objects.iter().skip(1).filter(|object| object.in_scope);
-    let loaded = objects.map(|object| (text(&object.name_asked), object.path.display().to_string())).collect();
-    let missing = closure.missing.iter().filter(|missing| !missing.preload);
-    Listing { loaded, missing: missing.map(|missing| text(&missing.name_asked)).collect() }
-}
-
-/// Files tried in vain, with the name they were tried for, from `LD_DEBUG=libs`: all but the last file of a search, and
-/// the last one unless it fits.
-pub(crate) fn parse_failed(debug: &str, files: &Files) -> Vec<(String, String)> {
-    let mut failed = Vec::new();
-    let mut search: Option<(String, Vec<String>)> = None;
-    let end = |search: &mut Option<(String, Vec<String>)>, failed: &mut Vec<(String, String)>| {
-        if let Some((name, mut tried)) = search.take() {
-            tried.pop_if(|path| files.fits(path));
-            failed.extend(tried.into_iter().map(|path| (name.clone(), path)));
-        }
-    };
-    for line in debug.lines() {
-        let Some((_, text)) = line.split_once(":\t") else { continue };
-        if let Some(rest) = text.strip_prefix("find library=") {
-            end(&mut search, &mut failed);
-            search = rest.rsplit_once(" [").map(|(name, _)| (name.to_owned(), Vec::new()));
-        } else if let Some(path) = text.trim_start().strip_prefix("trying file=") {
-            if let Some((_, tried)) = &mut search {
-                tried.push(path.to_owned());
-            }
-        } else if text.is_empty() {
-            end(&mut search, &mut failed);
-        }
-    }
-    end(&mut search, &mut failed);
-    failed
-}
-
-/// Two lists of failed probes that have to be one; shows the place where they part.
-pub(crate) fn assert_same(ours: &[(String, String)], theirs: &[(String, String)], context: &str) {
-    let length = ours.len().max(theirs.len());
-    if let Some(place) = (0..length).find(|&place| ours.get(place) != theirs.get(place)) {
-        let around = |list: &[(String, String)]| list[place.saturating_sub(3)..list.len().min(place + 3)].to_vec();
-        panic!("they part at {place}: ours {:#?}, theirs {:#?}: {context}", around(ours), around(theirs));
-    }
-}
-
-/// Our failed probes, those of names that are searched.
-pub(crate) fn our_failed(closure: &Closure) -> Vec<(String, String)> {
-    let probes = closure.failed_probes.iter().filter(|probe| !probe.needed.contains(&b'/'));
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    probes.map(|probe| (text(&probe.needed), probe.path.display().to_string())).collect()
 }

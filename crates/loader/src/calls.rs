@@ -1,0 +1,56 @@
+//! The system calls by which a loader searches, as they are to be expected.
+//!
+//! Only the search: what follows when a file was found (reading and mapping it) costs the same wherever it lay. The
+//! cache itself and /etc/ld.so.preload are opened once in a start and left out, too.
+
+use std::path::Path;
+
+use crate::Closure;
+
+/// One call of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call<'a> {
+    /// `openat` of a file.
+    Open {
+        /// The file.
+        path: &'a Path,
+        /// It did; otherwise it is absent or passed over.
+        found: bool,
+    },
+    /// `stat` of a directory in which a file was not found.
+    Stat {
+        /// The directory, subfolder included, without a slash at its end.
+        path: &'a Path,
+        /// Whether it is there.
+        exists: bool,
+    },
+}
+
+/// All calls of the search in their order.
+pub fn calls(closure: &Closure) -> Vec<Call<'_>> {
+    let mut calls = Vec::with_capacity(closure.failed_probes.len() + closure.objects.len());
+    let mut done = (0, 0);
+    for request in &closure.requests {
+        failures(closure, request.failed_before, &mut done, &mut calls);
+        if let Some(path) = &request.opened {
+            calls.push(Call::Open { path, found: true });
+        }
+    }
+    failures(closure, closure.failed_probes.len(), &mut done, &mut calls);
+    let last = closure.stopped.iter().map(|stopped| stopped.path.as_path());
+    calls.extend(last.filter(|path| !path.as_os_str().is_empty()).map(|path| Call::Open { path, found: true }));
+    calls
+}
+
+/// The failed probes up to a number, each with the look at its directory; `done` counts what of both was told before.
+fn failures<'a>(closure: &'a Closure, end: usize, done: &mut (usize, usize), calls: &mut Vec<Call<'a>>) {
+    for probe in closure.failed_probes.get(done.0..end).unwrap_or_default() {
+        calls.push(Call::Open { path: &probe.path, found: false });
+        done.0 += 1;
+        let looks = closure.directory_probes.get(done.1..).unwrap_or_default();
+        for look in looks.iter().take_while(|look| look.failed_before <= done.0) {
+            calls.push(Call::Stat { path: &look.path, exists: look.exists });
+            done.1 += 1;
+        }
+    }
+}

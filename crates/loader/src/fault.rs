@@ -1,0 +1,184 @@
+//! What is wrong with a file that begins as an ELF object does, and when the loader sees it.
+//!
+//! The order of the tests is part of the rules: an object for another machine is passed over although it is no library,
+//! but not when its identification is odd (`open_verify` and `_dl_map_object_from_fd` in elf/dl-load.c).
+
+use std::fmt;
+
+use coldstart_elf::{ElfError, ElfFile, FileType, SegmentKind};
+
+use crate::{Class, ObjectFacts};
+
+/// Why an ELF file is no library, in glibc's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// `e_ident` or `e_version`: seen after class and byte order and before the machine.
+    Identification(&'static str),
+    /// Type of file or table of segments: seen after the machine.
+    Header(&'static str),
+    /// Seen when the file is mapped, after the search has settled on it and has found that it is not loaded yet.
+    Mapping(&'static str),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Identification(reason) | Self::Header(reason) | Self::Mapping(reason) => formatter.write_str(reason),
+        }
+    }
+}
+
+/// `ELFOSABI_GNU`.
+const GNU: u8 = 3;
+/// Size of a page as far as alignment of segments is concerned: the smallest of any machine.
+const PAGE: u64 = 0x1000;
+
+impl Fault {
+    /// What keeps a file that our reader takes from being loaded as a library.
+    pub(crate) fn of(file: &ElfFile<'_>) -> Result<Option<Self>, ElfError> {
+        if let Some(fault) = header_fault(file.bytes()) {
+            return Ok(Some(fault));
+        }
+        let mut loaded = file.load_segments().peekable();
+        let reason = if loaded.peek().is_none() {
+            "object file has no loadable segments"
+        } else if loaded.any(|load| load.address.0.wrapping_sub(load.offset.0) % PAGE != 0) {
+            "ELF load command address/offset not page-aligned"
+        } else if file.header().file_type == FileType::Executable {
+            "cannot dynamically load executable"
+        } else {
+            let segment = file.segment(SegmentKind::Dynamic);
+            if segment.is_none_or(|segment| segment.file_size == 0) {
+                "object file has no dynamic section"
+            } else if file.dynamic()?.is_some_and(|dynamic| dynamic.is_pie()) {
+                "cannot dynamically load position-independent executable"
+            } else {
+                return Ok(None);
+            }
+        };
+        Ok(Some(Self::Mapping(reason)))
+    }
+}
+
+/// The facts of a file's content; an error when it does not even begin as an object.
+pub(crate) fn read(content: &[u8]) -> Result<ObjectFacts, &'static str> {
+    // Width and byte order decide where the rest of the header lies. What is neither is the other.
+    let wide = content.get(4) == Some(&2);
+    let header = content.get(..if wide { 64 } else { 52 }).ok_or("file too short")?;
+    if !header.starts_with(b"\x7fELF") {
+        return Err("invalid ELF header");
+    }
+    let little = header.get(5) == Some(&1);
+    let bare = ObjectFacts {
+        class: match header.get(4) {
+            Some(1) => Class::Bits32,
+            Some(2) => Class::Bits64,
+            _ => Class::Neither,
+        },
+        little_endian: little,
+        machine: half(header, 18, little),
+        ..ObjectFacts::default()
+    };
+    if let Some(fault) = header_fault(content) {
+        return Ok(ObjectFacts { fault: Some(fault), ..bare });
+    }
+    let facts = ElfFile::parse(content).and_then(|file| ObjectFacts::of(&file));
+    Ok(facts.unwrap_or(ObjectFacts { fault: Some(Fault::Mapping("cannot read file data")), ..bare }))
+}
+
+/// What is wrong with a header that has the magic number.
+fn header_fault(content: &[u8]) -> Option<Fault> {
+    let at = |place: usize| content.get(place).copied().unwrap_or_default();
+    let (wide, little) = (at(4) == 2, at(5) == 1);
+    let (os_abi, abi_version) = (at(7), at(8));
+    let identification = if at(6) != 1 {
+        "ELF file version ident does not match current one"
+    } else if os_abi != 0 && os_abi != GNU {
+        "ELF file OS ABI invalid"
+    } else if abi_version != 0 && (os_abi != GNU || abi_version > newest_abi_version(half(content, 18, little))) {
+        "ELF file ABI version invalid"
+    } else if (9..16).any(|place| at(place) != 0) {
+        "nonzero padding in e_ident"
+    } else if word(content, 20, 4, little) != 1 {
+        "ELF file version does not match current one"
+    } else {
+        return later_fault(content, wide, little);
+    };
+    Some(Fault::Identification(identification))
+}
+
+/// Newest `EI_ABIVERSION` that glibc takes of an object marked as its own (`LIBC_ABI_MAX`, from the file libc-abis): the
+/// list is longer on x86, where it was measured, and on MIPS.
+fn newest_abi_version(machine: u16) -> u8 {
+    // EM_386, EM_X86_64, EM_MIPS
+    match machine {
+        3 | 62 => 3,
+        8 => 5,
+        _ => 2,
+    }
+}
+
+/// What is wrong after the machine was found to be right.
+fn later_fault(content: &[u8], wide: bool, little: bool) -> Option<Fault> {
+    // Places of `e_phoff`, `e_phentsize` and `e_phnum`, and the size of one entry (gABI, "ELF Header").
+    let (offset, entry_size, expected) =
+        if wide { (word(content, 32, 8, little), 54, 56) } else { (word(content, 28, 4, little), 42, 32) };
+    let count = half(content, entry_size + 2, little);
+    let header = if !matches!(half(content, 16, little), 2 | 3) {
+        "only ET_DYN and ET_EXEC can be loaded"
+    } else if half(content, entry_size, little) != expected {
+        "ELF file's phentsize not the expected size"
+    } else if offset.saturating_add(u64::from(count) * u64::from(expected)) > content.len() as u64 {
+        "cannot read file data"
+    } else {
+        return None;
+    };
+    Some(Fault::Header(header))
+}
+
+fn half(content: &[u8], place: usize, little: bool) -> u16 {
+    u16::try_from(word(content, place, 2, little)).unwrap_or_default()
+}
+
+/// A number of up to eight bytes; zero beyond the end.
+fn word(content: &[u8], place: usize, size: usize, little: bool) -> u64 {
+    let bytes = place.checked_add(size).and_then(|end| content.get(place..end)).unwrap_or_default();
+    let add = |sum: u64, byte: &u8| (sum << 8) | u64::from(*byte);
+    if little { bytes.iter().rev().fold(0, add) } else { bytes.iter().fold(0, add) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, read};
+
+    /// The header of a library for x86-64 without segments.
+    fn header() -> Vec<u8> {
+        let mut header = b"\x7fELF\x02\x01\x01".to_vec();
+        header.resize(64, 0);
+        for (place, value) in [(16, 3), (18, 62), (20, 1), (52, 64), (54, 56)] {
+            header[place] = value;
+        }
+        header
+    }
+
+    fn fault(changes: &[(usize, u8)]) -> Option<Fault> {
+        let mut header = header();
+        changes.iter().for_each(|&(place, value)| header[place] = value);
+        read(&header).unwrap().fault
+    }
+
+    #[test]
+    fn faults_are_those_the_loader_names() {
+        assert_eq!(fault(&[]), Some(Fault::Mapping("object file has no loadable segments")));
+        assert_eq!(fault(&[(16, 1)]), Some(Fault::Header("only ET_DYN and ET_EXEC can be loaded")));
+        assert_eq!(
+            fault(&[(20, 2), (16, 1)]),
+            Some(Fault::Identification("ELF file version does not match current one"))
+        );
+        assert_eq!(fault(&[(7, 3), (8, 3)]), fault(&[]));
+        assert_eq!(fault(&[(7, 3), (8, 4)]), Some(Fault::Identification("ELF file ABI version invalid")));
+        assert_eq!(fault(&[(56, 2)]), Some(Fault::Header("cannot read file data")));
+        assert_eq!(read(b"\x7fELF"), Err("file too short"));
+        assert_eq!(read(&[0; 64]), Err("invalid ELF header"));
+    }
+}
