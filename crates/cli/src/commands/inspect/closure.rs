@@ -1,20 +1,15 @@
 //! A program with everything that it loads, as the dynamic loader would find it with the environment we were given.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use coldstart_elf::{ElfFile, FileType};
 use coldstart_inspect::{Inspection, Missing, Offers, SearchCost, Unused, Wants};
-use coldstart_loader::cache::LdSoCache;
-use coldstart_loader::{Closure, Disk, Environment, Hwcaps, Identity, LoaderBuild, ObjectFacts, hwcaps, resolve};
-use coldstart_sys::file_view::FileView;
+use coldstart_loader::{Closure, FoundBy, Identity, LoadedObject, ObjectFacts};
 use rayon::prelude::*;
 
 use super::read::{ReadError, look_into};
-use crate::commands::reading::open_regular;
+use crate::commands::loading::{Loading, LoadingOptions};
 use crate::error::{CliError, HintExt};
 use crate::output::path::printable;
 
@@ -34,12 +29,12 @@ pub(super) fn follow(
     inspect: impl Fn(&Path) -> Result<Inspection, ReadError> + Sync,
 ) -> Result<ProgramLoads, CliError> {
     let own = inspect(program)?;
-    let environment = environment(program)?;
-    let closure = if own.parts.layout.dynamic.is_none() || is_its_own_loader(program, &environment) {
-        alone(program)
+    let closure = if own.parts.layout.dynamic.is_none() {
+        // A debug file's or a relocatable object's; the inspection says what it is.
+        Closure { objects: vec![alone(program)], ..Closure::default() }
     } else {
-        resolve(program, &Disk::new(facts), &environment)
-            .hint(|| "its loader is not on this machine; without --closure the file itself can be inspected")?
+        let closure = Loading::new(program, &LoadingOptions::default()).and_then(|loading| loading.closure());
+        closure.hint(|| "without --closure the file itself can be inspected")?
     };
     let libraries: Vec<&Path> = closure.objects.iter().skip(1).map(|object| object.path.as_path()).collect();
     let mut objects = vec![(program.to_owned(), Ok(own))];
@@ -48,82 +43,18 @@ pub(super) fn follow(
     Ok(ProgramLoads { closure, objects, cost })
 }
 
-/// Whether the program is the very loader that would load it.
-fn is_its_own_loader(program: &Path, environment: &Environment) -> bool {
-    let loader = environment.interpreter.clone().map(|path| PathBuf::from(std::ffi::OsString::from_vec(path)));
-    let identity = |path: &Path| facts(path).ok().map(|(identity, _)| identity);
-    loader.is_some_and(|loader| identity(&loader).is_some_and(|loader| identity(program) == Some(loader)))
-}
-
-/// The closure of a program that loads nothing.
-fn alone(program: &Path) -> Closure {
-    let object = coldstart_loader::LoadedObject {
+/// A program that loads nothing.
+fn alone(program: &Path) -> LoadedObject {
+    LoadedObject {
         path: program.to_owned(),
         name_asked: Vec::new(),
-        found_by: coldstart_loader::FoundBy::Program,
+        found_by: FoundBy::Program,
         requester: None,
         preloaded: false,
         in_scope: true,
         identity: Identity::default(),
         facts: ObjectFacts::default(),
-    };
-    Closure {
-        objects: vec![object],
-        requests: Vec::new(),
-        failed_probes: Vec::new(),
-        directory_probes: Vec::new(),
-        missing: Vec::new(),
-        stopped: None,
     }
-}
-
-/// The environment that a start from here would have.
-fn environment(program: &Path) -> Result<Environment, CliError> {
-    let variable = |name| std::env::var_os(name).map(OsStringExt::into_vec);
-    let mut environment = Environment {
-        ld_library_path: variable("LD_LIBRARY_PATH"),
-        ld_preload: variable("LD_PRELOAD"),
-        platform: hwcaps::platform_of_this_cpu().map(|platform| platform.as_bytes().to_vec()),
-        current_directory: std::env::current_dir()?,
-        ..Environment::default()
-    };
-    let own_facts = facts(program).map(|(_, facts)| facts).unwrap_or_default();
-    let interpreter = own_facts.interpreter.or_else(|| {
-        // A library is loaded by the loader of the programs here; ours is one of them.
-        facts(Path::new("/proc/self/exe")).ok().and_then(|(_, facts)| facts.interpreter)
-    });
-    let gains_rights = program.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o6000 != 0);
-    environment.secure = gains_rights;
-    if let Some(interpreter) = &interpreter {
-        let path = PathBuf::from(std::ffi::OsString::from_vec(interpreter.clone()));
-        if let Ok(bytes) = std::fs::read(&path) {
-            let build = LoaderBuild::read(&bytes);
-            build.apply(&mut environment);
-            environment.hwcaps = build.release.map(Hwcaps::of_this_cpu).unwrap_or_default();
-            let cache = build.cache_path.clone().map(|path| PathBuf::from(std::ffi::OsString::from_vec(path)));
-            environment.cache = cache.and_then(|path| LdSoCache::parse(&std::fs::read(path).ok()?).ok());
-        }
-    }
-    environment.preload_file = std::fs::read("/etc/ld.so.preload").ok();
-    environment.interpreter = interpreter;
-    Ok(environment)
-}
-
-/// What the loader looks at in an object, and which file it is.
-fn facts(path: &Path) -> io::Result<(Identity, ObjectFacts)> {
-    let mut file = open_regular(path)?;
-    let metadata = file.metadata()?;
-    let mut magic = [0; 4];
-    file.read_exact(&mut magic)?;
-    let view = FileView::map(&file)?;
-    let invalid = |error: coldstart_elf::ElfError| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
-    let elf = ElfFile::parse(view.bytes()).map_err(invalid)?;
-    if !matches!(elf.header().file_type, FileType::Dynamic | FileType::Executable) {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no shared object"));
-    }
-    let identity = Identity { device: metadata.dev(), inode: metadata.ino() };
-    let facts = ObjectFacts::of(&elf).map_err(invalid)?;
-    Ok((identity, ObjectFacts { set_user_id: metadata.permissions().mode() & 0o4000 != 0, ..facts }))
 }
 
 /// What the search cost, and which libraries nobody who needs them uses.
@@ -193,8 +124,8 @@ fn unused(
     unused
 }
 
-fn is_loader(closure: &Closure, object: &coldstart_loader::LoadedObject) -> bool {
-    object.found_by == coldstart_loader::FoundBy::Interpreter
+fn is_loader(closure: &Closure, object: &LoadedObject) -> bool {
+    object.found_by == FoundBy::Interpreter
         || closure.objects.first().is_some_and(|program| {
             let interpreter = program.facts.interpreter.as_deref().unwrap_or_default();
             let name = interpreter.rsplit(|byte| *byte == b'/').next().unwrap_or_default();

@@ -1,0 +1,70 @@
+//! Who needs whom, as a graph in Graphviz's language.
+
+use super::answer::Answer;
+use super::words;
+use crate::output::path::printable;
+
+/// A directed graph: an object for each file, an arrow for each name that is asked for, what is missing in red.
+pub(super) fn graph(answer: &Answer) -> String {
+    let mut text = String::from("digraph loads {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
+    for (index, object) in answer.closure.objects.iter().enumerate() {
+        let rule = words::rule(answer, object.found_by, object.requester);
+        let failed = answer.failed_before(index);
+        let failed = if failed == 0 { String::new() } else { format!(", {failed} in vain") };
+        let tooltip = format!("{} [{rule}{failed}]", printable(&object.path));
+        let style = match () {
+            () if index == 0 => ", style=bold",
+            () if object.preloaded || !object.in_scope => ", style=dashed",
+            () => "",
+        };
+        let label = answer.file_name(index);
+        text.push_str(&format!("  n{index} [label={}, tooltip={}{style}];\n", quoted(&label), quoted(&tooltip)));
+    }
+    let mut missing: Vec<&[u8]> = Vec::new();
+    for request in &answer.closure.requests {
+        let style = if request.preload { "style=dashed" } else { "" };
+        match request.object {
+            Some(object) => {
+                let file = answer.closure.objects.get(object).and_then(|object| object.path.file_name());
+                let same = file.is_some_and(|file| file.as_encoded_bytes() == request.needed);
+                let label =
+                    if same { String::new() } else { format!("label={}", quoted(&words::text(&request.needed))) };
+                let attributes: Vec<&str> =
+                    [label.as_str(), style].into_iter().filter(|attribute| !attribute.is_empty()).collect();
+                text.push_str(&format!("  n{} -> n{object} [{}];\n", request.requester, attributes.join(", ")));
+            }
+            None => {
+                let place = missing.iter().position(|name| *name == request.needed).unwrap_or_else(|| {
+                    missing.push(&request.needed);
+                    missing.len() - 1
+                });
+                text.push_str(&format!("  n{} -> m{place} [color=red];\n", request.requester));
+            }
+        }
+    }
+    for (place, name) in missing.iter().enumerate() {
+        let label = quoted(&words::text(name));
+        text.push_str(&format!("  m{place} [label={label}, color=red, fontcolor=red];\n"));
+    }
+    if let Some(stopped) = &answer.closure.stopped {
+        let label = quoted(&format!("{}: {}", words::text(&stopped.needed), words::failure(&stopped.reason)));
+        text.push_str(&format!("  stop [label={label}, color=red, fontcolor=red];\n"));
+        text.push_str(&format!("  n{} -> stop [color=red];\n", stopped.requester));
+    }
+    text + "}\n"
+}
+
+/// A text as a quoted name; backslashes mean something to Graphviz, too.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn names_stay_inside_their_quotes() {
+        assert_eq!(quoted(r#"a"b\n"#), r#""a\"b\\n""#);
+    }
+}

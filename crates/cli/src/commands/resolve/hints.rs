@@ -1,0 +1,129 @@
+//! What objects say of libraries that they open later, and whether the loader would find those.
+//!
+//! `dlopen` searches as the loader does for what the calling object needs. So the search is made by letting each object need
+//! what it says it opens, and following the rules once more.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use coldstart_loader::dlopen_notes::{DlopenEntry, read_dlopen_text};
+use coldstart_loader::{Closure, FileSystem, FoundBy, Identity, Probe, resolve};
+
+use super::words;
+use crate::commands::loading::{Files, Loading};
+
+/// Everything that the notes of a closure's objects say.
+#[derive(Debug, Default)]
+pub(super) struct Hints {
+    /// In the order of loading.
+    pub(super) hints: Vec<Hint>,
+    /// Objects with a note that cannot be read, and why.
+    pub(super) unreadable: Vec<(usize, String)>,
+}
+
+/// One entry of an object's note.
+#[derive(Debug)]
+pub(super) struct Hint {
+    /// The object.
+    pub(super) object: usize,
+    /// What it says.
+    pub(super) entry: DlopenEntry,
+    /// What becomes of each of its names, in their order.
+    pub(super) alternatives: Vec<Alternative>,
+}
+
+/// One name of an entry.
+#[derive(Debug)]
+pub(super) struct Alternative {
+    /// The name.
+    pub(super) soname: String,
+    /// The file it leads to; none when the search finds nothing.
+    pub(super) found: Option<Found>,
+}
+
+/// What a name leads to.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The file.
+    pub(super) path: PathBuf,
+    /// By which rule, in words.
+    pub(super) rule: String,
+    /// The start loads it anyway.
+    pub(super) is_loaded: bool,
+}
+
+/// Reads the notes of a closure's objects and searches what they name.
+pub(super) fn gather(loading: &Loading, closure: &Closure) -> Hints {
+    let mut gathered = Hints::default();
+    let mut wanted: HashMap<Identity, Vec<Vec<u8>>> = HashMap::new();
+    for (index, object) in closure.objects.iter().enumerate() {
+        for text in loading.files.dlopen_texts(object.identity) {
+            match read_dlopen_text(&text) {
+                Err(problem) => gathered.unreadable.push((index, problem.to_string())),
+                Ok(entries) => {
+                    let names = entries.iter().flat_map(|entry| &entry.sonames);
+                    let names = names.map(|name| name.clone().into_bytes());
+                    wanted.entry(object.identity).or_default().extend(names);
+                    let hint = |entry| Hint { object: index, entry, alternatives: Vec::new() };
+                    gathered.hints.extend(entries.into_iter().map(hint));
+                }
+            }
+        }
+    }
+    if gathered.hints.is_empty() || loading.loads_nothing() {
+        return gathered;
+    }
+    let wider = resolve(&loading.program, &Wanting { files: &loading.files, wanted }, &loading.environment);
+    let Ok(wider) = wider else { return gathered };
+    for hint in &mut gathered.hints {
+        let identity = closure.objects.get(hint.object).map(|object| object.identity);
+        let sonames = hint.entry.sonames.iter();
+        hint.alternatives = sonames.map(|soname| search(soname, identity, closure, &wider)).collect();
+    }
+    gathered
+}
+
+fn search(soname: &str, identity: Option<Identity>, closure: &Closure, wider: &Closure) -> Alternative {
+    let asks = |requester: usize| wider.objects.get(requester).map(|object| object.identity) == identity;
+    let mut requests = wider.requests.iter();
+    let request = requests.find(|request| request.needed == soname.as_bytes() && asks(request.requester));
+    let object = request.and_then(|request| wider.objects.get(request.object?));
+    let found = object.map(|object| Found {
+        path: object.path.clone(),
+        rule: match object.found_by {
+            FoundBy::Rpath { of } | FoundBy::Runpath { of } => {
+                let name = wider.objects.get(of).and_then(|of| of.path.file_name()).unwrap_or_default();
+                format!("{} of {}", words::kind(object.found_by), words::text(name.as_encoded_bytes()))
+            }
+            rule => words::kind(rule).to_owned(),
+        },
+        is_loaded: closure.objects.iter().any(|loaded| loaded.identity == object.identity),
+    });
+    Alternative { soname: soname.to_owned(), found }
+}
+
+/// Files in which objects need what they say they open later.
+struct Wanting<'a> {
+    files: &'a Files,
+    wanted: HashMap<Identity, Vec<Vec<u8>>>,
+}
+
+impl FileSystem for Wanting<'_> {
+    fn object(&self, path: &Path) -> Probe {
+        let mut probe = self.files.object(path);
+        if let Probe::Object { identity, facts } = &mut probe
+            && let Some(wanted) = self.wanted.get(identity)
+        {
+            facts.needed.extend(wanted.iter().cloned());
+        }
+        probe
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        self.files.is_directory(path)
+    }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        self.files.canonical(path)
+    }
+}

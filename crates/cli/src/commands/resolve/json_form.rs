@@ -1,0 +1,375 @@
+//! The answer as `--json` prints it. Objects refer to one another by their number in `objects`.
+//!
+//! Names from files are bytes; where one is no UTF-8, its text holds replacement characters. Paths have the bytes beside.
+
+use std::path::Path;
+
+use coldstart_loader::{FailedProbe, FoundBy, LoadedObject, Missing, Request, Rules, Stopped};
+use serde::Serialize;
+
+use super::answer::Answer;
+use super::hints::Hint;
+use super::{notable, words};
+use crate::commands::loading::ProgramKind;
+use crate::output::path::JsonPath;
+
+/// All programs that were asked about.
+#[derive(Serialize)]
+pub(super) struct Programs {
+    programs: Vec<Program>,
+}
+
+impl Programs {
+    pub(super) fn of(answers: &[Answer]) -> Self {
+        Self { programs: answers.iter().map(program).collect() }
+    }
+}
+
+#[derive(Serialize)]
+struct Program {
+    #[serde(flatten)]
+    path: JsonPath,
+    kind: &'static str,
+    complete: bool,
+    environment: Surroundings,
+    totals: Totals,
+    objects: Vec<Object>,
+    requests: Vec<Asked>,
+    failed_probes: Vec<Tried>,
+    directory_probes: Vec<Directory>,
+    missing: Vec<Unfound>,
+    stopped: Option<End>,
+    duplicates: Duplicates,
+    late_directories: Vec<Late>,
+    dlopen: Vec<Dlopen>,
+    unreadable_notes: Vec<Unreadable>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opened_later: Option<Vec<Opened>>,
+}
+
+#[derive(Serialize)]
+struct Surroundings {
+    rules: &'static str,
+    release: Option<String>,
+    interpreter: Option<JsonPath>,
+    sysroot: Option<JsonPath>,
+    cache: Option<JsonPath>,
+    cache_entries: Option<usize>,
+    cache_problem: Option<String>,
+    hwcaps: Vec<String>,
+    subfolders: Vec<String>,
+    ld_library_path: Option<String>,
+    ld_preload: Option<String>,
+    secure: bool,
+    current_directory: JsonPath,
+}
+
+#[derive(Serialize)]
+struct Totals {
+    libraries: usize,
+    failed_probes: usize,
+    directory_probes: usize,
+    absent_directories: usize,
+    opens: usize,
+    missing: usize,
+}
+
+#[derive(Serialize)]
+struct Object {
+    #[serde(flatten)]
+    path: JsonPath,
+    name_asked: String,
+    soname: Option<String>,
+    rule: &'static str,
+    directory: Option<JsonPath>,
+    /// Whose RPATH or RUNPATH it is.
+    rule_of: Option<usize>,
+    requester: Option<usize>,
+    preloaded: bool,
+    in_scope: bool,
+    failed_probes: usize,
+    device: u64,
+    inode: u64,
+    needed: Vec<String>,
+    rpath: Option<String>,
+    runpath: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Asked {
+    requester: usize,
+    needed: String,
+    name_asked: String,
+    object: Option<usize>,
+    rule: Option<&'static str>,
+    preload: bool,
+}
+
+#[derive(Serialize)]
+struct Tried {
+    requester: usize,
+    needed: String,
+    #[serde(flatten)]
+    path: JsonPath,
+    rule: &'static str,
+    rule_of: Option<usize>,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct Directory {
+    #[serde(flatten)]
+    path: JsonPath,
+    exists: bool,
+}
+
+#[derive(Serialize)]
+struct Unfound {
+    requester: usize,
+    needed: String,
+    name_asked: String,
+    preload: bool,
+}
+
+#[derive(Serialize)]
+struct End {
+    requester: usize,
+    needed: String,
+    #[serde(flatten)]
+    path: JsonPath,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct Duplicates {
+    same_soname: Vec<Vec<usize>>,
+    other_names: Vec<OtherNames>,
+}
+
+#[derive(Serialize)]
+struct OtherNames {
+    object: usize,
+    names: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Late {
+    #[serde(flatten)]
+    path: JsonPath,
+    rule: &'static str,
+    rule_of: Option<usize>,
+    libraries: usize,
+    failed_probes: usize,
+    directories_before: usize,
+}
+
+#[derive(Serialize)]
+struct Dlopen {
+    object: usize,
+    feature: Option<String>,
+    description: Option<String>,
+    priority: &'static str,
+    sonames: Vec<Name>,
+}
+
+#[derive(Serialize)]
+struct Name {
+    soname: String,
+    found: Option<Found>,
+}
+
+#[derive(Serialize)]
+struct Found {
+    #[serde(flatten)]
+    path: JsonPath,
+    by: String,
+    loaded_at_start: bool,
+}
+
+#[derive(Serialize)]
+struct Unreadable {
+    object: usize,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct Opened {
+    #[serde(flatten)]
+    path: JsonPath,
+    soname: Option<String>,
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn program(answer: &Answer) -> Program {
+    let closure = &answer.closure;
+    let kind = match answer.loading.kind {
+        _ if answer.loading.is_its_own_loader() => "loader",
+        ProgramKind::Dynamic => "dynamic",
+        ProgramKind::Static => "static",
+        ProgramKind::Library => "library",
+    };
+    Program {
+        path: JsonPath::new(&answer.loading.program),
+        kind,
+        complete: answer.is_complete(),
+        environment: surroundings(answer),
+        totals: Totals {
+            libraries: answer.library_count(),
+            failed_probes: closure.failed_probes.len(),
+            directory_probes: closure.directory_probes.len(),
+            absent_directories: closure.directory_probes.iter().filter(|look| !look.exists).count(),
+            opens: closure.requests.iter().filter(|request| request.opened.is_some()).count(),
+            missing: closure.missing.len(),
+        },
+        objects: closure.objects.iter().enumerate().map(|(index, object)| loaded(answer, index, object)).collect(),
+        requests: closure.requests.iter().map(asked).collect(),
+        failed_probes: closure.failed_probes.iter().map(tried).collect(),
+        directory_probes: closure
+            .directory_probes
+            .iter()
+            .map(|look| Directory { path: JsonPath::new(&look.path), exists: look.exists })
+            .collect(),
+        missing: closure.missing.iter().map(missing).collect(),
+        stopped: closure.stopped.as_ref().map(stopped),
+        duplicates: Duplicates {
+            same_soname: closure.same_sonames(),
+            other_names: notable::other_names(answer)
+                .into_iter()
+                .map(|(object, names)| OtherNames { object, names: names.iter().map(|name| lossy(name)).collect() })
+                .collect(),
+        },
+        late_directories: notable::late_directories(answer).iter().map(late).collect(),
+        dlopen: answer.hints.hints.iter().map(dlopen).collect(),
+        unreadable_notes: answer
+            .hints
+            .unreadable
+            .iter()
+            .map(|(object, reason)| Unreadable { object: *object, reason: reason.clone() })
+            .collect(),
+        opened_later: answer.opened.as_ref().map(|opened| {
+            let opened = opened.iter();
+            opened
+                .map(|opened| Opened { path: JsonPath::new(&opened.path), soname: opened.soname.as_deref().map(lossy) })
+                .collect()
+        }),
+    }
+}
+
+fn surroundings(answer: &Answer) -> Surroundings {
+    let (loading, environment) = (&answer.loading, &answer.loading.environment);
+    Surroundings {
+        rules: match environment.rules {
+            Rules::Glibc => "glibc",
+            Rules::Musl => "musl",
+        },
+        release: loading.build.release.map(|release| format!("2.{release}")),
+        interpreter: loading.interpreter.as_deref().map(JsonPath::new),
+        sysroot: loading.files.sysroot().map(JsonPath::new),
+        cache: loading.cache_file.as_deref().map(JsonPath::new),
+        cache_entries: environment.cache.as_ref().map(|cache| cache.entries().len()),
+        cache_problem: loading.cache_problem.clone(),
+        hwcaps: environment.hwcaps.levels.iter().map(|level| lossy(level)).collect(),
+        subfolders: environment.hwcaps.subfolders().iter().map(|subfolder| lossy(subfolder)).collect(),
+        ld_library_path: environment.ld_library_path.as_deref().map(lossy),
+        ld_preload: environment.ld_preload.as_deref().map(lossy),
+        secure: environment.secure,
+        current_directory: JsonPath::new(&environment.current_directory),
+    }
+}
+
+fn loaded(answer: &Answer, index: usize, object: &LoadedObject) -> Object {
+    let is_searched = matches!(
+        object.found_by,
+        FoundBy::Rpath { .. } | FoundBy::Runpath { .. } | FoundBy::LdLibraryPath | FoundBy::DefaultDirectory
+    );
+    let directory = is_searched.then(|| words::listed_directory(answer, &object.path));
+    Object {
+        path: JsonPath::new(&object.path),
+        name_asked: lossy(&object.name_asked),
+        soname: object.facts.soname.as_deref().map(lossy),
+        rule: words::rule_name(object.found_by),
+        directory: directory.as_deref().map(JsonPath::new),
+        rule_of: words::whose(object.found_by),
+        requester: object.requester,
+        preloaded: object.preloaded,
+        in_scope: object.in_scope,
+        failed_probes: answer.failed_before(index),
+        device: object.identity.device,
+        inode: object.identity.inode,
+        needed: object.facts.needed.iter().map(|needed| lossy(needed)).collect(),
+        rpath: object.facts.rpath.as_deref().map(lossy),
+        runpath: object.facts.runpath.as_deref().map(lossy),
+    }
+}
+
+fn asked(request: &Request) -> Asked {
+    Asked {
+        requester: request.requester,
+        needed: lossy(&request.needed),
+        name_asked: lossy(&request.name_asked),
+        object: request.object,
+        rule: request.found_by.map(words::rule_name),
+        preload: request.preload,
+    }
+}
+
+fn tried(probe: &FailedProbe) -> Tried {
+    Tried {
+        requester: probe.requester,
+        needed: lossy(&probe.needed),
+        path: JsonPath::new(&probe.path),
+        rule: words::rule_name(probe.rule),
+        rule_of: words::whose(probe.rule),
+        reason: probe.failure.to_string(),
+    }
+}
+
+fn missing(missing: &Missing) -> Unfound {
+    Unfound {
+        requester: missing.requester,
+        needed: lossy(&missing.needed),
+        name_asked: lossy(&missing.name_asked),
+        preload: missing.preload,
+    }
+}
+
+fn stopped(stopped: &Stopped) -> End {
+    End {
+        requester: stopped.requester,
+        needed: lossy(&stopped.needed),
+        path: JsonPath::new(Path::new(&stopped.path)),
+        reason: stopped.reason.to_string(),
+    }
+}
+
+fn late(late: &notable::LateDirectory) -> Late {
+    Late {
+        path: JsonPath::new(&late.directory),
+        rule: words::rule_name(late.rule),
+        rule_of: words::whose(late.rule),
+        libraries: late.libraries,
+        failed_probes: late.failed,
+        directories_before: late.directories_before,
+    }
+}
+
+fn dlopen(hint: &Hint) -> Dlopen {
+    let sonames = hint.alternatives.iter().map(|alternative| Name {
+        soname: alternative.soname.clone(),
+        found: alternative.found.as_ref().map(|found| Found {
+            path: JsonPath::new(&found.path),
+            by: found.rule.clone(),
+            loaded_at_start: found.is_loaded,
+        }),
+    });
+    Dlopen {
+        object: hint.object,
+        feature: hint.entry.feature.clone(),
+        description: hint.entry.description.clone(),
+        priority: hint.entry.priority.name(),
+        sonames: sonames.collect(),
+    }
+}

@@ -1,0 +1,110 @@
+//! Shared objects that a recorded plan or a running process knows of and a start does not load: they were opened later.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use coldstart_loader::{Closure, Identity};
+use coldstart_profile::plan::{PlanView, TargetKind};
+
+use crate::args::resolve::LaterArgs;
+use crate::commands::loading::{Loading, ProgramKind};
+use crate::error::{CliError, HintExt};
+use crate::output::path::printable;
+
+/// A shared object that was opened later.
+#[derive(Debug)]
+pub(super) struct Opened {
+    /// Where it is, as seen from inside the sysroot.
+    pub(super) path: PathBuf,
+    /// Its own name, if it has one.
+    pub(super) soname: Option<Vec<u8>>,
+}
+
+/// The files that a plan, a process or a copy of its map name; none when none of them was given.
+pub(super) fn gather(args: &LaterArgs) -> Result<Option<Vec<PathBuf>>, CliError> {
+    let mut paths = BTreeSet::new();
+    if let Some(path) = &args.later {
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read the plan `{}`", printable(path)))?;
+        let plan = PlanView::read(&bytes)
+            .with_context(|| format!("cannot use `{}`", printable(path)))
+            .hint(|| "record it again with `coldstart prefetch record -- PROGRAM`")?;
+        let targets = (0_u32..).take(plan.target_count()).filter_map(|number| plan.target(number));
+        paths.extend(targets.filter(|(_, kind)| matches!(kind, TargetKind::File(_))).map(|(path, _)| path.to_owned()));
+    }
+    if let Some(pid) = args.pid {
+        let maps = std::fs::read(format!("/proc/{pid}/maps"));
+        let maps = maps.with_context(|| format!("cannot read what process {pid} has mapped"));
+        paths.extend(mapped(&maps.hint(|| "it may have ended; other users' processes need root")?));
+    }
+    if let Some(path) = &args.mapped {
+        let maps = std::fs::read(path).with_context(|| format!("cannot read `{}`", printable(path)))?;
+        paths.extend(mapped(&maps));
+    }
+    let asked = args.later.is_some() || args.pid.is_some() || args.mapped.is_some();
+    Ok(asked.then(|| paths.into_iter().collect()))
+}
+
+/// The files in the text of /proc/PID/maps: what follows the fifth field, with line breaks as `\012` (fs/proc/task_mmu.c).
+fn mapped(maps: &[u8]) -> BTreeSet<PathBuf> {
+    let lines = maps.split(|&byte| byte == b'\n');
+    let names = lines.filter_map(|line| line.iter().position(|&byte| byte == b'/').and_then(|place| line.get(place..)));
+    let names = names.filter(|name| !name.ends_with(b" (deleted)"));
+    names.map(|name| PathBuf::from(OsString::from_vec(without_escapes(name)))).collect()
+}
+
+fn without_escapes(name: &[u8]) -> Vec<u8> {
+    let mut parts = name;
+    let mut result = Vec::with_capacity(name.len());
+    while let Some((&first, rest)) = parts.split_first() {
+        match rest.strip_prefix(b"012").filter(|_| first == b'\\') {
+            Some(after) => {
+                result.push(b'\n');
+                parts = after;
+            }
+            None => {
+                result.push(first);
+                parts = rest;
+            }
+        }
+    }
+    result
+}
+
+/// Those of the files that are shared objects and not in the closure.
+pub(super) fn not_loaded(paths: &[PathBuf], loading: &Loading, closure: &Closure) -> Vec<Opened> {
+    let mut known: HashSet<Identity> = closure.objects.iter().map(|object| object.identity).collect();
+    let machine = closure.objects.first().map(|program| (program.facts.machine, program.facts.class));
+    let mut opened = Vec::new();
+    for path in paths {
+        let seen = match loading.files.sysroot().and_then(|sysroot| path.strip_prefix(sysroot).ok()) {
+            Some(within) => Path::new("/").join(within),
+            None => path.clone(),
+        };
+        let Ok(contents) = loading.files.contents(&seen) else { continue };
+        // A plan may hold files of programs that were started on the way.
+        let fits = Some((contents.facts.machine, contents.facts.class)) == machine;
+        if fits && contents.kind == ProgramKind::Library && known.insert(contents.identity) {
+            opened.push(Opened { path: seen, soname: contents.facts.soname });
+        }
+    }
+    opened
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mapped;
+    use std::path::Path;
+
+    #[test]
+    fn files_of_a_map_are_told_once() {
+        let maps = b"7f00-7f01 r-xp 00000000 08:01 42    /usr/lib/a b.so\n7f01-7f02 r--p 00001000 08:01 42    /usr/lib/a b.so\n\
+            7f02-7f03 rw-p 00000000 00:00 0     [heap]\n7f03-7f04 r-xp 00000000 08:01 43    /x\\012y.so\n\
+            7f04-7f05 r-xp 00000000 08:01 44    /tmp/gone.so (deleted)\n7f05-7f06 rw-p 00000000 00:00 0\n";
+        let files = mapped(maps);
+        let files: Vec<&Path> = files.iter().map(AsRef::as_ref).collect();
+        assert_eq!(files, [Path::new("/usr/lib/a b.so"), Path::new("/x\ny.so")]);
+    }
+}

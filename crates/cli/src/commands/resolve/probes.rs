@@ -1,0 +1,45 @@
+//! Every file that is tried in vain, in the order of the start.
+
+use std::path::Path;
+
+use super::answer::Answer;
+use super::words;
+use crate::output::path::printable;
+use crate::output::text::{counted, plain};
+
+/// One line for each failed probe, below a line for the name it is tried for. Lines are as long as their paths.
+pub(super) fn list(answer: &Answer) -> String {
+    let failed = &answer.closure.failed_probes;
+    let program = printable(&answer.loading.program);
+    let mut text = format!("{program} tries {} in vain\n", plain(&counted(failed.len() as u64, "file")));
+    let mut asked: Option<(usize, &[u8])> = None;
+    for probe in failed {
+        let now = (probe.requester, probe.needed.as_slice());
+        if asked != Some(now) {
+            asked = Some(now);
+            let name = words::text(&probe.needed);
+            text.push_str(&format!(
+                "\n{name}, asked for by {}{}\n",
+                answer.file_name(probe.requester),
+                outcome(answer, now)
+            ));
+        }
+        let rule = words::rule(answer, probe.rule, Some(probe.requester));
+        text.push_str(&format!("  {}  {rule}: {}\n", printable(&probe.path), words::failure(&probe.failure)));
+    }
+    text
+}
+
+/// Where a name was found in the end.
+fn outcome(answer: &Answer, (requester, needed): (usize, &[u8])) -> String {
+    let mut requests = answer.closure.requests.iter();
+    let request = requests.find(|request| request.requester == requester && request.needed == needed);
+    match request.map(|request| request.object) {
+        Some(Some(object)) => format!(", in the end {}", printable(answer.path(object))),
+        Some(None) => ", not found".to_owned(),
+        None => match &answer.closure.stopped {
+            Some(stopped) => format!(", and the start ends at {}", printable(Path::new(&stopped.path))),
+            None => String::new(),
+        },
+    }
+}
