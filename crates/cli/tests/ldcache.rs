@@ -65,7 +65,7 @@ impl Tree {
         let path = self.0.path().join(name.as_ref());
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let mut command = Command::new("gcc");
-        command.args(["-shared", "-nostdlib", "-x", "c", "/dev/null"]).args(more).arg("-o").arg(path);
+        command.args(["-shared", "-nostdlib", "-x", "c", "/dev/null", "-x", "none"]).args(more).arg("-o").arg(path);
         if !soname.is_empty() {
             command.arg(format!("-Wl,-soname,{soname}"));
         }
