@@ -5,6 +5,7 @@ use std::path::Path;
 use coldstart_loader::{Closure, Environment, Machine};
 use serde::Serialize;
 
+use crate::audit::{self, Search};
 use crate::hoist::lossy;
 use crate::origin::{PROGRAM, bytes, folder_of, path};
 
@@ -13,11 +14,37 @@ use crate::origin::{PROGRAM, bytes, folder_of, path};
 pub struct Requester {
     /// The path by which it was opened; of the program, the one without symbolic links.
     pub path: String,
+    /// It is the program itself.
+    pub is_program: bool,
     /// Its `DT_SONAME`.
     pub soname: Option<String>,
     /// Directories of RPATHs that come before `LD_LIBRARY_PATH`, then the others. The cache is searched before the first
     /// directory that is [`SearchedDirectory::Default`].
     pub directories: Vec<SearchedDirectory>,
+}
+
+impl Requester {
+    /// What a table for an auditing library is made of. The loader's cache comes before its own directories, so these are
+    /// left out; and so is all behind a directory that depends on where the program is started.
+    pub fn search(&self) -> Search {
+        let requester = match self.is_program {
+            true => audit::Requester::Program,
+            false => audit::Requester::Library(audit::Place::Absolute(self.path.clone().into_bytes())),
+        };
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for directory in &self.directories {
+            let (list, text) = match directory {
+                SearchedDirectory::Rpath(text) => (&mut before, text),
+                SearchedDirectory::Runpath(text) => (&mut after, text),
+                SearchedDirectory::Default(_) => break,
+            };
+            if !text.starts_with('/') {
+                break;
+            }
+            list.push(text.clone().into_bytes());
+        }
+        Search { requester, before_library_path: before, after_library_path: after }
+    }
 }
 
 /// A directory that is searched.
@@ -68,7 +95,7 @@ pub(crate) fn requesters(closure: &Closure, program: &Path, environment: &Enviro
             directories.extend(defaults.iter().map(|directory| SearchedDirectory::Default(lossy(directory))));
         }
         let path = path(opened(index)).display().to_string();
-        Requester { path, soname: object.facts.soname.as_deref().map(lossy), directories }
+        Requester { path, is_program: index == PROGRAM, soname: object.facts.soname.as_deref().map(lossy), directories }
     };
     closure.objects.iter().enumerate().map(requester).collect()
 }

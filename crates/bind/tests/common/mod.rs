@@ -5,12 +5,14 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use coldstart_bind::{BindPlan, Binding, MachineFiles, Options, Program, Refusal, machine_environment, plan};
+use coldstart_elf::ElfFile;
 use coldstart_loader::Environment;
-use coldstart_rewrite::{PathKind, SearchEdit};
+use coldstart_rewrite::{EditNote, PathKind, SearchEdit, plan_search};
 
 pub(crate) const GLIBC: &str = "/lib64/ld-linux-x86-64.so.2";
 pub(crate) const MUSL: &str = "/lib/ld-musl-x86_64.so.1";
@@ -149,6 +151,18 @@ impl Workshop {
         fs::remove_file(output).ok();
         self.link(output, &["-pie", "-dynamic-linker", loader], &needed, path);
     }
+}
+
+/// Writes what was planned into a program, with its note: `from` as it is, `to` as it will be.
+pub(crate) fn rewrite(from: &Path, to: &Path, plan: &BindPlan) {
+    let before = fs::read(from).unwrap();
+    let file = ElfFile::parse(&before).unwrap();
+    let text = plan.binding.to_json().unwrap();
+    let search = plan_search(&file, &plan.edit, EditNote { name: "bind", content: Some(&text) }).unwrap();
+    let after = search.script.to_vec(&before).unwrap();
+    fs::remove_file(to).ok();
+    fs::write(to, after).unwrap();
+    fs::set_permissions(to, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// What this machine has around a program.
