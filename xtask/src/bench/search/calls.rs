@@ -69,7 +69,6 @@ fn traced(workshop: &Workshop, start: &Start, options: &[&str]) -> Result<String
     command.extend(options.iter().map(|&option| option.to_owned()));
     command.extend(["-o".to_owned(), text(&output)]);
     // Set by strace itself: `env` between would be counted.
-    command.extend(start.environment.iter().flat_map(|pair| ["-E".to_owned(), pair.clone()]));
     command.push("--".to_owned());
     command.extend(start.command());
     let said = workshop.runner.said(&command)?;

@@ -11,7 +11,6 @@
 mod binding;
 mod calls;
 mod cycles;
-mod display;
 pub(super) mod dlopen;
 pub(super) mod network;
 pub(super) mod resolve;
@@ -32,8 +31,7 @@ pub(super) const TOOLS: &[Tool] = &[
     tool("/usr/include/stdio.h", "libc6-dev"),
     tool("ldd", "libc-bin"),
     tool("dpkg", "dpkg"),
-    tool("zenity", "zenity"),
-    tool("Xvfb", "xvfb"),
+    tool(store::PROGRAM, "inkscape"),
     tool("mkfs.ext4", "e2fsprogs"),
     tool("losetup", "mount"),
 ];

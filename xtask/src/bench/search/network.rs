@@ -17,7 +17,6 @@ use super::super::record::Record;
 use super::super::runner::words;
 use super::super::workshop::{Workshop, text};
 use super::binding::Mode;
-use super::display::Display;
 use super::store::{PROGRAM, described, start};
 use super::variants::{Limits, figures_of_calls, figures_of_times, prepare};
 use super::world::store::{Store, build};
@@ -55,8 +54,7 @@ fn up(workshop: &Workshop, image: &Path, root: &Path, record: &mut Record) -> Re
 }
 
 fn measure_on_bed(workshop: &Workshop, record: &mut Record, store: &Store, root: &Path) -> Result<()> {
-    let display = Display::open()?;
-    let mut variants = prepare(workshop, &start(store, &display), &[Mode::Soname, Mode::Absolute])?;
+    let mut variants = prepare(workshop, &start(store), &[Mode::Soname, Mode::Absolute])?;
     variants.add_patchelf(workshop)?;
     variants.count(workshop, record)?;
     // What binding wrote would otherwise be written beside what is measured.

@@ -12,13 +12,11 @@ use super::super::workshop::{Workshop, text};
 pub(super) struct Start {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
-    /// `NAME=value`, beside the plain environment.
-    pub(super) environment: Vec<String>,
 }
 
 impl Start {
     pub(super) fn new(program: &Path) -> Self {
-        Self { program: program.to_owned(), arguments: Vec::new(), environment: Vec::new() }
+        Self { program: program.to_owned(), arguments: Vec::new() }
     }
 
     /// The same start of another file.
@@ -26,15 +24,14 @@ impl Start {
         Self { program: program.to_owned(), ..self.clone() }
     }
 
-    /// The command without its environment.
+    /// The command.
     pub(super) fn command(&self) -> Vec<String> {
         [vec![text(&self.program)], self.arguments.clone()].concat()
     }
 
-    /// `command` with the environment of this start, and `more` of it.
+    /// `command` with `more` in its environment.
     pub(super) fn within(&self, more: &[&str], command: &[String]) -> Vec<String> {
         let mut within = words(["env"]);
-        within.extend_from_slice(&self.environment);
         within.extend(more.iter().map(|&pair| pair.to_owned()));
         within.extend_from_slice(command);
         within
