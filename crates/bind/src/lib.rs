@@ -42,7 +42,8 @@ pub use binding::{BINDING_VERSION, Binding, BindingError, BoundFarm, BoundLibrar
 pub use caution::Caution;
 pub use environment::machine_environment;
 pub use farm::{
-    FarmError, FarmLink, FarmPlan, FarmRemoved, FarmWritten, MARKER_NAME, check_farm_place, remove_farm, write_farm,
+    FarmError, FarmLink, FarmPlan, FarmRemoved, FarmWritten, MARKER_NAME, SameLevel, check_farm_place, remove_farm,
+    write_farm,
 };
 pub use files::{Details, Files, MachineFiles};
 pub use keep::KeepReason;

@@ -19,6 +19,8 @@ pub(crate) struct Overlay<'a, Inner> {
     farm: Option<PathBuf>,
     links: HashMap<PathBuf, PathBuf>,
     folders: HashSet<PathBuf>,
+    /// Folders of levels that are links to others.
+    same: HashMap<PathBuf, PathBuf>,
 }
 
 impl<'a, Inner: FileSystem> Overlay<'a, Inner> {
@@ -29,8 +31,8 @@ impl<'a, Inner: FileSystem> Overlay<'a, Inner> {
         (identity, facts): (Identity, ObjectFacts),
         farm: Option<&FarmPlan>,
     ) -> Self {
-        let mut overlay =
-            Self { inner, program, identity, facts, farm: None, links: HashMap::new(), folders: HashSet::new() };
+        let (links, folders, same) = (HashMap::new(), HashSet::new(), HashMap::new());
+        let mut overlay = Self { inner, program, identity, facts, farm: None, links, folders, same };
         if let Some(farm) = farm {
             overlay.folders.insert(farm.directory.clone());
             for link in &farm.links {
@@ -43,6 +45,12 @@ impl<'a, Inner: FileSystem> Overlay<'a, Inner> {
                 );
                 overlay.links.insert(path, link.found.clone());
             }
+            for same in &farm.same_levels {
+                let levels = farm.directory.join("glibc-hwcaps");
+                let below = same.below.as_ref().map_or(farm.directory.clone(), |below| levels.join(below));
+                overlay.same.insert(levels.join(&same.level), below);
+                overlay.folders.insert(levels);
+            }
             overlay.farm = Some(farm.directory.clone());
         }
         overlay
@@ -51,7 +59,12 @@ impl<'a, Inner: FileSystem> Overlay<'a, Inner> {
     /// The path inside the folder of links, when it leads there.
     fn in_farm(&self, path: &Path) -> Option<PathBuf> {
         let path = without_dots(path);
-        self.farm.as_ref().is_some_and(|farm| path.starts_with(farm)).then_some(path)
+        let path = path.starts_with(self.farm.as_ref()?).then_some(path)?;
+        let shared = path.ancestors().find_map(|folder| Some((folder, self.same.get(folder)?)));
+        Some(match shared.and_then(|(folder, below)| Some(below.join(path.strip_prefix(folder).ok()?))) {
+            Some(shared) => shared,
+            None => path,
+        })
     }
 }
 

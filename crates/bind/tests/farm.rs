@@ -21,7 +21,13 @@ fn link(name: &str, level: Option<&str>, target: &str) -> FarmLink {
 fn farm(scratch: &Path, links: Vec<FarmLink>) -> FarmPlan {
     let program = scratch.join("app");
     fs::write(&program, "").unwrap();
-    FarmPlan { directory: scratch.join("farm"), text: "$ORIGIN/farm".to_owned(), program, links }
+    FarmPlan {
+        directory: scratch.join("farm"),
+        text: "$ORIGIN/farm".to_owned(),
+        program,
+        links,
+        same_levels: Vec::new(),
+    }
 }
 
 fn names(directory: &Path) -> Vec<String> {

@@ -17,6 +17,30 @@ pub struct FarmPlan {
     pub program: PathBuf,
     /// The links: plain ones in load order, then those for each level.
     pub links: Vec<FarmLink>,
+    /// Levels at which nothing else is found than at the level below.
+    pub same_levels: Vec<SameLevel>,
+}
+
+/// A level whose folder is a link to that of the level below: the loader looks there first, and finds each library at its
+/// first try, however many folders of other features it would look into next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SameLevel {
+    /// The processor level.
+    pub level: String,
+    /// The level below whose folder it shares; none for the plain links.
+    pub below: Option<String>,
+}
+
+impl SameLevel {
+    /// Its path in the folder of links.
+    pub fn path(&self) -> String {
+        format!("glibc-hwcaps/{}", self.level)
+    }
+
+    /// What stands in the link: the way from the folder that it is in.
+    pub fn target(&self) -> String {
+        self.below.clone().unwrap_or_else(|| "..".to_owned())
+    }
 }
 
 /// A link to a library.
@@ -46,7 +70,9 @@ impl FarmPlan {
     /// What the note says of it.
     pub fn bound(&self) -> BoundFarm {
         let link = |link: &FarmLink| BoundLink { path: link.path(), target: link.target.clone() };
-        BoundFarm { text: self.text.clone(), links: self.links.iter().map(link).collect() }
+        let same = |same: &SameLevel| BoundLink { path: same.path(), target: same.target() };
+        let links = self.links.iter().map(link).chain(self.same_levels.iter().map(same)).collect();
+        BoundFarm { text: self.text.clone(), links }
     }
 }
 
@@ -66,20 +92,24 @@ pub(crate) struct LevelNames<'a> {
 
 /// The links for all levels. Names that `kept` has stay without.
 ///
-/// A level whose processors find something else than those of the level below has links for all names: in a folder that is
-/// there each name is tried, and a try that fails is what is to be saved.
+/// Each level has all names, in links of its own or by a link to the folder of the level below: the loader looks into the
+/// folder of the highest level first, and a try that fails is what is to be saved.
 pub(crate) fn plan_farm(place: Place<'_>, levels: &[LevelNames<'_>], kept: &[String]) -> Result<FarmPlan, Refusal> {
-    let mut links = Vec::new();
+    let (mut links, mut same_levels) = (Vec::new(), Vec::new());
     let mut below: Vec<(&str, &PathBuf)> = Vec::new();
+    let mut level_below: Option<&str> = None;
     for level in levels {
         let searched = level.hoisted.iter().filter(|name| !kept.contains(&name.text));
         let found: Vec<_> =
             searched.filter_map(|name| Some((name.text.as_str(), name.object, name.found()?))).collect();
         let here: Vec<(&str, &PathBuf)> = found.iter().map(|(name, _, path)| (*name, *path)).collect();
-        if level.level.is_some() && here == below {
+        if let Some(level) = level.level.filter(|_| here == below) {
+            let below = level_below.map(str::to_owned);
+            same_levels.push(SameLevel { level: level.to_owned(), below });
             continue;
         }
         below = here;
+        level_below = level.level;
         let folder = match level.level {
             Some(level) => place.directory.join("glibc-hwcaps").join(level),
             None => place.directory.to_owned(),
@@ -93,7 +123,8 @@ pub(crate) fn plan_farm(place: Place<'_>, levels: &[LevelNames<'_>], kept: &[Str
             });
         }
     }
-    Ok(FarmPlan { directory: place.directory.to_owned(), text: place.text, program: place.program.to_owned(), links })
+    let (directory, program) = (place.directory.to_owned(), place.program.to_owned());
+    Ok(FarmPlan { directory, text: place.text, program, links, same_levels })
 }
 
 /// What stands in a link: the way from its folder for what moves along with the program, as long as the links do, too.

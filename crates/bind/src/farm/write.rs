@@ -8,6 +8,8 @@ use std::path::{Component, Path};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
+use crate::BoundLink;
+
 use super::marker::{MARKER_NAME, Marker};
 use super::parent::{Parent, flush};
 use super::{FarmError, FarmPlan};
@@ -39,10 +41,9 @@ pub fn check_farm_place(plan: &FarmPlan) -> Result<(), FarmError> {
 /// # Errors
 /// When something else stands there, or the system refuses; what was there before stays.
 pub fn write_farm(plan: &FarmPlan, directory: &Path) -> Result<FarmWritten, FarmError> {
-    for link in &plan.links {
-        let path = link.path();
+    for BoundLink { path, target } in plan.bound().links {
         let mut parts = Path::new(&path).components();
-        if !parts.all(|part| matches!(part, Component::Normal(_))) || path == MARKER_NAME || link.target.is_empty() {
+        if !parts.all(|part| matches!(part, Component::Normal(_))) || path == MARKER_NAME || target.is_empty() {
             return Err(FarmError::LinkName(path));
         }
     }
@@ -82,7 +83,7 @@ fn earlier(plan: &FarmPlan, directory: &Path) -> Result<Option<Marker>, FarmErro
 
 /// Whether all links of a marker are there.
 fn is_complete(marker: &Marker, directory: &Path) -> bool {
-    let stands = |link: &crate::BoundLink| fs::read_link(directory.join(&link.path));
+    let stands = |link: &BoundLink| fs::read_link(directory.join(&link.path));
     marker.links.iter().all(|link| stands(link).is_ok_and(|target| target.as_os_str() == link.target.as_str()))
 }
 
