@@ -52,6 +52,10 @@ pub(crate) struct BindArgs {
     #[arg(long)]
     pub(crate) rebind: bool,
 
+    /// Bind a program, too, whose libraries are found without trying more files than bound
+    #[arg(long)]
+    pub(crate) anyway: bool,
+
     /// Keep the file that was there before as PATH; below PATH, when there are several
     #[arg(long, value_name = "PATH", requires = "in_place", conflicts_with_all = ["output", "dry_run"])]
     pub(crate) keep_original: Option<PathBuf>,

@@ -46,8 +46,8 @@ pub(super) fn run(args: &BindArgs) -> Result<Exit, CliError> {
         },
         place,
         keep_original,
+        anyway: args.anyway,
     };
-    let is_one = tasks.len() == 1;
     let (mut done, mut not_begun) = (Vec::new(), 0);
     for task in tasks {
         if interrupt.signal().is_some() {
@@ -71,7 +71,6 @@ pub(super) fn run(args: &BindArgs) -> Result<Exit, CliError> {
     let mut complaints = Complaints::default();
     let done: Vec<(Task, Worked<Done>)> = report.done;
     let refused = complain("bind", done, !args.json, &mut complaints);
-    let _ = is_one;
     Ok(finish(complaints, refused, &interrupt, not_begun))
 }
 

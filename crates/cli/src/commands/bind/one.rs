@@ -27,6 +27,8 @@ pub(super) struct Binder {
     pub(super) place: Destination,
     /// The name for the only original, or a directory for several.
     pub(super) keep_original: Option<Destination>,
+    /// Whether programs are bound, too, that gain nothing by it.
+    pub(super) anyway: bool,
 }
 
 /// What came of a program that could be bound.
@@ -69,6 +71,16 @@ impl Binder {
         };
         if let Some(refusal) = original.facts().refusal(&self.allowed) {
             return Ok(Outcome::Refused(refusal.into()));
+        }
+        if !self.anyway && gains_nothing(&plan) {
+            return Ok(Outcome::Refused(Refused {
+                code: "nothing-to-gain",
+                reason: format!(
+                    "its {} libraries are found with {} failed probes as it is, and bound with {}",
+                    plan.predicted.objects, plan.predicted.failed_probes_before, plan.predicted.failed_probes_after
+                ),
+                hint: Some("`--anyway` binds it nevertheless".to_owned()),
+            }));
         }
         let text = plan.binding.to_json()?;
         let note = EditNote { name: "bind", content: Some(&text) };
@@ -159,6 +171,11 @@ impl Binder {
         let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else { return Ok(absolute) };
         Ok(folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).join(name))
     }
+}
+
+/// Whether as many probes fail in the bound program. Of mode `audit` nothing is said: what is opened later counts there.
+fn gains_nothing(plan: &BindPlan) -> bool {
+    plan.binding.mode != Mode::Audit && plan.predicted.failed_probes_after >= plan.predicted.failed_probes_before
 }
 
 /// `.NAMEending` beside a file.

@@ -16,7 +16,7 @@ pub(super) fn probes(predicted: &Predicted, mode: Mode) -> String {
     let rest = match (mode, predicted.failed_probes_after) {
         (Mode::Audit, _) => " where the table answers",
         (_, 0) => "",
-        (Mode::Soname, _) => ", all in search for variants of the first library",
+        (Mode::Soname, _) => ", as foreseen",
         _ => "",
     };
     let libraries = counted(predicted.objects as u64, "library");
@@ -59,6 +59,9 @@ pub(super) fn caution(caution: &Caution) -> String {
             };
             let probes = counted(*failed_probes as u64, "failed probe");
             format!("`{}` {why}, so that it has no link and costs {probes}", escaped(library))
+        }
+        Caution::NotSearched { library } => {
+            format!("`--keep-path {}`: the program searches for no library of that name", escaped(library))
         }
         Caution::ToldFarmPath { libraries } => format!(
             "{} can ask for their own path (dladdr) and are told the link's; if one looks for files beside itself, bind \
