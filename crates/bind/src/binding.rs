@@ -158,6 +158,11 @@ impl Binding {
         }
     }
 
+    /// Where the library that audits stands, for a program whose path has no symbolic links.
+    pub fn audit_library(&self, program: &Path) -> Option<PathBuf> {
+        self.audit.as_ref().map(|text| without_dots(&expanded(text, program)))
+    }
+
     /// The edit that makes the original's list and path of the bound program. `DT_AUDIT` is not taken away by it.
     pub fn original_edit(&self) -> SearchEdit {
         SearchEdit {

@@ -14,6 +14,7 @@
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
+mod answers;
 pub mod audit;
 mod binding;
 mod by_path;

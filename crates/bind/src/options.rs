@@ -48,10 +48,13 @@ pub struct Options {
     pub levels: Option<Vec<String>>,
     /// Libraries that shall be opened by their own path, by the name asked for or `DT_SONAME`.
     pub keep_path: Vec<String>,
-    /// Mode `origin`: everything below this folder counts as the program's tree, besides what was found by `$ORIGIN`.
+    /// Everything below this folder moves together with the program: in mode `origin` besides what was found by `$ORIGIN`,
+    /// in mode `audit` what the table names relative to the program.
     pub root: Option<PathBuf>,
     /// Mode `audit`: absolute path of the library that audits.
     pub audit_library: Option<PathBuf>,
+    /// Mode `audit`: look for each file before it is named, at a system call each, so that one that has gone is searched for.
+    pub check_files: bool,
     /// Bind programs, too, that gain rights when they start.
     pub allow_secure: bool,
     /// Bind a program that is bound already anew, from what its note says of the original.

@@ -1,14 +1,18 @@
 //! From a program to a plan of a bound one.
 
+use std::path::Path;
+
 use coldstart_loader::{Closure, Environment, Hwcaps, ObjectFacts, resolve};
 use coldstart_rewrite::SearchEdit;
 use serde::Serialize;
 
+use crate::answers::table;
+use crate::audit::Table;
 use crate::binding::BINDING_VERSION;
 use crate::farm::FarmPlan;
 use crate::hoist::{utf8, without_meaning};
 use crate::libraries::libraries;
-use crate::origin::bytes;
+use crate::origin::{bytes, way};
 use crate::overlay::Overlay;
 use crate::requesters::requesters;
 use crate::search_path::effective;
@@ -30,6 +34,8 @@ pub struct BindPlan {
     pub predicted: Predicted,
     /// Who asks for libraries, and where each of them searches; in mode `audit` only.
     pub requesters: Vec<Requester>,
+    /// What the library that audits answers; in mode `audit` only.
+    pub table: Option<Table>,
 }
 
 /// What a start tries in vain, before and after, by the environment that was given.
@@ -37,7 +43,7 @@ pub struct BindPlan {
 pub struct Predicted {
     /// Files that are tried and do not do.
     pub failed_probes_before: usize,
-    /// The same of the bound program; in mode `audit`, where the table answers all, 0.
+    /// The same of the bound program; in mode `audit` those for names that the table does not answer.
     pub failed_probes_after: usize,
     /// Directories that are looked at because a probe in them failed.
     pub directory_probes_before: usize,
@@ -89,12 +95,7 @@ pub fn plan(
     if let Some(level) = frozen(&subject, &levels, files, &environment, options) {
         made.cautions.push(level);
     }
-    let audit = match (options.mode, &options.audit_library) {
-        (Mode::Audit, None) => return Err(Refusal::NoAuditLibrary),
-        (Mode::Audit, Some(path)) if !path.is_absolute() => return Err(Refusal::NotAbsolute(path.clone())),
-        (Mode::Audit, Some(path)) => Some(utf8(bytes(path).to_vec())?),
-        _ => None,
-    };
+    let audit = audit_text(&subject, options)?;
     let base = levels.first();
     if let Some(base) = base.filter(|_| options.mode != Mode::Audit) {
         let lost = without_meaning(&base.survey)?;
@@ -127,11 +128,60 @@ pub fn plan(
         audit,
         libraries: libraries(&levels, files)?,
     };
-    let requesters = match (options.mode, base) {
-        (Mode::Audit, Some(base)) => requesters(&base.survey.closure, &subject.program, &environment),
-        _ => Vec::new(),
+    let edit = binding.edit();
+    let mut plan = BindPlan {
+        edit,
+        farm: made.farm,
+        binding,
+        cautions: made.cautions,
+        predicted,
+        requesters: Vec::new(),
+        table: None,
     };
-    Ok(BindPlan { edit: binding.edit(), farm: made.farm, binding, cautions: made.cautions, predicted, requesters })
+    if let (Mode::Audit, Some(base)) = (options.mode, base) {
+        let closure = &base.survey.closure;
+        plan.requesters = requesters(closure, &subject.program, &environment);
+        let table = table(&plan.requesters, &subject.facts, &plan.binding, files, &environment);
+        let failed = before.failed_probes.iter();
+        plan.predicted.failed_probes_after =
+            failed.filter(|probe| !is_answered(&table, &plan.requesters, probe)).count();
+        plan.table = Some(moving(table, &subject, options));
+    }
+    Ok(plan)
+}
+
+/// What stands in `DT_AUDIT`: glibc takes `$ORIGIN` there for the program's folder (tried with 2.36).
+fn audit_text(subject: &Subject, options: &Options) -> Result<Option<String>, Refusal> {
+    if options.mode != Mode::Audit {
+        return Ok(None);
+    }
+    let library = options.audit_library.as_ref().ok_or(Refusal::NoAuditLibrary)?;
+    if !library.is_absolute() {
+        return Err(Refusal::NotAbsolute(library.clone()));
+    }
+    let folder = subject.output.parent().unwrap_or(Path::new("/"));
+    let text = match options.root {
+        Some(_) => format!("$ORIGIN/{}", utf8(bytes(&way(folder, library)).to_vec())?),
+        None => utf8(bytes(library).to_vec())?,
+    };
+    Ok(Some(text))
+}
+
+/// The table as it must be for a program that moves together with everything below a folder.
+fn moving(table: Table, subject: &Subject, options: &Options) -> Table {
+    let folder = subject.output.parent().unwrap_or(Path::new("/"));
+    let table = Table { check_files: options.check_files, ..table };
+    match &options.root {
+        Some(root) => table.relative_to(bytes(folder), bytes(root)),
+        None => table,
+    }
+}
+
+/// Whether a table answers the one who tried a file in vain.
+fn is_answered(table: &Table, requesters: &[Requester], probe: &coldstart_loader::FailedProbe) -> bool {
+    let Some(asks) = requesters.get(probe.requester) else { return false };
+    let asks = asks.search().requester;
+    table.groups.iter().any(|group| group.requesters.contains(&asks) && group.entries.contains_key(&probe.needed))
 }
 
 /// What the program would say of itself with another list and search path.

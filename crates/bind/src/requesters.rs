@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use coldstart_loader::{Closure, Environment, Machine};
+use coldstart_loader::{Closure, Environment, Machine, ObjectFacts};
 use serde::Serialize;
 
 use crate::audit::{self, Search};
@@ -24,6 +24,16 @@ pub struct Requester {
 }
 
 impl Requester {
+    /// Whether all directories before the cache stand in [`Self::search`], so that what none of them has comes from there.
+    pub(crate) fn ends_at_cache(&self) -> bool {
+        let relative = |directory: &SearchedDirectory| match directory {
+            SearchedDirectory::Rpath(text) | SearchedDirectory::Runpath(text) => !text.starts_with('/'),
+            SearchedDirectory::Default(_) => false,
+        };
+        let has_default = self.directories.iter().any(|directory| matches!(directory, SearchedDirectory::Default(_)));
+        has_default && !self.directories.iter().any(relative)
+    }
+
     /// What a table for an auditing library is made of. The loader's cache comes before its own directories, so these are
     /// left out; and so is all behind a directory that depends on where the program is started.
     pub fn search(&self) -> Search {
@@ -59,26 +69,56 @@ pub enum SearchedDirectory {
     Default(String),
 }
 
+/// What tokens stand for, but for `$ORIGIN`.
+pub(crate) struct Tokens {
+    lib: Option<Vec<u8>>,
+    platform: Option<Vec<u8>>,
+}
+
+impl Tokens {
+    /// For what a program of these facts loads.
+    pub(crate) fn of(program: Option<&ObjectFacts>, environment: &Environment) -> Self {
+        let machine = program.and_then(Machine::of);
+        let lib = environment.lib.clone().or_else(|| Some(machine?.lib()));
+        Self { lib, platform: environment.platform.clone() }
+    }
+
+    /// The directories of a list, for an object that was opened by this path.
+    fn expand(&self, opened: &[u8], text: &[u8]) -> Vec<String> {
+        let values =
+            [("ORIGIN", Some(folder_of(opened))), ("LIB", self.lib.as_deref()), ("PLATFORM", self.platform.as_deref())];
+        let elements = text.split(|byte| *byte == b':').filter(|_| !text.is_empty());
+        elements.filter_map(|element| replaced(element, &values)).map(|element| lossy(&element)).collect()
+    }
+}
+
+/// An object that is opened later, by this path: with its own directories only, for who brings it in is not known. Of an
+/// `DT_RPATH` they come first in any case, and beside a `DT_RUNPATH` there are no others.
+pub(crate) fn opened_later(path: &Path, facts: &ObjectFacts, tokens: &Tokens) -> Requester {
+    let list = |text: Option<&[u8]>| tokens.expand(bytes(path), text.unwrap_or_default());
+    let mut directories: Vec<SearchedDirectory> =
+        list(facts.effective_rpath()).into_iter().map(SearchedDirectory::Rpath).collect();
+    directories.extend(list(facts.runpath.as_deref()).into_iter().map(SearchedDirectory::Runpath));
+    // Without a RUNPATH, what comes between is not known.
+    if facts.runpath.is_some() && !facts.no_default_libraries {
+        directories.push(SearchedDirectory::Default(String::new()));
+    }
+    let path = path.display().to_string();
+    Requester { path, is_program: false, soname: facts.soname.as_deref().map(lossy), directories }
+}
+
 /// The objects of a closure with their directories, in load order, as glibc's rules have them (elf/dl-load.c,
 /// `_dl_map_object`).
 pub(crate) fn requesters(closure: &Closure, program: &Path, environment: &Environment) -> Vec<Requester> {
-    let machine = closure.objects.first().and_then(|program| Machine::of(&program.facts));
-    let lib = environment.lib.clone().or_else(|| Some(machine?.lib()));
+    let program_facts = closure.objects.first().map(|program| &program.facts);
+    let tokens = Tokens::of(program_facts, environment);
     let defaults = environment.system_directories.clone();
-    let defaults = defaults.or_else(|| Some(machine?.multiarch_directories())).unwrap_or_default();
+    let defaults = defaults.or_else(|| Some(Machine::of(program_facts?)?.multiarch_directories())).unwrap_or_default();
     let opened = |index: usize| match index {
         PROGRAM => bytes(program),
         _ => closure.objects.get(index).map(|object| bytes(&object.path)).unwrap_or_default(),
     };
-    let expand = |of: usize, text: &[u8]| -> Vec<String> {
-        let values = [
-            ("ORIGIN", Some(folder_of(opened(of)))),
-            ("LIB", lib.as_deref()),
-            ("PLATFORM", environment.platform.as_deref()),
-        ];
-        let elements = text.split(|byte| *byte == b':').filter(|_| !text.is_empty());
-        elements.filter_map(|element| replaced(element, &values)).map(|element| lossy(&element)).collect()
-    };
+    let expand = |of: usize, text: &[u8]| tokens.expand(opened(of), text);
     let requester = |(index, object): (usize, &coldstart_loader::LoadedObject)| {
         let mut directories = Vec::new();
         if object.facts.runpath.is_none() {

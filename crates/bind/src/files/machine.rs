@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -66,6 +67,13 @@ impl Files for MachineFiles {
         let details = details(path)?;
         self.details.borrow_mut().insert(path.to_owned(), details.clone());
         Ok(details)
+    }
+
+    fn names_in(&self, directory: &Path) -> Vec<OsString> {
+        let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+        let mut names: Vec<OsString> = entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect();
+        names.sort_unstable();
+        names
     }
 
     fn content_hash(&self, path: &Path) -> io::Result<String> {

@@ -2,6 +2,7 @@
 
 mod machine;
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,9 @@ pub trait Files: FileSystem {
     /// # Errors
     /// The system's answer, or `InvalidData` when it is no ELF file.
     fn details(&self, path: &Path) -> io::Result<Details>;
+
+    /// Names of what stands in a directory, in order; none when it cannot be read.
+    fn names_in(&self, directory: &Path) -> Vec<OsString>;
 
     /// BLAKE3 of the file's content in hexadecimal digits.
     ///

@@ -40,13 +40,17 @@ pub(crate) struct BindArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) keep_path: Vec<String>,
 
-    /// Mode origin: everything below DIR moves together with the program
+    /// Modes origin and audit: everything below DIR moves together with the program
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
 
     /// Mode audit: where the library that answers the loader goes [default: .NAME.audit.so beside the bound program]
     #[arg(long, value_name = "FILE")]
     pub(crate) audit_library: Option<PathBuf>,
+
+    /// Mode audit: look for each file before it is named; one system call each
+    #[arg(long)]
+    pub(crate) check_files: bool,
 
     /// Bind a program that is bound already anew
     #[arg(long)]

@@ -4,6 +4,7 @@ use coldstart_bind::Binding;
 use coldstart_elf::ElfFile;
 use coldstart_rewrite::binding_note;
 
+use super::bind::audit::is_ours;
 use super::restoring::{Restoring, Taking, restore};
 use super::rewriting::Task;
 use crate::args::unbind::UnbindArgs;
@@ -33,5 +34,13 @@ fn take_away(task: &Task, file: &ElfFile<'_>) -> Option<String> {
             Err(error) => format!("the folder of links `{shown}` stays: {error}"),
         });
     }
-    None
+    let library = binding.audit_library(&program)?;
+    if !is_ours(&library) {
+        return None;
+    }
+    let shown = printable(&library);
+    Some(match std::fs::remove_file(&library) {
+        Ok(()) => format!("the library that answered the loader, `{shown}`, was removed"),
+        Err(error) => format!("the library that answered the loader, `{shown}`, stays: {error}"),
+    })
 }

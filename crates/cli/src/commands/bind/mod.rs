@@ -1,6 +1,6 @@
 //! `coldstart bind`: rewrite a program so that every library is found at the first try, and prove it.
 
-mod audit;
+pub(super) mod audit;
 mod one;
 mod report;
 mod words;
@@ -118,6 +118,7 @@ fn options(args: &BindArgs) -> Result<coldstart_bind::Options, CliError> {
         keep_path: args.keep_path.clone(),
         root: args.root.as_ref().map(absolute).transpose()?,
         audit_library: args.audit_library.as_ref().map(absolute).transpose()?,
+        check_files: args.check_files,
         allow_secure: args.allow_setuid,
         rebind: args.rebind,
     })

@@ -38,6 +38,15 @@ pub(super) enum Done {
     WouldBind(Box<(BindPlan, SearchSummary)>),
 }
 
+/// A plan, and what it is for.
+struct Planned<'view> {
+    plan: BindPlan,
+    /// The program's bytes, as they are without an earlier binding.
+    content: Cow<'view, [u8]>,
+    /// Where the library that audits goes, in mode `audit`.
+    audit_library: Option<PathBuf>,
+}
+
 /// A program that was bound.
 pub(super) struct Bound {
     pub(super) plan: BindPlan,
@@ -65,7 +74,7 @@ impl Binder {
         if view.shrank() {
             return Err(shrank(&task.path));
         }
-        let (plan, content) = match planned? {
+        let Planned { plan, content, audit_library } = match planned? {
             Ok(planned) => planned,
             Err(refused) => return Ok(Outcome::Refused(refused)),
         };
@@ -94,9 +103,9 @@ impl Binder {
         }
         // What the program will look for must be there before it is.
         let farm = plan.farm.as_ref().map(|farm| coldstart_bind::write_farm(farm, &farm.directory)).transpose()?;
-        let audit_library = match plan.edit.audit {
-            Some(_) => Some(write_library(&plan, &content)?),
-            None => None,
+        let audit_library = match (&plan.table, &audit_library) {
+            (Some(table), Some(path)) => Some(write_library(path, table, &content)?),
+            _ => None,
         };
         let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
         let writing =
@@ -125,13 +134,12 @@ impl Binder {
     }
 
     /// The plan, and the bytes of the program as it is without an earlier binding.
-    #[expect(clippy::type_complexity, reason = "a plan with what it is for, or why there is none, or what broke")]
     fn plan<'view>(
         &self,
         task: &Task,
         original: &OriginalFile,
         view: &'view FileView,
-    ) -> Result<Result<(BindPlan, Cow<'view, [u8]>), Refused>, CliError> {
+    ) -> Result<Result<Planned<'view>, Refused>, CliError> {
         let mut content = Cow::Borrowed(view.bytes());
         let binding = match earlier(view.bytes()) {
             Ok(binding) => binding,
@@ -155,7 +163,7 @@ impl Binder {
         }
         options.output = Some(output);
         Ok(match coldstart_bind::plan(&program, &files, &environment, &options) {
-            Ok(plan) => Ok((plan, content)),
+            Ok(plan) => Ok(Planned { plan, content, audit_library: options.audit_library }),
             Err(refusal) => Err(Refused {
                 code: refusal.code(),
                 reason: refusal.to_string(),

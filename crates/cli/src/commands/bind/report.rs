@@ -12,7 +12,7 @@ use crate::commands::rewriting::{
 use crate::error::CliError;
 use crate::output::json;
 use crate::output::path::{JsonPath, printable};
-use crate::output::text::{fact, prose};
+use crate::output::text::{counted, fact, prose};
 
 /// The schema of `--json`.
 const SCHEMA: &str = "coldstart.bind/1";
@@ -115,7 +115,10 @@ fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> String {
     text.push_str(&fact("links", &words::links(plan)));
     text.push_str(&fact("file", &words::file(summary)));
     if let Some(Done::Bound(bound)) = worked.done() {
-        let library = bound.audit_library.as_ref().map(|path| format!("`{}` answers the loader", printable(path)));
+        let library = bound.audit_library.as_ref().map(|path| {
+            let answers = plan.table.as_ref().map_or(0, |table| table.len());
+            format!("`{}` answers the loader, with {}", printable(path), counted(answers as u64, "entry"))
+        });
         text.push_str(&fact("audit", &library.unwrap_or_default()));
         text.push_str(&fact("proof", &proof_words(&bound.replacement.proof)));
         let path = printable(&bound.replacement.path);

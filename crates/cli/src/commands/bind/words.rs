@@ -14,8 +14,8 @@ pub(super) fn probes(predicted: &Predicted, mode: Mode) -> String {
     let before = counted(predicted.failed_probes_before as u64, "failed probe");
     let after = number(predicted.failed_probes_after as u64);
     let rest = match (mode, predicted.failed_probes_after) {
-        (Mode::Audit, _) => " where the table answers",
         (_, 0) => "",
+        (Mode::Audit, _) => ", for names that the table does not answer",
         (Mode::Soname, _) => ", as foreseen",
         _ => "",
     };

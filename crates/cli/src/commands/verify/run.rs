@@ -9,7 +9,7 @@ use anyhow::Context;
 use coldstart_bind::Binding;
 use coldstart_launch::{CommandLine, End, Input, Interrupt, LaunchOptions, Output};
 use coldstart_trace::loader_log::{
-    LoaderDifference, LoaderLog, LoaderLogMode, Parting, compare, loader_log, relocation_cycles,
+    LoaderDifference, LoaderLog, LoaderLogMode, MappedObject, Parting, compare, loader_log, relocation_cycles,
 };
 use coldstart_trace::syscalls::{CountOptions, SyscallCounts, count_syscalls};
 use serde::Serialize;
@@ -134,7 +134,14 @@ fn watched(command: &CommandLine, interrupt: &Interrupt) -> Result<Watched, CliE
     };
     let counts = count_syscalls(command, &options)?;
     let log = loader_log(command, &silent(interrupt), LoaderLogMode::Run).map_err(|error| error.to_string());
+    // An auditing library has a namespace of its own.
+    let log = log.map(|log| LoaderLog { objects: log.objects.into_iter().filter(is_programs).collect(), ..log });
     Ok(Watched { counts, log })
+}
+
+/// Whether an object is in the program's namespace.
+fn is_programs(object: &MappedObject) -> bool {
+    object.namespace == 0
 }
 
 fn silent(interrupt: &Interrupt) -> LaunchOptions {
