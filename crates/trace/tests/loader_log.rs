@@ -370,3 +370,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_audits_is_no_part_of_the_programs_start() {
+    let text = "7:\tfile=/p/audit.so [1];  generating link map\n7:\tcalling init: /p/audit.so\n\
+        7:\tfile=liba.so [0];  needed by ./p [0]\n7:\tfile=/a/liba.so [0];  generating link map\n\
+        7:\tcalling init: /a/liba.so\n7:\tinitialize program: ./p\n7:\ttransferring control: ./p\n";
+    let log = parse(text.as_bytes(), 7, &|_| true);
+    let namespaces: Vec<u64> = log.objects.iter().map(|object| object.namespace).collect();
+    assert_eq!(namespaces, [1, 0]);
+    assert_eq!(
+        log.initialisers.iter().map(Initialiser::path).collect::<Vec<_>>(),
+        [Path::new("/a/liba.so"), Path::new("./p")]
+    );
+    assert!(log.opened_later.is_empty());
+}

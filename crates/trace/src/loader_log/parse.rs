@@ -104,6 +104,8 @@ impl Reader<'_> {
                 if self.later { &mut self.log.opened_later } else { &mut self.log.objects }.push(object);
             }
             Line::EarlyInitialiser(path) => self.initialised(Initialiser::Early(path.to_owned())),
+            // An auditing library is loaded and initialised before the program's own are mapped.
+            Line::Initialiser(path) if self.is_elsewhere(path) => self.give_up(),
             Line::Initialiser(path) => self.initialised(Initialiser::Library(path.to_owned())),
             Line::ProgramInitialiser(path) => self.initialised(Initialiser::Program(path.to_owned())),
             Line::Control(path) => {
@@ -117,6 +119,12 @@ impl Reader<'_> {
             }
             Line::Figure(label, number) => self.figure(label, number),
         }
+    }
+
+    /// Whether an object was mapped at the start, and into another namespace only.
+    fn is_elsewhere(&self, path: &Path) -> bool {
+        let mut namespaces = self.log.objects.iter().filter(|object| object.path == path);
+        !self.later && namespaces.clone().next().is_some() && namespaces.all(|object| object.namespace != 0)
     }
 
     fn initialised(&mut self, initialiser: Initialiser) {
