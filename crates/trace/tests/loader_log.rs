@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, End, LaunchOptions};
@@ -15,6 +16,12 @@ use coldstart_trace::loader_log::{
 };
 use coldstart_trace::syscalls::{CountOptions, LibraryProbe, Until, count_syscalls};
 use proptest::prelude::*;
+
+/// One test at a time: a launch takes a program whose system calls are counted beside it for its own.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Says why a test does nothing; where skipping is forbidden, fails.
 fn skip(reason: &str) {
@@ -106,6 +113,7 @@ fn mapped(objects: &[coldstart_trace::loader_log::MappedObject]) -> Vec<String> 
 
 #[test]
 fn what_the_loader_did_is_told_in_order() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let program = scene(folder.path());
     let log = log(&program, LoaderLogMode::Run).unwrap();
@@ -139,6 +147,7 @@ fn what_the_loader_did_is_told_in_order() {
 
 #[test]
 fn failed_probes_are_the_calls_that_fail() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let program = scene(folder.path());
     let log = log(&program, LoaderLogMode::Run).unwrap();
@@ -164,6 +173,7 @@ fn failed_probes_are_the_calls_that_fail() {
 
 #[test]
 fn only_the_first_program_of_a_process_counts() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let program = scene(folder.path());
     let once = log(&program, LoaderLogMode::Run).unwrap();
@@ -180,6 +190,7 @@ fn only_the_first_program_of_a_process_counts() {
 
 #[test]
 fn a_listing_runs_nothing_of_the_program() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let program = scene(folder.path());
     let listed = log(&program, LoaderLogMode::List).unwrap();
@@ -203,6 +214,7 @@ fn a_listing_runs_nothing_of_the_program() {
 
 #[test]
 fn a_needed_library_that_is_nowhere_is_missing() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let program = scene(folder.path());
     fs::remove_file(folder.path().join("three/libc1.so")).unwrap();
@@ -224,6 +236,7 @@ fn a_needed_library_that_is_nowhere_is_missing() {
 
 #[test]
 fn the_same_files_under_other_names_are_the_same_start() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let program = scene(folder.path());
     let before = log(&program, LoaderLogMode::Run).unwrap();
@@ -248,6 +261,7 @@ fn the_same_files_under_other_names_are_the_same_start() {
 
 #[test]
 fn relocation_is_timed_as_often_as_asked() {
+    let _alone = alone();
     let cycles = relocation_cycles(&CommandLine::new("/bin/sh", ["-c", "exit 3"]), &options(), 4).unwrap();
     assert!(cycles.len() == 4 && cycles.iter().all(|cycles| *cycles > 0), "{cycles:?}");
     assert_eq!(relocation_cycles(&CommandLine::new("/bin/sh", ["-c", ""]), &options(), 0).unwrap(), []);
@@ -255,6 +269,7 @@ fn relocation_is_timed_as_often_as_asked() {
 
 #[test]
 fn programs_without_a_log_are_refused_by_reason() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let source = format!(
         "#include <fcntl.h>\nint main(void) {{ return open(\"{}\", O_CREAT | O_WRONLY, 0600) < 0; }}\n",
@@ -288,12 +303,14 @@ fn programs_without_a_log_are_refused_by_reason() {
 /// Run by [`set_user_id_programs_are_refused`] as an ordinary user.
 #[test]
 fn says_why_there_is_no_log() {
+    let _alone = alone();
     let Some(program) = std::env::var_os("COLDSTART_TEST_SET_USER_ID") else { return };
     println!("said: {:?}", log(Path::new(&program), LoaderLogMode::Run).map_err(|error| error.to_string()));
 }
 
 #[test]
 fn set_user_id_programs_are_refused() {
+    let _alone = alone();
     if !rustix::process::geteuid().is_root() {
         return skip("only root can make a set-user-ID program");
     }
@@ -373,6 +390,7 @@ proptest! {
 
 #[test]
 fn what_audits_is_no_part_of_the_programs_start() {
+    let _alone = alone();
     let text = "7:\tfile=/p/audit.so [1];  generating link map\n7:\tcalling init: /p/audit.so\n\
         7:\tfile=liba.so [0];  needed by ./p [0]\n7:\tfile=/a/liba.so [0];  generating link map\n\
         7:\tcalling init: /a/liba.so\n7:\tinitialize program: ./p\n7:\ttransferring control: ./p\n";
