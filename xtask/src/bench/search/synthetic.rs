@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn calls_and_times_are_judged() {
-        let verdicts = |calls: u32| -> Vec<bool> {
+        let verdicts = |calls: u64| -> Vec<bool> {
             let mut record = record(Benchmark::SearchSynthetic, "soname", "hot", [calls, 1, 0]);
             record.add("processor_folders", 18.into());
             figures(&record).unwrap().iter().filter_map(Figure::is_met).collect()
