@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 
 use crate::{
-    Closure, Environment, Error, FailedProbe, Fault, FileSystem, FoundBy, LoadedObject, Missing, Probe, ProbeFailure,
-    Request, Start, Stopped,
+    Closure, Environment, Error, FailedProbe, Fault, FileSystem, FoundBy, LoadedObject, Missing, ObjectFacts, Probe,
+    ProbeFailure, Request, Start, Stopped,
 };
 
 /// Index of the program in every draft and closure.
@@ -195,7 +195,7 @@ pub(crate) struct Answer<'a> {
 }
 
 /// Why an object does not fit the program, in the order in which `open_verify` of elf/dl-load.c looks.
-pub(crate) fn misfit(program: &crate::ObjectFacts, object: &crate::ObjectFacts) -> Option<ProbeFailure> {
+pub(crate) fn misfit(program: &ObjectFacts, object: &ObjectFacts) -> Option<ProbeFailure> {
     if object.class != program.class {
         Some(ProbeFailure::OtherClass)
     } else if object.little_endian != program.little_endian {
@@ -211,7 +211,51 @@ pub(crate) fn misfit(program: &crate::ObjectFacts, object: &crate::ObjectFacts) 
     }
 }
 
+/// The same for a file that a search comes to, in the order of the environment's loader.
+///
+/// Something odd in `e_ident`, the byte order included, ends the start under glibc's own sources even when the object is
+/// for another machine. Debian's `open_verify`, and Ubuntu's after it, looks at the machine first whenever `e_ident` is
+/// odd, and passes over what is obviously built for others. It reads `e_machine` in its own byte order, whatever the file's.
+pub(crate) fn misfit_in_search(
+    program: &ObjectFacts,
+    object: &ObjectFacts,
+    environment: &Environment,
+) -> Option<ProbeFailure> {
+    let is_swapped = object.little_endian != program.little_endian;
+    let machine = if is_swapped { object.machine.swap_bytes() } else { object.machine };
+    let is_odd = is_swapped || object.fault.is_some_and(Fault::is_in_identification);
+    if object.class == program.class && is_odd && machine != program.machine && !environment.strict_identification {
+        return Some(ProbeFailure::OtherMachine);
+    }
+    misfit(program, object)
+}
+
 /// Whether a loader goes on to the next directory after this failure of `open`; it gives the list up after others.
 pub(crate) fn goes_on_after(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::misfit_in_search;
+    use crate::{Class, Environment, Fault, ObjectFacts, ProbeFailure};
+
+    #[test]
+    fn distributions_look_at_the_machine_of_odd_objects_or_not() {
+        let program = ObjectFacts { class: Class::Bits64, little_endian: true, machine: 62, ..ObjectFacts::default() };
+        // A library for s390x, and one of ours whose byte order alone is odd, so that the machine is read the wrong way.
+        let foreign = ObjectFacts { little_endian: false, machine: 22, ..program.clone() };
+        let odd = ObjectFacts { little_endian: false, machine: 62_u16.swap_bytes(), ..program.clone() };
+        let padded = ObjectFacts { machine: 183, fault: Some(Fault::Identification("odd")), ..program.clone() };
+        let debian = Environment::default();
+        let plain = Environment { strict_identification: true, ..Environment::default() };
+        let under = |object, environment| misfit_in_search(&program, object, environment);
+        assert_eq!(under(&foreign, &debian), Some(ProbeFailure::OtherMachine));
+        assert_eq!(under(&foreign, &plain), Some(ProbeFailure::OtherByteOrder));
+        assert_eq!(under(&odd, &debian), Some(ProbeFailure::OtherByteOrder));
+        assert_eq!(under(&odd, &plain), Some(ProbeFailure::OtherByteOrder));
+        assert_eq!(under(&padded, &debian), Some(ProbeFailure::OtherMachine));
+        assert_eq!(under(&padded, &plain), Some(ProbeFailure::NotAnObject("odd".to_owned())));
+        assert_eq!(under(&program, &debian), None);
+    }
 }

@@ -52,6 +52,15 @@ pub struct Environment {
     pub hwcaps: Hwcaps,
     /// `$PLATFORM`; without it, directories that name it are passed over.
     pub platform: Option<Vec<u8>>,
+    /// The loader ends a start at an object whose `e_ident` is odd or of the other byte order, whatever its machine, as
+    /// glibc's own sources have it (`open_verify` in elf/dl-load.c). Debian's and Ubuntu's pass over it when it is for another
+    /// machine, and so does the default here.
+    pub strict_identification: bool,
+    /// The levels that the processor has, best first, for entries of the cache that ask for one; without them, the levels
+    /// of [`hwcaps`](Self::hwcaps). They differ under the loader's option `--glibc-hwcaps-mask`, which hides names of
+    /// subfolders and not what the processor can do (`dl_cache_hwcap_isa_level_compatible`
+    /// in sysdeps/x86/dl-isa-level.h).
+    pub processor_levels: Option<Vec<Vec<u8>>>,
     /// `$LIB`; without it, Debian's value for the program's machine.
     pub lib: Option<Vec<u8>>,
     /// The loader's default directories; without them, Debian's for the program's machine.
@@ -77,6 +86,11 @@ impl Environment {
             Some(sysroot) => sysroot.join(path.strip_prefix("/").unwrap_or(path)),
             None => path.to_owned(),
         }
+    }
+
+    /// The levels that the processor has.
+    pub(crate) fn processor_levels(&self) -> &[Vec<u8>] {
+        self.processor_levels.as_deref().unwrap_or(&self.hwcaps.levels)
     }
 
     /// `LD_LIBRARY_PATH`, which secure programs do not see.

@@ -14,6 +14,8 @@ pub struct LoaderBuild {
     pub release: Option<u32>,
     /// Its default directories, each with a slash at its end; none where they are not told.
     pub system_directories: Option<Vec<Vec<u8>>>,
+    /// It ends a start at odd objects for other machines ([`Environment::strict_identification`]).
+    pub strict_identification: bool,
     /// Where its cache is: /etc/ld.so.cache, or a place in the store under Nix and Guix.
     pub cache_path: Option<Vec<u8>>,
 }
@@ -37,12 +39,15 @@ impl LoaderBuild {
             if text.starts_with(b"/") && text.ends_with(b"/ld.so.cache") {
                 build.cache_path.get_or_insert_with(|| text.to_vec());
             }
-            build.release = build.release.or_else(|| release(text));
+            if build.release.is_none() {
+                build.release = release(text);
+                build.strict_identification = build.release.is_some() && !is_of_debian(text);
+            }
         }
         if build.rules == Rules::Musl {
             // Its list is one string, and the same in every build.
             build.system_directories = None;
-            build.release = None;
+            (build.release, build.strict_identification) = (None, false);
         }
         build
     }
@@ -59,6 +64,7 @@ impl LoaderBuild {
     /// Enters into an environment what this loader has of its own.
     pub fn apply(&self, environment: &mut Environment) {
         environment.rules = self.rules;
+        environment.strict_identification = self.strict_identification;
         environment.system_directories = self.system_directories.clone().or(environment.system_directories.take());
         environment.lib = self.lib().or(environment.lib.take());
     }
@@ -82,6 +88,12 @@ fn release(text: &[u8]) -> Option<u32> {
     std::str::from_utf8(digits.get(..length)?).ok()?.parse().ok()
 }
 
+/// Whether a line with the release is that of Debian or of one that builds from its patches.
+fn is_of_debian(text: &[u8]) -> bool {
+    let names: [&[u8]; 3] = [b"(Debian ", b"(Ubuntu ", b"(Raspbian "];
+    names.iter().any(|name| text.windows(name.len()).any(|window| window == *name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::LoaderBuild;
@@ -91,7 +103,7 @@ mod tests {
         let strings = b"\x7fELF\0/tmp/\0ld.so (GNU libc) stable release version 2.40.\nmore\0\0/store/1-glibc/lib/\0\0\
             /store/1-glibc/etc/ld.so.cache\0";
         let build = LoaderBuild::read(strings);
-        assert_eq!(build.release, Some(40));
+        assert_eq!((build.release, build.strict_identification), (Some(40), true));
         assert_eq!(build.system_directories.as_deref(), Some([b"/store/1-glibc/lib/".to_vec()].as_slice()));
         assert_eq!(build.lib().as_deref(), Some(b"lib".as_slice()));
         assert_eq!(build.cache_path.as_deref(), Some(b"/store/1-glibc/etc/ld.so.cache".as_slice()));
@@ -100,5 +112,6 @@ mod tests {
     #[test]
     fn finds_nothing_in_other_bytes() {
         assert_eq!(LoaderBuild::read(b"release version 2.\0//\0/"), LoaderBuild::default());
+        assert!(!LoaderBuild::read(b"ld.so (Debian GLIBC 2.36-9) stable release version 2.36.").strict_identification);
     }
 }

@@ -11,7 +11,8 @@ use crate::{Closure, Environment, Error, FileSystem, Rules};
 /// The answer is that of `LD_TRACE_LOADED_OBJECTS=1 program` (glibc) or `ldd program` (musl): libraries that are missing
 /// do not end it. `program` is a path as the loader gets it, with a slash; relative ones count from the current directory.
 ///
-/// Not followed: `DT_AUXILIARY` and `DT_FILTER`, auditing libraries, and what the program opens later with `dlopen`.
+/// Not followed: auditing libraries, what the program opens later with `dlopen`, and `DT_AUXILIARY` and `DT_FILTER`, whose
+/// libraries glibc puts before the object that names them in the order of lookup (`_dl_map_object_deps` in elf/dl-deps.c).
 ///
 /// # Errors
 /// When the program or its interpreter cannot be read as an object.

@@ -73,8 +73,12 @@ fn by_loader(loader: &str, mask: &str, object: &Path, environment: &Environment)
     let mut command = Command::new(loader);
     command.args(["--glibc-hwcaps-mask", mask]).arg(object);
     let hwcaps = environment.hwcaps.masked(mask.as_bytes());
+    let processor_levels = Some(environment.hwcaps.levels.clone());
     let interpreter = Some(loader.into());
-    (traced(command), Environment { start: Start::Loader, interpreter, hwcaps, ..environment.clone() })
+    (
+        traced(command),
+        Environment { start: Start::Loader, interpreter, hwcaps, processor_levels, ..environment.clone() },
+    )
 }
 
 #[test]

@@ -54,6 +54,7 @@ fn by_loader(tree: &Tree, target: &Target, loader: &str, environment: &Environme
     if random.percent(25) {
         let mask = random.pick(&["x86-64-v2", "x86-64-v3:x86-64-v2", "x86-64-v4", "none"]);
         option("--glibc-hwcaps-mask", mask);
+        environment.processor_levels = Some(environment.hwcaps.levels.clone());
         environment.hwcaps = environment.hwcaps.masked(mask.as_bytes());
     }
     if random.percent(25) {

@@ -98,6 +98,75 @@ fn a_root_of_its_own() {
     assert!(counts.contains_key("ld.so.cache") && counts.contains_key("default directory"));
 }
 
+/// An entry of the cache names its subfolder and the level that the library's own note asks for. A mask hides subfolders;
+/// what the processor can do it does not hide.
+#[test]
+fn a_mask_hides_names_and_not_the_processor() {
+    let Some((loader, release)) = real_loader() else { return skip("no glibc for x86-64 here") };
+    let own = environment(release);
+    if own.hwcaps.levels.len() < 2 {
+        return skip("the processor has no level x86-64-v3");
+    }
+    if !is_there("ldconfig") || !is_there("cc") {
+        return skip("no ldconfig or no compiler");
+    }
+    if !Command::new("chroot").args(["/", "true"]).status().is_ok_and(|status| status.success()) {
+        return skip("no root of its own can be made here");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().canonicalize().unwrap();
+    // A library for the third level among those for the second, one for the fourth, and plain ones of both names.
+    let places = ["opt/odd/glibc-hwcaps/x86-64-v2", "opt/odd/glibc-hwcaps/x86-64-v3", "opt/odd", "etc", "bin", "lib64"];
+    places.iter().for_each(|place| fs::create_dir_all(root.join(place)).unwrap());
+    let build = |arguments: &[&str]| {
+        let plain = ["-nostdlib", "-Wl,--no-as-needed", "-xc", "/dev/null", "-xnone"];
+        run(Command::new("cc").current_dir(&root).args(plain).args(arguments));
+    };
+    let library = |path: &str, level: &str| {
+        let soname = format!("-Wl,-soname,{}", path.rsplit('/').next().unwrap());
+        build(&["-shared", &soname, &format!("-Wl,-z,{level}"), "-o", path]);
+    };
+    library("opt/odd/glibc-hwcaps/x86-64-v2/libthird.so", "x86-64-v3");
+    library("opt/odd/glibc-hwcaps/x86-64-v3/libsecond.so", "x86-64-v2");
+    library("opt/odd/glibc-hwcaps/x86-64-v2/libfourth.so", "x86-64-v4");
+    for plain in ["opt/odd/libthird.so", "opt/odd/libsecond.so", "opt/odd/libfourth.so"] {
+        library(plain, "x86-64-baseline");
+    }
+    let interpreter = format!("-Wl,-dynamic-linker,{loader}");
+    let needed = ["opt/odd/libthird.so", "opt/odd/libsecond.so", "opt/odd/libfourth.so"];
+    build(&[&["-pie", "-Wl,-e,0", &interpreter, "-o", "bin/program"][..], &needed].concat());
+    let inside = root.join(loader.trim_start_matches('/'));
+    fs::create_dir_all(inside.parent().unwrap()).unwrap();
+    fs::copy(&loader, inside).unwrap();
+    fs::write(root.join("etc/ld.so.conf"), "/opt/odd\n").unwrap();
+    run(Command::new("ldconfig").arg("-r").arg(&root));
+    let cache = LdSoCache::parse(&fs::read(root.join("etc/ld.so.cache")).unwrap()).unwrap();
+    let masks = ["x86-64-v2", "x86-64-v3", "x86-64-v3:x86-64-v2", "none"];
+    for_every_seed(masks.len() as u64, |number, counts| {
+        let mask = masks[number as usize];
+        let environment = Environment {
+            start: Start::Loader,
+            interpreter: Some(loader.clone().into()),
+            cache: Some(cache.clone()),
+            hwcaps: own.hwcaps.masked(mask.as_bytes()),
+            processor_levels: Some(own.hwcaps.levels.clone()),
+            preload_file: None,
+            current_directory: "/".into(),
+            sysroot: Some(root.clone()),
+            ..own.clone()
+        };
+        let mut command = Command::new("python3");
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).args(["-c", IN_ROOT]);
+        command.arg(&root).args([loader.as_str(), &format!("--glibc-hwcaps-mask {mask}"), "/bin/program"]);
+        let closure = resolve(Path::new("/bin/program"), &Files::default(), &environment).unwrap();
+        let third = closure.objects.iter().find(|object| object.name_asked == b"libthird.so").unwrap();
+        let is_leveled = third.path.starts_with("/opt/odd/glibc-hwcaps/x86-64-v2");
+        assert_eq!(is_leveled, mask.ends_with("x86-64-v2"), "{mask}: {}", third.path.display());
+        let difference = compare(command, Path::new("/bin/program"), &environment, &Files::default(), counts);
+        difference.map(|difference| format!("{mask}: {difference}")).into_iter().collect()
+    });
+}
+
 /// Files as a program under qemu's `-L` sees them: absolute paths are looked for under the prefix first.
 struct Under {
     prefix: PathBuf,

@@ -11,13 +11,26 @@ impl LdSoCache {
     /// the processor's, best first; an entry for a level beats the plain one. Entries with bits of the scheme before levels
     /// are passed over.
     pub fn lookup(&self, name: &[u8], flags: &[u32], levels: &[Vec<u8>]) -> Option<CacheEntry<'_>> {
+        self.lookup_masked(name, flags, levels, levels)
+    }
+
+    /// The same where the loader was told to look at some `levels` only, on a processor that has those of `processor`:
+    /// the name of an entry's subfolder is held against the first, the level that its library's own note asks for against
+    /// the second (`glibc_hwcaps_priority` and `dl_cache_hwcap_isa_level_compatible`).
+    pub fn lookup_masked(
+        &self,
+        name: &[u8],
+        flags: &[u32],
+        levels: &[Vec<u8>],
+        processor: &[Vec<u8>],
+    ) -> Option<CacheEntry<'_>> {
         let records = self.records_named(name);
         let mut best: Option<(&Record, usize)> = None;
         for record in records.iter().filter(|record| flags.contains(&record.flags)) {
             match self.entry(record).required() {
                 EntryHwcap::Level { index, isa_level } => {
                     let priority = self.priority(index, levels);
-                    let Some(priority) = priority.filter(|_| has_isa_level(isa_level, levels)) else { continue };
+                    let Some(priority) = priority.filter(|_| has_isa_level(isa_level, processor)) else { continue };
                     if best.is_none_or(|(_, other)| priority < other) {
                         best = Some((record, priority));
                     }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::{Glibc, Tried};
-use crate::draft::{Asked, PROGRAM, goes_on_after, misfit};
+use crate::draft::{Asked, PROGRAM, goes_on_after, misfit_in_search};
 use crate::search_path::{Directory, Status};
 use crate::{DirectoryProbe, FileSystem, FoundBy, Probe, ProbeFailure, names};
 
@@ -173,7 +173,8 @@ impl<System: FileSystem> Glibc<'_, System> {
     /// Tries the path that the cache has for a name.
     fn search_cache(&mut self, asked: Asked<'_>, name: &[u8]) -> Tried {
         let Some(cache) = &self.environment.cache else { return Tried::Failed };
-        let Some(entry) = cache.lookup(name, self.cache_flags, &self.environment.hwcaps.levels) else {
+        let (levels, processor) = (&self.environment.hwcaps.levels, self.environment.processor_levels());
+        let Some(entry) = cache.lookup_masked(name, self.cache_flags, levels, processor) else {
             return Tried::Failed;
         };
         let own_only = self.object(asked.requester).is_some_and(|object| object.facts.no_default_libraries);
@@ -188,7 +189,7 @@ impl<System: FileSystem> Glibc<'_, System> {
         let failure = match self.system.object(&self.environment.on_disk(&path)) {
             Probe::Object { identity, facts } => {
                 let program = self.object(PROGRAM).map(|program| &program.facts);
-                match program.and_then(|program| misfit(program, &facts)) {
+                match program.and_then(|program| misfit_in_search(program, &facts, self.environment)) {
                     None => {
                         let searched = rule != FoundBy::Path;
                         if self.environment.secure && asked.preload && searched && !facts.set_user_id {

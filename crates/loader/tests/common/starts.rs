@@ -78,7 +78,9 @@ pub(crate) fn compare(
     count(&closure, counts);
     let cached = |name: &[u8]| {
         let flags = Machine::of(&closure.objects[0].facts)?.cache_flags;
-        let entry = environment.cache.as_ref()?.lookup(name, flags, &environment.hwcaps.levels)?;
+        let levels = &environment.hwcaps.levels;
+        let processor = environment.processor_levels.as_ref().unwrap_or(levels);
+        let entry = environment.cache.as_ref()?.lookup_masked(name, flags, levels, processor)?;
         Some(String::from_utf8_lossy(entry.path).into_owned())
     };
     let mut theirs = theirs(&output);

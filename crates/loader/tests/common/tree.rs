@@ -195,7 +195,10 @@ impl Maker<'_> {
             160..170 => recipe.abi_tag = Some([0, 3, 2, 0]),
             170..180 if glibc => recipe.abi_tag = Some([0, 99, 0, 0]),
             180..210 if glibc => (recipe.wide, recipe.machine) = (false, 3),
-            210..215 if glibc && recipe.wide => (recipe.wide, recipe.little) = (false, false),
+            210..215 if glibc => (recipe.wide, recipe.little) = (false, false),
+            // Odd all over, and for another machine or for ours.
+            400..404 if glibc => recipe.little = false,
+            404..408 if glibc => (recipe.little, recipe.machine) = (false, recipe.machine.swap_bytes()),
             215..218 if glibc => recipe.flags_1 |= PROGRAM,
             _ => {}
         }
@@ -219,6 +222,15 @@ impl Maker<'_> {
             362..365 => &[(54, 9)],
             365..368 => &[(56, 0)],
             368..371 => &[(4, 1), (5, 2), (6, 9), (20, 3)],
+            404..408 => &[(20, 1), (23, 0)],
+            408..411 => &[(5, 2), (18, 183)],
+            411..414 => &[(5, 0), (18, 183)],
+            414..417 => &[(6, 3), (18, 183)],
+            417..420 => &[(7, 9), (18, 183)],
+            420..423 => &[(12, 1), (18, 183)],
+            423..426 => &[(8, 9), (18, 183), (20, 2)],
+            426..432 => &[(7, 3), (8, 2)],
+            432..435 => &[(7, 3), (8, 4)],
             _ => &[],
         };
         for &(place, value) in changes.iter().filter(|_| glibc) {
