@@ -9,7 +9,7 @@
 
 use std::io;
 
-use coldstart_elf::{ByteOrder, ElfFile, notes};
+use coldstart_elf::{ByteOrder, ElfFile, Note, Notes, SegmentKind, notes};
 
 use crate::{Environment, FileSystem, ObjectFacts, Probe};
 
@@ -189,15 +189,29 @@ impl NixNote {
         }
     }
 
+    /// Whether a `PT_NOTE` segment leads to the note of a file: loaders look for it there and not in sections.
+    pub fn is_loaded(file: &ElfFile<'_>) -> bool {
+        let segments = file.segments().iter().filter(|segment| segment.kind == SegmentKind::Note);
+        segments.into_iter().any(|segment| {
+            let start = usize::try_from(segment.offset.0).ok().and_then(|start| file.bytes().get(start..));
+            let bytes = start.zip(usize::try_from(segment.file_size).ok()).and_then(|(rest, size)| rest.get(..size));
+            let notes = bytes.map(|bytes| Notes::new(bytes, segment.offset, segment.alignment, file.encoding()));
+            notes.is_some_and(|notes| notes.is_ok_and(|notes| notes.flatten().any(|note| is_ours(&note))))
+        })
+    }
+
     /// The note of a file; none when it has none.
     ///
     /// # Errors
     /// If its note is damaged.
     pub fn read(file: &ElfFile<'_>) -> Result<Option<Self>, NixNoteError> {
-        let is_ours = |note: &coldstart_elf::Note<'_>| note.whole_name == OWNER && note.kind == KIND;
         let note = notes(file).flatten().find(is_ours);
         note.map(|note| Self::parse(note.description)).transpose()
     }
+}
+
+fn is_ours(note: &Note<'_>) -> bool {
+    note.whole_name == OWNER && note.kind == KIND
 }
 
 /// The string at the beginning; none when no zero byte ends it.

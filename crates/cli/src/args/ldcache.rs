@@ -26,7 +26,7 @@ pub(crate) enum LdcacheAction {
 #[derive(Debug, Args)]
 pub(crate) struct WriteArgs {
     /// Where to write the cache
-    #[arg(long, short, value_name = "FILE", required_unless_present = "guix", conflicts_with = "guix")]
+    #[arg(long, short, value_name = "FILE", required_unless_present_any = ["guix", "in_place"], conflicts_with = "guix")]
     pub(crate) output: Option<PathBuf>,
 
     /// Folders to enter, links followed; below them only `glibc-hwcaps` [default: those of /etc/ld.so.conf]
@@ -40,6 +40,27 @@ pub(crate) struct WriteArgs {
     /// Write PREFIX/etc/ld.so.cache for all programs and libraries below PREFIX, a store item of Guix
     #[arg(long, value_name = "PREFIX")]
     pub(crate) guix: Option<PathBuf>,
+
+    /// Write the resolution note of these files, for loaders that read it: each with its note, as OUT or below it
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["folders", "closure", "guix", "recursive",
+        "ld_so_conf", "hwcaps", "arch", "glibc", "absolute", "relative_to_sysroot", "generator", "force"])]
+    pub(crate) note: Vec<PathBuf>,
+
+    /// With --note: put each result in the place of its file
+    #[arg(long, requires = "note", conflicts_with = "output")]
+    pub(crate) in_place: bool,
+
+    /// With --note: take the note out again; what was there before is restored, byte for byte
+    #[arg(long, requires = "note", conflicts_with = "sysroot")]
+    pub(crate) remove: bool,
+
+    /// With --note: write into programs that run with other rights than their caller's, too
+    #[arg(long, requires = "note", conflicts_with = "remove")]
+    pub(crate) allow_setuid: bool,
+
+    /// With --note: write into files that are signed, whose signature will not fit any more
+    #[arg(long, requires = "note", conflicts_with = "remove")]
+    pub(crate) allow_signed: bool,
 
     /// Enter all folders below the named ones, too
     #[arg(long, requires = "folders")]
@@ -88,7 +109,7 @@ pub(crate) struct WriteArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// The cache
+    /// The cache, or an ELF file with a resolution note
     #[arg(value_name = "FILE", default_value = "/etc/ld.so.cache")]
     pub(crate) file: PathBuf,
 
@@ -107,7 +128,7 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// The cache; not looked up in the sysroot
+    /// The cache, or an ELF file with a resolution note; not looked up in the sysroot
     #[arg(value_name = "FILE", default_value = "/etc/ld.so.cache")]
     pub(crate) file: PathBuf,
 
@@ -119,7 +140,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "all|none|LIST", value_delimiter = ',', default_value = "all")]
     pub(crate) hwcaps: Vec<String>,
 
-    /// Look at the cache alone, not at the files it names
+    /// Look at the cache or note alone, not at the files it names
     #[arg(long, conflicts_with = "sysroot")]
     pub(crate) only_cache: bool,
 
@@ -140,9 +161,12 @@ Examples:
   coldstart ldcache write --sysroot image/ -o image/etc/ld.so.cache     # as `ldconfig -X -r image/`, for any machine
   coldstart ldcache write -o app.cache --closure /usr/bin/gimp
   coldstart ldcache write --guix /gnu/store/...-gimp-2.10
+  coldstart ldcache write --note /nix/store/...-app/bin/app -o app         # as `patchelf --build-resolution-cache`
+  coldstart ldcache write --note app --remove --in-place
 
 The file is written beside the target, read back, and renamed into place.
-Exit codes: 0 written; 1 written, and a library that a program needs is missing from it; 2 nothing was written.";
+Exit codes: 0 written; 1 written, and a library that a program needs is missing from it, or a file was refused its note; 2 \
+something could not be read or written.";
 
 const SHOW_HELP: &str = "\
 Examples:
@@ -150,5 +174,5 @@ Examples:
   coldstart ldcache show image/etc/ld.so.cache --json";
 
 const CHECK_HELP: &str = "\
-Exit codes: 0 all is well; 1 something is wrong, and listed; 2 it is no cache, or cannot be read.
+Exit codes: 0 all is well; 1 something is wrong, and listed; 2 it is no cache and no ELF file, or cannot be read.
 Libraries that a folder before theirs hides are told and are no fault: that is what the order of folders is for.";

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::check_files::compare_with_files;
 use super::root::Root;
-use super::{SCHEMA, levels, read_file, shown};
+use super::{Place, SCHEMA, levels, read_file, shown};
 use crate::args::ldcache::CheckArgs;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
@@ -26,8 +26,8 @@ pub(super) struct Finding {
     /// The name that is looked up; none when the whole file is meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) path: Option<String>,
+    #[serde(flatten)]
+    pub(super) path: Option<Place>,
     pub(super) message: String,
 }
 
@@ -56,12 +56,25 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, CliError> {
         let root = Root::open(args.sysroot.as_deref())?;
         compare_with_files(&cache, &root, levels.as_ref(), &mut findings);
     }
-    let is_well = !findings.iter().any(|finding| finding.is_fault);
+    answer(args, Answer { entries: cache.entries().len(), noun: ["entry", "entries"], findings })
+}
+
+/// What was found in a cache or a note.
+pub(super) struct Answer {
+    pub(super) entries: usize,
+    /// What one entry is called, and several.
+    pub(super) noun: [&'static str; 2],
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Tells what was found, and answers whether all is well.
+pub(super) fn answer(args: &CheckArgs, answer: Answer) -> Result<Exit, CliError> {
+    let is_well = !answer.findings.iter().any(|finding| finding.is_fault);
     if args.json {
-        let (file, entries) = (JsonPath::new(&args.file), cache.entries().len());
+        let (file, entries, findings) = (JsonPath::new(&args.file), answer.entries, answer.findings);
         json::print(SCHEMA, &Checked { action: "check", file, entries, is_well, findings })?;
     } else {
-        tell(args, &cache, &findings)?;
+        tell(args, &answer)?;
     }
     Ok(if is_well { Exit::Done } else { Exit::No })
 }
@@ -90,14 +103,17 @@ fn look_at_order(cache: &LdSoCache, findings: &mut Vec<Finding>) {
 
 impl Finding {
     pub(super) fn of(kind: &'static str, is_fault: bool, name: &[u8], path: &[u8], message: String) -> Self {
-        Self { kind, is_fault, name: Some(shown(name)), path: Some(shown(path)), message }
+        let path = (!path.is_empty()).then(|| Place::new(path));
+        Self { kind, is_fault, name: Some(shown(name)), path, message }
     }
 }
 
-fn tell(args: &CheckArgs, cache: &LdSoCache, findings: &[Finding]) -> Result<(), CliError> {
+fn tell(args: &CheckArgs, answer: &Answer) -> Result<(), CliError> {
+    let findings = &answer.findings;
     let line = |finding: &Finding| {
         let what = match (&finding.name, &finding.path) {
             (Some(name), Some(path)) => format!("{name} => {path}: "),
+            (Some(name), None) => format!("{name}: "),
             _ => String::new(),
         };
         format!("{}: {what}{}\n", if finding.is_fault { finding.kind } else { "note" }, finding.message)
@@ -108,13 +124,13 @@ fn tell(args: &CheckArgs, cache: &LdSoCache, findings: &[Finding]) -> Result<(),
     if findings.len() > MOST_TOLD {
         text.push_str(&format!("... and {} more; --json has them all\n", findings.len() - MOST_TOLD));
     }
-    let answer = match faults.len() {
+    let verdict = match faults.len() {
         0 => "all is well".to_owned(),
         1 => "1 fault".to_owned(),
         count => format!("{count} faults"),
     };
-    let count = cache.entries().len();
-    let noun = if count == 1 { "entry" } else { "entries" };
-    text.push_str(&format!("{}: {count} {noun}, {answer}\n", printable(&args.file)));
+    let (count, [one, several]) = (answer.entries, answer.noun);
+    let noun = if count == 1 { one } else { several };
+    text.push_str(&format!("{}: {count} {noun}, {verdict}\n", printable(&args.file)));
     output::print(&text)
 }

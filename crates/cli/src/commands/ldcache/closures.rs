@@ -64,7 +64,7 @@ pub(super) fn follow(asked: &Following<'_>, programs: &[PathBuf], is_named: bool
     let mut seen = BTreeSet::new();
     for program in programs {
         let path = inside(asked.root, program)?;
-        let object = match coldstart_loader::FileSystem::object(asked.root, &outside(asked.root, &path)) {
+        let object = match coldstart_loader::FileSystem::object(asked.root, &asked.root.outside(&path)) {
             coldstart_loader::Probe::Object { identity, facts } => {
                 // Many names lead to one program in a store.
                 if !seen.insert((identity.device, identity.inode)) {
@@ -267,10 +267,4 @@ fn inside(root: &Root, path: &Path) -> Result<Vec<u8>, CliError> {
         None => std::path::absolute(path)?,
     };
     Ok(absolute.as_os_str().as_bytes().to_vec())
-}
-
-/// The path as the loader's rules name it to the file system.
-fn outside(root: &Root, inside: &[u8]) -> PathBuf {
-    let path = super::path(inside);
-    root.sysroot().map_or(path.to_owned(), |sysroot| sysroot.join(path.strip_prefix("/").unwrap_or(path)))
 }

@@ -1,10 +1,11 @@
-//! `coldstart ldcache`: read, write and check loader caches.
+//! `coldstart ldcache`: read, write and check loader caches, and the notes in programs that take their place.
 
 mod check;
 mod check_files;
 mod closures;
 mod conf;
 mod folders;
+mod note;
 mod pattern;
 mod root;
 mod show;
@@ -13,17 +14,19 @@ mod write;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fmt;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_loader::cache::LdSoCache;
+use serde::{Serialize, Serializer};
 
 use super::reading::open_regular;
 use crate::args::ldcache::{LdcacheAction, LdcacheArgs};
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
-use crate::output::path::printable;
+use crate::output::path::{JsonPath, printable};
 
 /// The schema of `--json`; `action` tells the three apart.
 const SCHEMA: &str = "coldstart.ldcache/1";
@@ -34,8 +37,11 @@ const LARGEST_CACHE: u64 = 1 << 30;
 
 pub(super) fn run(args: &LdcacheArgs) -> Result<Exit, CliError> {
     match &args.action {
+        LdcacheAction::Write(args) if !args.note.is_empty() => note::write(args),
         LdcacheAction::Write(args) => write::run(args),
+        LdcacheAction::Show(args) if note::is_elf(&args.file) => note::show(args),
         LdcacheAction::Show(args) => show::run(args),
+        LdcacheAction::Check(args) if note::is_elf(&args.file) => note::check(args),
         LdcacheAction::Check(args) => check::run(args),
     }
 }
@@ -82,4 +88,26 @@ fn path(bytes: &[u8]) -> &Path {
 /// A name in harmless characters.
 fn shown(bytes: &[u8]) -> String {
     printable(path(bytes))
+}
+
+/// A path of a cache or a folder: whole in JSON, and in harmless characters for people.
+#[derive(Debug)]
+struct Place(PathBuf);
+
+impl Place {
+    fn new(bytes: &[u8]) -> Self {
+        Self(path(bytes).to_owned())
+    }
+}
+
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        JsonPath::new(&self.0).serialize(serializer)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&printable(&self.0))
+    }
 }

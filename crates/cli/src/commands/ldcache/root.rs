@@ -97,6 +97,12 @@ impl Root {
         self.open_inside(path, OFlags::PATH | OFlags::DIRECTORY).is_ok()
     }
 
+    /// The path as the loader's rules name it to the file system, for one as seen from inside.
+    pub(super) fn outside(&self, inside: &[u8]) -> PathBuf {
+        let path = super::path(inside);
+        self.sysroot().map_or(path.to_owned(), |sysroot| sysroot.join(path.strip_prefix("/").unwrap_or(path)))
+    }
+
     /// The path as seen from inside, for one that the loader's rules name from outside.
     fn inside<'a>(&self, path: &'a Path) -> &'a [u8] {
         let stripped = self.sysroot().and_then(|sysroot| path.strip_prefix(sysroot).ok());

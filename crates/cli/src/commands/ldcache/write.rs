@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::closures::{Following, files_below, follow};
 use super::root::Root;
 use super::target::Target;
-use super::{SCHEMA, folders, levels, shown};
+use super::{Place, SCHEMA, folders, levels, shown};
 use crate::args::ldcache::WriteArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -39,33 +39,34 @@ struct Written {
     /// Programs and libraries that were followed; null for folders.
     programs: Option<usize>,
     /// Folders that were entered.
-    folders: Vec<String>,
+    folders: Vec<Place>,
     unreadable: Vec<Reason>,
     passed_over: Vec<Reason>,
     /// Entries that lead nowhere yet.
-    dangling: Vec<String>,
-    mixed: Vec<String>,
+    dangling: Vec<Place>,
+    mixed: Vec<Place>,
     missing: Vec<MissingName>,
     conflicts: Vec<TwoMeanings>,
 }
 
 #[derive(Serialize)]
 struct Reason {
-    path: String,
+    #[serde(flatten)]
+    path: Place,
     reason: String,
 }
 
 #[derive(Serialize)]
 struct MissingName {
     name: String,
-    needed_by: String,
+    needed_by: Place,
 }
 
 #[derive(Serialize)]
 struct TwoMeanings {
     name: String,
-    entered: String,
-    left_out: String,
+    entered: Place,
+    left_out: Place,
 }
 
 pub(super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
@@ -125,9 +126,9 @@ fn from_folders(
         make_absolute(args, root, &mut library.entry.path);
     }
     written.machine(rules.family, rules.release);
-    written.folders = scan.folders.iter().map(|folder| shown(folder)).collect();
-    written.mixed = scan.mixed.iter().map(|path| shown(path)).collect();
-    let reason = |path: &[u8], reason: String| Reason { path: shown(path), reason };
+    written.folders = scan.folders.iter().map(|folder| Place::new(folder)).collect();
+    written.mixed = scan.mixed.iter().map(|path| Place::new(path)).collect();
+    let reason = |path: &[u8], reason: String| Reason { path: Place::new(path), reason };
     written.unreadable = scan.unreadable.iter().map(|(path, error)| reason(path, error.clone())).collect();
     let not_ordinary = |why: &NoLibrary| matches!(why, NoLibrary::Damaged(_) | NoLibrary::Unreadable(_));
     let passed_over = scan.passed_over.iter().filter(|(_, why)| args.json || not_ordinary(why));
@@ -161,13 +162,13 @@ fn from_closures(
     written.programs = Some(followed.programs);
     let missing = followed.missing.iter();
     written.missing = missing
-        .map(|missing| MissingName { name: shown(&missing.name), needed_by: shown(&missing.needed_by) })
+        .map(|missing| MissingName { name: shown(&missing.name), needed_by: Place::new(&missing.needed_by) })
         .collect();
     let conflicts = followed.conflicts.iter();
     let two_meanings = conflicts.map(|conflict| TwoMeanings {
         name: shown(&conflict.name),
-        entered: shown(&conflict.taken),
-        left_out: shown(&conflict.other),
+        entered: Place::new(&conflict.taken),
+        left_out: Place::new(&conflict.other),
     });
     written.conflicts = two_meanings.collect();
     let mut builder = CacheBuilder::new(generator).big_endian(!followed.family.little_endian);
@@ -186,10 +187,10 @@ fn make_absolute(args: &WriteArgs, root: &Root, path: &mut Vec<u8>) {
 }
 
 /// Entries whose path leads nowhere: the soname's link is missing, which `ldconfig` makes unless it is told not to.
-fn dangling(cache: &LdSoCache, root: &Root, args: &WriteArgs) -> Vec<String> {
+fn dangling(cache: &LdSoCache, root: &Root, args: &WriteArgs) -> Vec<Place> {
     let sysroot = root.sysroot().filter(|_| args.absolute).map(|path| path.as_os_str().as_bytes()).unwrap_or_default();
     let inside = cache.entries().map(|entry| entry.path.strip_prefix(sysroot).unwrap_or(entry.path));
-    inside.filter(|path| root.identity(path).is_err()).map(shown).collect()
+    inside.filter(|path| root.identity(path).is_err()).map(Place::new).collect()
 }
 
 impl Written {

@@ -147,6 +147,7 @@ fn other_edit(last: &str) -> Refused {
     let verb = match last {
         "bind" => Some("unbind"),
         "relr" => Some("unpack"),
+        "nix-note" => Some("ldcache write --note FILE --remove --in-place"),
         _ => None,
     };
     Refused {

@@ -1,0 +1,109 @@
+//! Whether the note in a file still says what a search finds.
+
+use std::collections::BTreeMap;
+
+use coldstart_loader::nix_note::{NixEntry, NixNote, NixPlace};
+use coldstart_loader::{FileSystem, Probe};
+
+use super::super::check::{Answer, Finding, answer};
+use super::super::root::Root;
+use super::super::shown;
+use super::{Noted, fresh, places_text};
+use crate::args::ldcache::CheckArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::path::printable;
+
+/// What the fault of a note as a whole is told under.
+fn whole(kind: &'static str, message: String) -> Finding {
+    Finding { kind, is_fault: true, name: None, path: None, message }
+}
+
+pub(in super::super) fn run(args: &CheckArgs) -> Result<Exit, CliError> {
+    let noted = Noted::read(&args.file)?;
+    let mut findings = Vec::new();
+    let mut entries = 0;
+    match &noted.note {
+        Err(error) => findings.push(whole("damaged", error.to_string())),
+        Ok(None) => {
+            let message = format!("`{}` has no resolution note", printable(&args.file));
+            findings.push(whole("no-note", message));
+        }
+        Ok(Some(note)) => {
+            entries = note.entries.len();
+            if !noted.is_loaded {
+                let message = "no PT_NOTE segment leads to the note, so that no loader finds it".to_owned();
+                findings.push(whole("not-loaded", message));
+            }
+            look_at_names(note, &mut findings);
+            if !args.only_cache {
+                let root = Root::open(args.sysroot.as_deref())?;
+                look_at_files(note, &root, &mut findings);
+                compare(note, &fresh(&noted.facts, &root), &mut findings);
+            }
+        }
+    }
+    answer(args, Answer { entries, noun: ["name", "names"], findings })
+}
+
+/// What the note itself tells.
+fn look_at_names(note: &NixNote, findings: &mut Vec<Finding>) {
+    let mut names: Vec<&[u8]> = note.entries.iter().map(|entry| entry.needed.as_slice()).collect();
+    names.sort_unstable();
+    for pair in names.windows(2) {
+        if let [one, other] = pair
+            && one == other
+        {
+            findings.push(Finding::of("repeated", true, one, b"", "its name stands twice in the note".to_owned()));
+        }
+    }
+}
+
+/// The files that the note says are there.
+fn look_at_files(note: &NixNote, root: &Root, findings: &mut Vec<Finding>) {
+    let mut probes: BTreeMap<&[u8], Option<(&'static str, String)>> = BTreeMap::new();
+    for entry in &note.entries {
+        for place in &entry.places {
+            let NixPlace::Exact(file) = place else { continue };
+            let fault = probes.entry(file).or_insert_with(|| file_fault(root, file));
+            if let Some((kind, message)) = fault {
+                findings.push(Finding::of(kind, true, &entry.needed, file, message.clone()));
+            }
+        }
+    }
+}
+
+/// What is wrong with a file that the note names.
+fn file_fault(root: &Root, file: &[u8]) -> Option<(&'static str, String)> {
+    match root.object(&root.outside(file)) {
+        Probe::Object { .. } => None,
+        Probe::NotAnObject(reason) => Some(("no-library", reason)),
+        Probe::Absent(std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            Some(("gone", "there is no such file".to_owned()))
+        }
+        Probe::Absent(error) => Some(("unreadable", format!("it cannot be read: {error}"))),
+    }
+}
+
+/// What a search along the run path finds, that the note does not say.
+fn compare(note: &NixNote, fresh: &NixNote, findings: &mut Vec<Finding>) {
+    let said = |entry: &NixEntry| places_text(&entry.places);
+    for entry in &fresh.entries {
+        match note.places(&entry.needed) {
+            None => {
+                let message = format!("the note does not name it; a search finds {}", said(entry));
+                findings.push(Finding::of("missing", true, &entry.needed, b"", message));
+            }
+            Some(places) if places != entry.places => {
+                let message = format!("the note says {}; a search finds {}", places_text(places), said(entry));
+                findings.push(Finding::of("changed", true, &entry.needed, b"", message));
+            }
+            Some(_) => {}
+        }
+    }
+    for entry in note.entries.iter().filter(|entry| fresh.places(&entry.needed).is_none()) {
+        let message =
+            format!("the note says {}; a search along the run path finds no `{}`", said(entry), shown(&entry.needed));
+        findings.push(Finding::of("left-over", true, &entry.needed, b"", message));
+    }
+}

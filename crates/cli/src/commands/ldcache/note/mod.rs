@@ -1,0 +1,84 @@
+//! The resolution note of an ELF file: written, shown, checked, taken back.
+//!
+//! It is a cache of one object's own search, for loaders that read it (Nix's patched glibc). A newcomer might not guess that
+//! other loaders pass it over without harm: to them it is a note like any other.
+
+mod check;
+mod one;
+mod show;
+mod write;
+
+use anyhow::Context;
+use coldstart_elf::ElfFile;
+use coldstart_loader::nix_note::{NixNote, NixNoteError, NixPlace, SECTION};
+use coldstart_loader::{Environment, ObjectFacts};
+use coldstart_sys::file_view::FileView;
+
+use super::root::Root;
+use crate::commands::reading::{kind_of, map};
+use crate::error::CliError;
+use crate::output::path::printable;
+
+pub(super) use check::run as check;
+pub(super) use show::run as show;
+pub(super) use write::run as write;
+
+/// The edit's name in our own note of a file.
+const EDIT: &str = "nix-note";
+
+/// Whether a file is an ELF file, which holds no cache but may hold a note.
+pub(super) fn is_elf(path: &std::path::Path) -> bool {
+    kind_of(path).is_ok_and(|kind| kind == coldstart_elf::FileKind::Elf)
+}
+
+/// What a file says of itself.
+struct Noted {
+    facts: ObjectFacts,
+    /// Its note, if it has one.
+    note: Result<Option<NixNote>, NixNoteError>,
+    /// Whether a `PT_NOTE` segment leads to the note, without which no loader finds it.
+    is_loaded: bool,
+}
+
+impl Noted {
+    /// Reads a file.
+    fn read(path: &std::path::Path) -> Result<Self, CliError> {
+        let failed = || format!("cannot read `{}`", printable(path));
+        let view: FileView = map(path).with_context(failed)?;
+        let file = ElfFile::parse(view.bytes()).with_context(failed)?;
+        let noted = Self::of(&file).with_context(failed);
+        if view.shrank() {
+            return Err(crate::commands::rewriting::shrank(path));
+        }
+        Ok(noted?)
+    }
+
+    fn of(file: &ElfFile<'_>) -> Result<Self, coldstart_elf::ElfError> {
+        let facts = ObjectFacts::of(file)?;
+        Ok(Self { facts, note: NixNote::read(file), is_loaded: NixNote::is_loaded(file) })
+    }
+}
+
+/// Whether a file has a section of that name, whatever is in it.
+fn has_section(file: &ElfFile<'_>) -> bool {
+    file.sections().iter().any(|section| section.name == SECTION.as_bytes())
+}
+
+/// What a search finds now.
+fn fresh(facts: &ObjectFacts, root: &Root) -> NixNote {
+    let environment = Environment { sysroot: root.sysroot().map(std::path::Path::to_owned), ..Environment::default() };
+    NixNote::of(facts, root, &environment)
+}
+
+/// A place as it stands in the note.
+fn place_text(place: &NixPlace) -> String {
+    match place {
+        NixPlace::Exact(path) => format!("={}", super::shown(path)),
+        NixPlace::Search(directory) => format!("?{}", super::shown(directory)),
+    }
+}
+
+/// All places of a name as they stand in the note.
+fn places_text(places: &[NixPlace]) -> String {
+    places.iter().map(place_text).collect::<Vec<_>>().join(":")
+}

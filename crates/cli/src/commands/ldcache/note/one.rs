@@ -1,0 +1,210 @@
+//! The work on one file: what a search finds, the plan, the proof, and the file put in place.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use anyhow::Context;
+use coldstart_elf::ElfFile;
+use coldstart_loader::ObjectFacts;
+use coldstart_loader::nix_note::{NixNote, SECTION};
+use coldstart_rewrite::{
+    About, Allowed, EditNote, LoadedNote, OriginalFile, PathKind, Proof, Refusal, Replacement, SearchEdit, SearchPath,
+    SearchSummary, Source, plan_search, plan_unpack, prove_search,
+};
+use coldstart_sys::file_view::FileView;
+
+use super::super::root::Root;
+use super::{EDIT, fresh, has_section};
+use crate::commands::rewriting::{
+    Destination, NotWritten, Outcome, Planning, Refused, Task, Unproven, Worked, Writing, shrank, write,
+};
+use crate::error::CliError;
+use crate::output::path::printable;
+
+/// How to write notes, and where to.
+pub(super) struct Noter {
+    pub(super) root: Root,
+    pub(super) allowed: Allowed,
+    pub(super) place: Destination,
+}
+
+/// What came of a file that can have a note.
+pub(super) enum Done {
+    Written(Box<Written>),
+    /// It says the same already.
+    Current(NixNote),
+}
+
+/// A file that was given a note.
+pub(super) struct Written {
+    pub(super) note: NixNote,
+    pub(super) summary: SearchSummary,
+    pub(super) replacement: Replacement<Proof>,
+}
+
+/// What to write, and what it is made from.
+struct Planned<'view> {
+    note: NixNote,
+    edit: SearchEdit,
+    /// The file as it is without an earlier note of ours.
+    content: Cow<'view, [u8]>,
+}
+
+/// What there is to do with a file.
+enum Plan<'view> {
+    Write(Planned<'view>),
+    Current(NixNote),
+}
+
+impl Noter {
+    /// Gives a file its note.
+    pub(super) fn write(&self, task: &Task) -> Worked<Done> {
+        Worked::on(task, |original, planning| self.work_on(task, original, planning))
+    }
+
+    fn work_on(
+        &self,
+        task: &Task,
+        original: &OriginalFile,
+        planning: &mut Planning,
+    ) -> Result<Outcome<Done>, CliError> {
+        let view = original.map().with_context(|| format!("cannot read `{}`", printable(&task.path)))?;
+        let plan = self.plan(view.bytes());
+        planning.ends();
+        if view.shrank() {
+            return Err(shrank(&task.path));
+        }
+        let planned = match plan {
+            Ok(Plan::Write(planned)) => planned,
+            Ok(Plan::Current(note)) if self.place == Destination::InPlace => {
+                return Ok(Outcome::Done(Done::Current(note)));
+            }
+            // A copy was asked for, so there has to be one.
+            Ok(Plan::Current(_)) => match self.plan_anew(view.bytes()) {
+                Ok(planned) => planned,
+                Err(refused) => return Ok(Outcome::Refused(refused)),
+            },
+            Err(refused) => return Ok(Outcome::Refused(refused)),
+        };
+        if let Some(refusal) = original.facts().refusal(&self.allowed) {
+            return Ok(Outcome::Refused(refusal.into()));
+        }
+        let note = EditNote { name: EDIT, content: None };
+        let file = ElfFile::parse(&planned.content).map_err(Refusal::from);
+        let search = match file.and_then(|file| plan_search(&file, &planned.edit, note)) {
+            Ok(search) => search,
+            Err(refusal) => return Ok(Outcome::Refused(refusal.into())),
+        };
+        let writing = Writing {
+            task,
+            original,
+            view: &view,
+            content: Some(&planned.content),
+            place: &self.place,
+            keep_original: None,
+        };
+        let written = write(&writing, &search.script, |output| proof(task, &view, &planned, output));
+        match written {
+            Ok(replacement) => {
+                let written = Written { note: planned.note, summary: search.summary, replacement };
+                Ok(Outcome::Done(Done::Written(Box::new(written))))
+            }
+            Err(NotWritten::Unproven(Unproven::Contradicts { source, .. })) => {
+                Ok(Outcome::Refused(Refusal::Layout(source.to_string()).into()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn plan<'view>(&self, bytes: &'view [u8]) -> Result<Plan<'view>, Refused> {
+        let planned = self.plan_anew(bytes)?;
+        let file = ElfFile::parse(bytes).map_err(Refusal::from)?;
+        Ok(match NixNote::read(&file) {
+            Ok(Some(there)) if there == planned.note => Plan::Current(there),
+            _ => Plan::Write(planned),
+        })
+    }
+
+    fn plan_anew<'view>(&self, bytes: &'view [u8]) -> Result<Planned<'view>, Refused> {
+        let content = without_note(bytes)?;
+        let file = ElfFile::parse(&content).map_err(Refusal::from)?;
+        let facts = ObjectFacts::of(&file).map_err(Refusal::from)?;
+        let note = fresh(&facts, &self.root);
+        if note.entries.is_empty() {
+            return Err(nothing_to_note(&facts));
+        }
+        let bytes = note.to_bytes(file.encoding().byte_order);
+        let edit = SearchEdit {
+            needed: facts.needed.clone(),
+            path: path(&facts),
+            audit: None,
+            loaded_note: Some(LoadedNote { section: SECTION.to_owned(), bytes }),
+        };
+        Ok(Planned { note, edit, content })
+    }
+}
+
+/// The search path as it is.
+fn path(facts: &ObjectFacts) -> Option<SearchPath> {
+    let runpath = facts.runpath.clone().map(|text| SearchPath { kind: PathKind::Runpath, text });
+    runpath.or_else(|| facts.rpath.clone().map(|text| SearchPath { kind: PathKind::Rpath, text }))
+}
+
+fn nothing_to_note(facts: &ObjectFacts) -> Refused {
+    let has_path = facts.runpath.as_ref().or(facts.rpath.as_ref()).is_some_and(|path| !path.is_empty());
+    let reason = match (facts.needed.is_empty(), has_path) {
+        (true, _) => "it needs no libraries",
+        (false, false) => "it has no run path (DT_RUNPATH, DT_RPATH), and the note says where that leads",
+        (false, true) => "its run path leads to none of its libraries",
+    };
+    let hint = (!facts.needed.is_empty()).then(|| "`coldstart resolve` tells how its libraries are found".to_owned());
+    Refused { code: "nothing-to-note", reason: reason.to_owned(), hint }
+}
+
+/// A file as it is without the note that we wrote into it; as it stands where there is none.
+fn without_note(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refused> {
+    let file = ElfFile::parse(bytes).map_err(Refusal::from)?;
+    if !has_section(&file) && !matches!(NixNote::read(&file), Ok(Some(_)) | Err(_)) {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    let edits = About::read(&file).map(|about| about.edits).unwrap_or_default();
+    match edits.last().map(String::as_str) {
+        Some(EDIT) => {
+            let plan = plan_unpack(&file)?;
+            let restored = plan.script.to_vec(bytes).map_err(|error| Refusal::CannotUndo(error.to_string()))?;
+            plan.check(Source::in_memory(&restored))?;
+            Ok(Cow::Owned(restored))
+        }
+        Some(last @ ("bind" | "relr")) => Err(Refused {
+            code: "other-edit",
+            reason: format!("it has a resolution note, and the edit `{last}` was made behind it"),
+            hint: Some(format!(
+                "`coldstart {}` takes that back first",
+                if last == "bind" { "unbind" } else { "unpack" }
+            )),
+        }),
+        _ => Err(Refused {
+            code: "note-of-others",
+            reason: format!("it has a section {SECTION} already, which coldstart did not write"),
+            hint: Some(
+                "`coldstart ldcache check FILE` tells whether it still holds; give a note to the file as it was built"
+                    .to_owned(),
+            ),
+        }),
+    }
+}
+
+/// The proof that a result is the same to a loader, but for the note.
+fn proof(task: &Task, view: &FileView, planned: &Planned<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
+    let release = |range: Range<usize>| view.release(range);
+    let content: &[u8] = &planned.content;
+    let original = match std::ptr::eq(content.as_ptr(), view.bytes().as_ptr()) {
+        true => Source { bytes: content, release: &release },
+        false => Source::in_memory(content),
+    };
+    let path = || task.path.clone();
+    prove_search(original, output, &planned.edit).map_err(|source| match coldstart_rewrite::prove(original, original) {
+        Err(source) => Unproven::Contradicts { path: path(), source },
+        Ok(_) => Unproven::Differs { path: path(), source },
+    })
+}
