@@ -13,6 +13,8 @@ use crate::check::{Check, Status};
 pub enum Verb {
     /// `inspect`
     Inspect,
+    /// `resolve`
+    Resolve,
     /// `measure`
     Measure,
     /// `pack`
@@ -21,6 +23,14 @@ pub enum Verb {
     Verify,
     /// `unpack`
     Unpack,
+    /// `bind`
+    Bind,
+    /// `unbind`
+    Unbind,
+    /// `status`
+    Status,
+    /// `ldcache`
+    Ldcache,
     /// `pagecache`
     Pagecache,
     /// `prefetch`
@@ -35,6 +45,8 @@ pub enum Verb {
 pub enum Ability {
     /// `inspect`
     Inspect,
+    /// `resolve`
+    Resolve,
     /// `measure --state cold`
     MeasureCold,
     /// `measure --state boot=FILE`
@@ -49,8 +61,20 @@ pub enum Ability {
     Pack,
     /// `verify`
     Verify,
+    /// `verify --run`
+    VerifyRun,
     /// `unpack`
     Unpack,
+    /// `bind`
+    Bind,
+    /// `bind --mode audit`
+    BindAudit,
+    /// `unbind`
+    Unbind,
+    /// `status`
+    Status,
+    /// `ldcache`
+    Ldcache,
     /// `pagecache show` of files that the user owns or may write
     PagecacheOwn,
     /// `pagecache show` of all other files
@@ -73,8 +97,9 @@ pub enum Ability {
 
 impl Ability {
     /// All, in the order they are told.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 25] = [
         Self::Inspect,
+        Self::Resolve,
         Self::MeasureCold,
         Self::MeasureBoot,
         Self::MeasureSelective,
@@ -82,7 +107,13 @@ impl Ability {
         Self::MeasureWindow,
         Self::Pack,
         Self::Verify,
+        Self::VerifyRun,
         Self::Unpack,
+        Self::Bind,
+        Self::BindAudit,
+        Self::Unbind,
+        Self::Status,
+        Self::Ldcache,
         Self::PagecacheOwn,
         Self::PagecacheOthers,
         Self::PagecacheDevices,
@@ -109,12 +140,17 @@ impl Ability {
     pub fn verb(self) -> Verb {
         match self {
             Self::Inspect => Verb::Inspect,
+            Self::Resolve => Verb::Resolve,
             Self::MeasureCold | Self::MeasureBoot | Self::MeasureSelective | Self::MeasureHot | Self::MeasureWindow => {
                 Verb::Measure
             }
             Self::Pack => Verb::Pack,
-            Self::Verify => Verb::Verify,
+            Self::Verify | Self::VerifyRun => Verb::Verify,
             Self::Unpack => Verb::Unpack,
+            Self::Bind | Self::BindAudit => Verb::Bind,
+            Self::Unbind => Verb::Unbind,
+            Self::Status => Verb::Status,
+            Self::Ldcache => Verb::Ldcache,
             Self::PagecacheOwn
             | Self::PagecacheOthers
             | Self::PagecacheDevices
@@ -130,6 +166,7 @@ impl Ability {
     pub fn title(self) -> &'static str {
         match self {
             Self::Inspect => "inspect",
+            Self::Resolve => "resolve",
             Self::MeasureCold => "measure --state cold",
             Self::MeasureBoot => "measure --state boot=FILE",
             Self::MeasureSelective => "measure --state selective",
@@ -137,7 +174,13 @@ impl Ability {
             Self::MeasureWindow => "measure --ready window",
             Self::Pack => "pack",
             Self::Verify => "verify",
+            Self::VerifyRun => "verify --run",
             Self::Unpack => "unpack",
+            Self::Bind => "bind",
+            Self::BindAudit => "bind --mode audit",
+            Self::Unbind => "unbind",
+            Self::Status => "status",
+            Self::Ldcache => "ldcache",
             Self::PagecacheOwn => "pagecache show, your own files",
             Self::PagecacheOthers => "pagecache show, other people's files",
             Self::PagecacheDevices => "pagecache show, block devices",

@@ -1,5 +1,6 @@
 //! The groups of checks, a file each: what is looked at, and what follows from it.
 
+pub(crate) mod binding;
 pub(crate) mod cgroups;
 pub(crate) mod display;
 pub(crate) mod file_systems;
@@ -18,7 +19,7 @@ use crate::facts::Facts;
 
 /// All checks, in the order of what people ask first.
 pub fn judge(facts: &Facts) -> Vec<Check> {
-    let groups: [fn(&Facts) -> Vec<Check>; 12] = [
+    let groups: [fn(&Facts) -> Vec<Check>; 13] = [
         who::judge,
         processes::judge,
         page_cache::judge,
@@ -26,6 +27,7 @@ pub fn judge(facts: &Facts) -> Vec<Check> {
         tracing::judge,
         page_faults::judge,
         loader::judge,
+        binding::judge,
         file_systems::judge,
         memory::judge,
         processors::judge,

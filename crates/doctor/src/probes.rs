@@ -4,6 +4,7 @@
 //! behind when it does not answer in time; what is known to be on a network is not touched at all.
 
 mod calls;
+mod following;
 mod places;
 mod watching;
 
@@ -52,6 +53,12 @@ pub struct Probes {
     pub observer: Answer,
     /// Whether the observer could read the child's file names.
     pub names_readable: Option<bool>,
+    /// `ptrace` on a child that never starts.
+    pub tracing: Answer,
+    /// `renameat2` with `RENAME_EXCHANGE` on names that cannot be.
+    pub exchange: Answer,
+    /// `symlinkat` on a name that cannot be.
+    pub links: Answer,
     /// `pidfd_open` on ourselves.
     pub pidfd: Answer,
     /// Opening `/dev/null` for reading and writing.
@@ -102,6 +109,9 @@ impl Probes {
         let mut probes = calls::try_calls();
         (probes.observer, probes.names_readable) =
             within(watching::try_observer).unwrap_or_else(|| (Answer::Untried("no answer in time".to_owned()), None));
+        let late = || Answer::Untried("no answer in time".to_owned());
+        probes.tracing = within(following::try_tracing).unwrap_or_else(late);
+        (probes.exchange, probes.links) = (following::try_exchange(), following::try_links());
         let asked = surroundings.display.clone();
         probes.display = asked.map(|display| calls::try_display(&display));
         probes.root_of_init = within(calls::root_of_init).flatten();

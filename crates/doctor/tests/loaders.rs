@@ -31,6 +31,7 @@ fn musl_is_known_by_its_strings() {
         assert!(judged.check("loader-relr").now.starts_with(&format!("musl {version}")));
         assert_eq!(judged.of(Ability::Pack), if status == Status::Yes { Status::Yes } else { Status::Partly });
         assert_eq!(judged.status("loader-cache"), Status::Yes);
+        assert_eq!((judged.of(Ability::Bind), judged.of(Ability::BindAudit)), (Status::Yes, Status::No));
     }
 }
 
@@ -44,6 +45,7 @@ fn glibc_is_asked_for_the_version_it_defines() {
     assert_eq!(judged.check("loader-relr").now, "glibc 2.31 does not apply DT_RELR");
     assert_eq!(judged.of(Ability::Pack), Status::Partly);
     assert_eq!(judged.status("loader-cache"), Status::No, "there is none");
+    assert_eq!((judged.of(Ability::Resolve), judged.of(Ability::Bind)), (Status::Partly, Status::Partly));
     // As distributions do that carry it back: the version says less than what the library defines.
     let script = machine.path("/versions");
     fs::write(&script, "GLIBC_2.2.5 { global: *; }; GLIBC_ABI_DT_RELR { };").unwrap();
@@ -54,5 +56,11 @@ fn glibc_is_asked_for_the_version_it_defines() {
     assert_eq!(machine.judged().check("loader-relr").now, "glibc 2.31 applies DT_RELR");
     fs::remove_file(machine.path("/lib64/libc.so.6")).unwrap();
     machine.write("/lib64/ld-linux-x86-64.so.2", release(36));
-    assert_eq!(machine.judged().status("loader-relr"), Status::Yes);
+    let judged = machine.judged();
+    assert_eq!(judged.status("loader-relr"), Status::Yes);
+    assert_eq!((judged.of(Ability::Resolve), judged.of(Ability::Bind)), (Status::Yes, Status::Yes));
+    let audit = if cfg!(target_arch = "x86_64") { Status::Yes } else { Status::No };
+    assert_eq!(judged.of(Ability::BindAudit), audit);
+    machine.write("/lib64/ld-linux-x86-64.so.2", "a loader of nobody");
+    assert_eq!(machine.judged().of(Ability::Bind), Status::Unknown);
 }

@@ -17,7 +17,9 @@ fn everything_is_there() {
     machine.surroundings.display = Some(":0".to_owned());
     machine.probes.display = Some(Answer::Works);
     let judged = machine.judged();
-    for standing in judged.standings.iter().filter(|standing| standing.ability != Ability::Pack) {
+    // There is no loader on it.
+    let of_loader = [Ability::Pack, Ability::Resolve, Ability::Bind, Ability::BindAudit];
+    for standing in judged.standings.iter().filter(|standing| !of_loader.contains(&standing.ability)) {
         assert_eq!(standing.status, Status::Yes, "{standing:?}");
     }
     assert_eq!(impossible_verbs(&judged.standings), []);
@@ -138,6 +140,38 @@ fn yama_3_hides_the_names_until_the_next_boot() {
         machine.write("/proc/sys/kernel/yama/ptrace_scope", scope);
         assert_eq!(machine.judged().status("reading-file-names"), status, "{scope}");
     }
+}
+
+#[test]
+fn programs_are_followed_where_tracing_is_allowed() {
+    let mut machine = Machine::new();
+    machine.write("/proc/sys/kernel/yama/ptrace_scope", "2\n");
+    machine.probes.tracing = EPERM;
+    let judged = machine.judged();
+    assert_eq!((judged.status("tracing"), judged.of(Ability::VerifyRun)), (Status::No, Status::No));
+    assert!(judged.command("tracing").contains("kernel.yama.ptrace_scope=1"), "{}", judged.command("tracing"));
+    assert_eq!(judged.of(Ability::Verify), Status::Yes, "nothing is started for a proof");
+    assert_eq!(impossible_verbs(&judged.standings), []);
+    // By its rule alone, where nothing was tried.
+    machine.become_user();
+    machine.probes.tracing = Answer::default();
+    for (scope, status) in [("1", Status::Unknown), ("2", Status::No), ("3", Status::No)] {
+        machine.write("/proc/sys/kernel/yama/ptrace_scope", scope);
+        assert_eq!(machine.judged().status("tracing"), status, "{scope}");
+    }
+}
+
+#[test]
+fn binding_needs_links_and_their_exchange() {
+    let mut machine = Machine::new();
+    machine.probes.exchange = ENOSYS;
+    assert_eq!(machine.judged().status("exchange-names"), Status::No);
+    machine.write("/proc/sys/kernel/osrelease", "3.10.0-1160.el7\n");
+    assert_eq!(machine.judged().command("exchange-names"), "install a kernel of Linux 3.15 or later");
+    machine.probes.links = EPERM;
+    let judged = machine.judged();
+    assert_eq!((judged.status("symbolic-links"), judged.of(Ability::Bind)), (Status::No, Status::Partly));
+    assert_eq!((judged.of(Ability::Unbind), judged.of(Ability::Ldcache)), (Status::Yes, Status::Yes));
 }
 
 #[test]

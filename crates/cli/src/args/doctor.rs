@@ -23,14 +23,24 @@ pub(crate) struct DoctorArgs {
 pub(crate) enum VerbChoice {
     /// See what ELF files cost
     Inspect,
+    /// See how libraries are found
+    Resolve,
     /// Time starts
     Measure,
     /// Rewrite ELF files
     Pack,
-    /// Prove packed files
+    /// Prove packed and bound files
     Verify,
     /// Restore packed files
     Unpack,
+    /// Let every library be found at the first try
+    Bind,
+    /// Restore bound programs
+    Unbind,
+    /// See which edits files hold
+    Status,
+    /// Read and write loader caches
+    Ldcache,
     /// See or change what is in memory
     Pagecache,
     /// Record and replay what a program reads

@@ -13,7 +13,7 @@ use crate::root::Root;
 #[derive(Clone, Debug)]
 pub(crate) struct Launching {
     /// Yama's rule; an error where the kernel has no Yama.
-    ptrace_scope: Result<i64, String>,
+    pub(crate) ptrace_scope: Result<i64, String>,
 }
 
 pub(crate) fn look(root: &Root) -> Launching {
@@ -55,7 +55,7 @@ fn handles(facts: &Facts) -> Check {
 }
 
 /// What helps against a call that is not there: a newer kernel, or no filter.
-fn kernel_or_filter(facts: &Facts, answer: &Answer, major: u32, minor: u32) -> Option<Grant> {
+pub(crate) fn kernel_or_filter(facts: &Facts, answer: &Answer, major: u32, minor: u32) -> Option<Grant> {
     let run = if facts.who.is_confined() { Where::Host } else { Where::Here };
     if matches!(answer, Answer::Untried(_)) {
         return None;

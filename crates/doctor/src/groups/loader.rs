@@ -27,8 +27,8 @@ const RELR_VERSION: &[u8] = b"GLIBC_ABI_DT_RELR";
 #[derive(Clone, Debug)]
 pub(crate) struct Loader {
     /// The loader's path, or why it is not known.
-    path: Result<PathBuf, String>,
-    library: Library,
+    pub(crate) path: Result<PathBuf, String>,
+    pub(crate) library: Library,
     /// Whether it applies `DT_RELR`; `None` where that cannot be told.
     relr: Option<bool>,
     /// Format of the cache, or why there is none.
@@ -39,11 +39,25 @@ pub(crate) struct Loader {
 
 /// The C library that the loader belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Library {
+pub(crate) enum Library {
     /// With its second number: 36 for 2.36.
     Glibc(Option<u32>),
     Musl(Option<String>),
     Unknown,
+}
+
+impl Loader {
+    /// Whose it is, and which version.
+    pub(crate) fn words(&self) -> String {
+        match (&self.library, &self.path) {
+            (Library::Glibc(Some(release)), _) => format!("glibc 2.{release}"),
+            (Library::Glibc(None), _) => "glibc of unknown version".to_owned(),
+            (Library::Musl(Some(version)), _) => format!("musl {version}"),
+            (Library::Musl(None), _) => "musl of unknown version".to_owned(),
+            (Library::Unknown, Ok(path)) => format!("the loader {} is unknown to coldstart", path.display()),
+            (Library::Unknown, Err(reason)) => reason.clone(),
+        }
+    }
 }
 
 pub(crate) fn look(root: &Root) -> Loader {
@@ -149,14 +163,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
 fn relr(facts: &Facts) -> Check {
     let source = "glibc NEWS for 2.36; musl WHATSNEW for 1.2.4; GLIBC_ABI_DT_RELR of libc.so.6";
     let loader = &facts.loader;
-    let library = match (&loader.library, &loader.path) {
-        (Library::Glibc(Some(release)), _) => format!("glibc 2.{release}"),
-        (Library::Glibc(None), _) => "glibc of unknown version".to_owned(),
-        (Library::Musl(Some(version)), _) => format!("musl {version}"),
-        (Library::Musl(None), _) => "musl of unknown version".to_owned(),
-        (Library::Unknown, Ok(path)) => format!("the loader {} is unknown to coldstart", path.display()),
-        (Library::Unknown, Err(reason)) => reason.clone(),
-    };
+    let library = loader.words();
     let name = "loader-relr";
     match (loader.relr, &loader.library) {
         (Some(true), Library::Musl(_)) => Check::new(name, Status::Yes, format!("{library} applies DT_RELR"))

@@ -50,10 +50,15 @@ impl Report {
 fn verb(choice: VerbChoice) -> Verb {
     match choice {
         VerbChoice::Inspect => Verb::Inspect,
+        VerbChoice::Resolve => Verb::Resolve,
         VerbChoice::Measure => Verb::Measure,
         VerbChoice::Pack => Verb::Pack,
         VerbChoice::Verify => Verb::Verify,
         VerbChoice::Unpack => Verb::Unpack,
+        VerbChoice::Bind => Verb::Bind,
+        VerbChoice::Unbind => Verb::Unbind,
+        VerbChoice::Status => Verb::Status,
+        VerbChoice::Ldcache => Verb::Ldcache,
         VerbChoice::Pagecache => Verb::Pagecache,
         VerbChoice::Prefetch => Verb::Prefetch,
         VerbChoice::Speedup => Verb::Speedup,

@@ -1,0 +1,75 @@
+//! Tracing, tried on a child that never becomes a program, and calls on names that cannot be.
+//!
+//! The child is seized before its `execve` and ended there. What renames and links are tried with lies below `/dev/null`,
+//! which holds no files: the kernel has to know the call and let it pass to say so (`ENOTDIR`).
+
+use std::process::Command;
+
+use coldstart_sys::tracing::traced;
+use rustix::fs::{CWD, RenameFlags, renameat_with, symlinkat};
+use rustix::io::Errno;
+
+use crate::answer::Answer;
+
+/// No file has these names: their directory is one of files only.
+const NOBODY: &str = "/dev/null/coldstart-doctor";
+const NOBODY_ELSE: &str = "/dev/null/coldstart-doctor-too";
+
+/// Whether a program that we start can be followed by `ptrace`, as `verify --run` does.
+pub(super) fn try_tracing() -> Answer {
+    let mut command = Command::new(NOBODY);
+    let pending = match traced(&mut command) {
+        Ok(pending) => pending,
+        Err(error) => return Answer::of_io::<()>(Err(error)),
+    };
+    // The thread that seizes is the tracer; what it follows ends with it.
+    let tracer = std::thread::spawn(move || match pending.seize() {
+        Ok(Some((tracer, process))) => {
+            tracer.kill(process);
+            Answer::Works
+        }
+        Ok(None) => Answer::Untried("the child was ended".to_owned()),
+        Err(error) => Answer::of_io::<()>(Err(error.source)),
+    });
+    let spawned = command.spawn();
+    // Our copy of the child's end of the socket is closed with it; else the tracer would wait for ever.
+    drop(command);
+    let answer = tracer.join().unwrap_or_else(|_| Answer::Untried("the tracer failed".to_owned()));
+    if let Ok(mut child) = spawned {
+        let _ = child.wait();
+    }
+    answer
+}
+
+/// Whether the kernel exchanges two names in one step, as folders of links are renewed.
+pub(super) fn try_exchange() -> Answer {
+    known(renameat_with(CWD, NOBODY, CWD, NOBODY_ELSE, RenameFlags::EXCHANGE))
+}
+
+/// Whether symbolic links can be asked for at all.
+pub(super) fn try_links() -> Answer {
+    known(symlinkat("nobody", CWD, NOBODY))
+}
+
+/// That the directory is none is the answer of a kernel that would do it. Without `/dev/null`, the name is missing.
+fn known(answer: Result<(), Errno>) -> Answer {
+    match answer {
+        Ok(()) | Err(Errno::NOTDIR | Errno::NOENT) => Answer::Works,
+        refused => Answer::of(refused),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_started_and_nothing_is_made() {
+        for _ in 0..20 {
+            let answer = try_tracing();
+            assert!(matches!(answer, Answer::Works | Answer::Refused(_)), "{answer:?}");
+        }
+        assert!(try_exchange().works() && try_links().works());
+        assert!(!std::path::Path::new(NOBODY).exists());
+    }
+}
