@@ -7,14 +7,15 @@
 #![no_main]
 
 use coldstart_elf::{ElfFile, Tag};
-use coldstart_rewrite::{EditNote, LoadedNote, PathKind, SearchEdit, SearchPath, Source, plan_search, prove_search};
+use coldstart_fuzz::search_edit::{names, needed, search_edit};
+use coldstart_rewrite::{EditNote, PathKind, SearchEdit, Source, plan_search, prove_search};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     // EI_PAD: seven bytes that nobody reads.
     let Some([parts, count, first, second, third, value, other]) = bytes.get(9..16) else { return };
     let Ok(file) = ElfFile::parse(bytes) else { return };
-    let edit = edit_from(&file, *parts, usize::from(*count));
+    let edit = search_edit(&file, *parts, usize::from(*count));
     let (original, mut changed) = (Source::in_memory(bytes), bytes.to_vec());
     check(original, bytes, &edit);
     let at = u32::from_le_bytes([*first, *second, *third, 0]) as usize;
@@ -39,34 +40,6 @@ fuzz_target!(|bytes: &[u8]| {
     damage(&mut output);
     check(original, &output, &edit);
 });
-
-fn edit_from(file: &ElfFile<'_>, parts: u8, count: usize) -> SearchEdit {
-    let tail = file.bytes().get(file.bytes().len().saturating_sub(256)..).unwrap_or(&[]);
-    let mut names = tail.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec);
-    let mut needed = needed(file);
-    needed.splice(0..0, names.by_ref().take(count % 32));
-    let mut next = || names.next().unwrap_or_else(|| b"/opt/lib".to_vec());
-    let path = match parts & 3 {
-        0 => None,
-        1 => Some(SearchPath { kind: PathKind::Rpath, text: next() }),
-        _ => Some(SearchPath { kind: PathKind::Runpath, text: next() }),
-    };
-    let audit = (parts & 4 != 0).then(&mut next);
-    let note = [&[6, 0, 0, 0, 4, 0, 0, 0, 7, 0, 0, 0][..], b"NixOS\0\0\0a\0b\0"].concat();
-    let bytes = if parts & 16 == 0 { note } else { next() };
-    let loaded_note = (parts & 8 != 0).then(|| LoadedNote { section: ".note.nixos.ldcache".to_owned(), bytes });
-    SearchEdit { needed, path, audit, loaded_note }
-}
-
-fn needed(file: &ElfFile<'_>) -> Vec<Vec<u8>> {
-    names(file, Tag::NEEDED)
-}
-
-fn names(file: &ElfFile<'_>, tag: Tag) -> Vec<Vec<u8>> {
-    let Ok(Some(dynamic)) = file.dynamic() else { return Vec::new() };
-    let Ok(strings) = file.dynamic_strings(&dynamic) else { return Vec::new() };
-    dynamic.all(tag).filter_map(|at| strings.get(at).map(<[u8]>::to_vec)).collect()
-}
 
 fn check(original: Source<'_>, output: &[u8], edit: &SearchEdit) {
     if prove_search(original, Source::in_memory(output), edit).is_err() {

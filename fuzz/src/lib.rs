@@ -1,6 +1,7 @@
 //! What targets share.
 
 pub mod pieces;
+pub mod search_edit;
 
 /// The functions that call each parser of the ELF crate; its hostile-input test uses the same ones.
 #[path = "../../crates/elf/tests/exercise/mod.rs"]
