@@ -7,10 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use coldstart_loader::{Environment, Machine, ObjectFacts, Probe};
 
-use crate::audit::{Found, Listing, Names, Place, Search, Table};
+use crate::audit::{self, Found, Listing, Names, Place, Search, Table};
 use crate::origin::{bytes, path};
 use crate::requesters::{Tokens, opened_later};
 use crate::{Binding, Files, Requester};
@@ -30,13 +31,20 @@ const MOST: usize = 100_000;
 struct Folders<'a, F> {
     files: &'a F,
     program: &'a ObjectFacts,
-    seen: HashMap<Vec<u8>, Listing>,
+    seen: HashMap<Vec<u8>, Rc<Listing>>,
+    /// The loader's own directories, without links.
+    own: Vec<PathBuf>,
 }
 
 impl<F: Files> Folders<'_, F> {
-    fn listing(&mut self, directory: &[u8]) -> Listing {
+    /// Whether a directory is one of the loader's own.
+    fn is_own(&self, directory: &[u8]) -> bool {
+        self.files.canonical(path(directory)).is_some_and(|real| self.own.contains(&real))
+    }
+
+    fn listing(&mut self, directory: &[u8]) -> Rc<Listing> {
         if let Some(seen) = self.seen.get(directory) {
-            return seen.clone();
+            return Rc::clone(seen);
         }
         let folder = path(directory);
         let mut listing = Listing::default();
@@ -48,7 +56,20 @@ impl<F: Files> Folders<'_, F> {
         for subfolder in SUBFOLDERS {
             self.names_below(&folder.join(subfolder), DEPTH, &mut listing.variants);
         }
-        self.seen.insert(directory.to_vec(), listing.clone());
+        let listing = Rc::new(listing);
+        self.seen.insert(directory.to_vec(), Rc::clone(&listing));
+        listing
+    }
+
+    /// What entries may be made of. Of the thousands of libraries in the loader's own directories, only those that are
+    /// wanted; the others are left to the loader, like those with variants.
+    fn answering(&mut self, directory: &[u8], wanted: &BTreeSet<Vec<u8>>) -> Listing {
+        let mut listing = Listing::clone(&self.listing(directory));
+        if self.is_own(directory) {
+            let (files, others) = listing.files.into_iter().partition(|name| wanted.contains(name));
+            listing.files = files;
+            listing.variants.extend::<BTreeSet<Vec<u8>>>(others);
+        }
         listing
     }
 
@@ -84,19 +105,28 @@ pub(crate) fn table(
     files: &impl Files,
     environment: &Environment,
 ) -> Table {
-    let mut folders = Folders { files, program, seen: HashMap::new() };
+    let own = environment.system_directories.clone();
+    let own = own.or_else(|| Some(Machine::of(program)?.multiarch_directories())).unwrap_or_default();
+    let own = own.iter().filter_map(|directory| files.canonical(path(directory))).collect();
+    let mut folders = Folders { files, program, seen: HashMap::new(), own };
     let tokens = Tokens::of(Some(program), environment);
     let mut known: HashSet<PathBuf> = requesters.iter().map(|requester| PathBuf::from(&requester.path)).collect();
     let mut queue: VecDeque<Requester> = requesters.iter().cloned().collect();
-    let (mut searches, mut undecided, mut wanted): (Vec<Search>, Vec<Search>, BTreeSet<Vec<u8>>) = Default::default();
+    let mut followed: HashSet<Vec<u8>> = HashSet::new();
+    let mut searches: Vec<Search> = Vec::new();
+    let mut ends_at_cache: BTreeSet<audit::Requester> = BTreeSet::new();
+    let mut wanted: BTreeSet<Vec<u8>> = BTreeSet::new();
     wanted.extend(binding.libraries.iter().map(|library| library.name.clone().into_bytes()));
     while let Some(requester) = queue.pop_front() {
         let search = requester.search();
-        let mut answered: HashSet<Vec<u8>> = HashSet::new();
         for directory in search.before_library_path.iter().chain(&search.after_library_path) {
-            for name in folders.listing(directory).files {
-                let found = path(directory).join(path(&name));
-                if !answered.insert(name) || known.len() >= MOST || !known.insert(found.clone()) {
+            // What lies in the loader's own directories has no search path worth a table, and is too much.
+            if !followed.insert(directory.clone()) || folders.is_own(directory) {
+                continue;
+            }
+            for name in &folders.listing(directory).files {
+                let found = path(directory).join(path(name));
+                if known.len() >= MOST || !known.insert(found.clone()) {
                     continue;
                 }
                 if let Some(facts) = folders.fits(&found) {
@@ -105,14 +135,15 @@ pub(crate) fn table(
                 }
             }
         }
-        if !requester.ends_at_cache() {
-            undecided.push(search.clone());
+        if requester.ends_at_cache() {
+            ends_at_cache.insert(search.requester.clone());
         }
-        searches.push(search);
+        if !(search.before_library_path.is_empty() && search.after_library_path.is_empty()) {
+            searches.push(search);
+        }
     }
-    searches.retain(|search| !(search.before_library_path.is_empty() && search.after_library_path.is_empty()));
-    let mut table = Table::of_search(&searches, |directory| folders.listing(directory), Names::All);
-    from_cache(&mut table, &searches, &undecided, &wanted, &mut folders, environment);
+    let mut table = Table::of_search(&searches, |directory| folders.answering(directory, &wanted), Names::All);
+    from_cache(&mut table, &searches, &ends_at_cache, &wanted, &mut folders, environment);
     table
 }
 
@@ -121,7 +152,7 @@ pub(crate) fn table(
 fn from_cache<F: Files>(
     table: &mut Table,
     searches: &[Search],
-    undecided: &[Search],
+    ends_at_cache: &BTreeSet<audit::Requester>,
     wanted: &BTreeSet<Vec<u8>>,
     folders: &mut Folders<'_, F>,
     environment: &Environment,
@@ -132,17 +163,16 @@ fn from_cache<F: Files>(
             places.insert(name, place);
         }
     }
-    for group in &mut table.groups {
-        let of_group = |search: &&Search| group.requesters.contains(&search.requester);
-        if undecided.iter().any(|search| of_group(&search)) {
-            continue;
-        }
-        let Some(search) = searches.iter().find(of_group) else { continue };
-        let mut variants: BTreeSet<Vec<u8>> = BTreeSet::new();
+    let by_requester: BTreeMap<&audit::Requester, &Search> =
+        searches.iter().map(|search| (&search.requester, search)).collect();
+    for group in table.groups.iter_mut().filter(|group| group.requesters.is_subset(ends_at_cache)) {
+        // All of a group search the same directories.
+        let Some(search) = group.requesters.first().and_then(|first| by_requester.get(first)) else { continue };
+        let mut left: BTreeSet<Vec<u8>> = BTreeSet::new();
         for directory in search.before_library_path.iter().chain(&search.after_library_path) {
-            variants.extend(folders.listing(directory).variants);
+            left.extend(folders.answering(directory, wanted).variants);
         }
-        for (name, place) in places.iter().filter(|(name, _)| !variants.contains(**name)) {
+        for (name, place) in places.iter().filter(|(name, _)| !left.contains(**name)) {
             let found = Found { place: Place::Absolute(place.clone()), before_library_path: false };
             group.entries.entry(name.to_vec()).or_insert(found);
         }
