@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use coldstart_loader::cache::{CacheError, CacheFormat, EntryHwcap, LdSoCache, compare_names};
+use coldstart_loader::cache::{CacheError, CacheFormat, Characters, EntryHwcap, LdSoCache, compare_names};
 use coldstart_loader::hwcaps;
 use common::{is_there, parse_listing, run, skip};
 use proptest::prelude::*;
@@ -31,7 +31,10 @@ fn check_against_ldconfig(file: &Path) -> LdSoCache {
     let lines: Vec<&String> = printed.iter().skip(1).filter(|line| Some(*line) != generator.as_ref()).collect();
     assert_eq!(ours.iter().collect::<Vec<_>>(), lines);
     let names: Vec<_> = cache.entries().map(|entry| entry.name.to_vec()).collect();
-    assert!(names.is_sorted_by(|left, right| compare_names(left, right).is_ge()), "not in our order");
+    assert!(
+        names.is_sorted_by(|left, right| compare_names(left, right, Characters::Signed).is_ge()),
+        "not in our order"
+    );
     cache
 }
 
@@ -201,9 +204,9 @@ proptest! {
     #[test]
     fn the_order_is_one(names in prop::collection::vec("[a-c.0-9]{0,6}", 3)) {
         let [first, second, third] = [&names[0], &names[1], &names[2]].map(|name| name.as_bytes());
-        prop_assert_eq!(compare_names(first, second), compare_names(second, first).reverse());
-        if compare_names(first, second).is_le() && compare_names(second, third).is_le() {
-            prop_assert!(compare_names(first, third).is_le());
+        prop_assert_eq!(compare_names(first, second, Characters::Signed), compare_names(second, first, Characters::Signed).reverse());
+        if compare_names(first, second, Characters::Signed).is_le() && compare_names(second, third, Characters::Signed).is_le() {
+            prop_assert!(compare_names(first, third, Characters::Signed).is_le());
         }
     }
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use coldstart_loader::cache::{
-    CacheBuilder, EntryHwcap, LdSoCache, NewEntry, NewHwcap, WriteError, compare_names, read_back,
+    CacheBuilder, Characters, EntryHwcap, LdSoCache, NewEntry, NewHwcap, WriteError, compare_names, read_back,
 };
 use proptest::prelude::*;
 
@@ -104,7 +104,7 @@ proptest! {
         let cache = read_back(&bytes).unwrap();
         prop_assert_eq!(cache.entries().len(), names.len());
         let sorted: Vec<_> = cache.entries().map(|entry| entry.name.to_vec()).collect();
-        prop_assert!(sorted.is_sorted_by(|left, right| compare_names(left, right).is_ge()));
+        prop_assert!(sorted.is_sorted_by(|left, right| compare_names(left, right, Characters::Signed).is_ge()));
         for entry in cache.entries() {
             prop_assert_eq!(entry.path, [b"/lib/", entry.name].concat());
         }

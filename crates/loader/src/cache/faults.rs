@@ -17,7 +17,7 @@ impl LdSoCache {
     /// Entries that the loader's binary search misses: their name is there and is not found.
     pub fn order_faults(&self) -> impl Iterator<Item = CacheEntry<'_>> {
         let falls = |pair: &[Record]| match pair {
-            [first, second] => compare_names(self.text(&first.name), self.text(&second.name)).is_ge(),
+            [first, second] => compare_names(self.text(&first.name), self.text(&second.name), self.characters).is_ge(),
             _ => true,
         };
         // In a sorted cache everything is found.
@@ -43,7 +43,7 @@ impl LdSoCache {
         let mut first: Vec<(Key, CacheEntry<'_>)> = Vec::new();
         let mut last_name: &[u8] = b"";
         self.entries().filter_map(move |entry| {
-            if compare_names(last_name, entry.name).is_ne() {
+            if compare_names(last_name, entry.name, self.characters).is_ne() {
                 first.clear();
             }
             last_name = entry.name;

@@ -58,7 +58,7 @@ impl LdSoCache {
 
     /// The run of entries with a name, at most `most` to either side of the one that the search comes to.
     fn run(&self, name: &[u8], most: usize) -> &[Record] {
-        let compare = |record: &Record| compare_names(name, self.entry(record).name);
+        let compare = |record: &Record| compare_names(name, self.entry(record).name, self.characters);
         let (mut left, mut right) = (0, self.records.len());
         while left < right {
             // The loader's bounds are inclusive: this is its middle.

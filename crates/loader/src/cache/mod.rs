@@ -24,7 +24,7 @@ pub use entry::{CacheEntry, EntryHwcap};
 pub use family::{FAMILIES, Family};
 pub use faults::Shadowed;
 pub use library::{Library, NoLibrary};
-pub use order::compare_names;
+pub use order::{Characters, compare_names};
 pub use read::CacheError;
 pub use scan::{Folders, Listed, Scan, ScanRules, ScannedLibrary, is_library_name, read_back, scan};
 pub use write::{CacheBuilder, NewEntry, NewHwcap, WriteError};
@@ -51,6 +51,7 @@ pub struct LdSoCache {
     generator: Option<Range<usize>>,
     format: CacheFormat,
     big_endian: bool,
+    characters: Characters,
 }
 
 /// An entry, its strings as places in the file: hostile entries may share one long string a million times.
@@ -87,6 +88,11 @@ impl LdSoCache {
     /// Which program wrote the file, as it calls itself: "ldconfig (Debian GLIBC 2.36-9+deb12u14) stable ...".
     pub fn generator(&self) -> Option<&[u8]> {
         self.generator.as_ref().map(|place| self.text(place))
+    }
+
+    /// How the loader of the machine that it is for compares names.
+    pub fn characters(&self) -> Characters {
+        self.characters
     }
 
     fn entry(&self, record: &Record) -> CacheEntry<'_> {

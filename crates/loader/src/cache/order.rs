@@ -2,16 +2,48 @@
 
 use std::cmp::Ordering;
 
+/// How a processor's C compares characters: the loader and `ldconfig` compare plain `char`s, whose sign the ABI decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Characters {
+    /// Bytes from 0x80 on stand before all others: x86, MIPS, SPARC, LoongArch.
+    #[default]
+    Signed,
+    /// They stand behind: ARM, AArch64, PowerPC, RISC-V, s390.
+    Unsigned,
+}
+
+/// Marks of machines with unsigned `char` in an entry's flags (`FLAG_REQUIRED_MASK` in sysdeps/generic/ldconfig.h):
+/// s390x, powerpc64, ARM with hard floats, AArch64, ARM with soft floats, RISC-V with either ABI.
+const UNSIGNED: [u32; 7] = [0x0400, 0x0500, 0x0900, 0x0a00, 0x0b00, 0x0f00, 0x1000];
+/// `FLAG_REQUIRED_MASK`.
+const REQUIRED: u32 = 0xff00;
+
+impl Characters {
+    /// Those of the machine whose entries have these flags. 32-bit entries without a mark may be of any; they count as x86's,
+    /// unless others beside them tell.
+    pub fn of_flags(flags: impl IntoIterator<Item = u32>) -> Self {
+        let is_unsigned = flags.into_iter().any(|flags| UNSIGNED.contains(&(flags & REQUIRED)));
+        if is_unsigned { Self::Unsigned } else { Self::Signed }
+    }
+
+    fn compare(self, left: u8, right: u8) -> Ordering {
+        match self {
+            Self::Signed => (left as i8).cmp(&(right as i8)),
+            Self::Unsigned => left.cmp(&right),
+        }
+    }
+}
+
 /// The order by which a cache is sorted, descending (`_dl_cache_libcmp` in elf/dl-cache.c): runs of digits count as
 /// numbers and stand after other characters. Names may be equal here and different in bytes (`a01` and `a1`).
 ///
 /// Numbers wrap around at 32 bits, as they do in glibc's `int`; a zero byte ends a name.
-pub fn compare_names(left: &[u8], right: &[u8]) -> Ordering {
+pub fn compare_names(left: &[u8], right: &[u8], characters: Characters) -> Ordering {
     let (mut left, mut right) = (left, right);
     loop {
         let (first, second) = (head(left), head(right));
         if first == 0 {
-            return signed(first).cmp(&signed(second));
+            return characters.compare(first, second);
         }
         match (first.is_ascii_digit(), second.is_ascii_digit()) {
             (true, true) => {
@@ -24,7 +56,7 @@ pub fn compare_names(left: &[u8], right: &[u8]) -> Ordering {
             }
             (true, false) => return Ordering::Greater,
             (false, true) => return Ordering::Less,
-            (false, false) if first != second => return signed(first).cmp(&signed(second)),
+            (false, false) if first != second => return characters.compare(first, second),
             (false, false) => {
                 left = left.get(1..).unwrap_or_default();
                 right = right.get(1..).unwrap_or_default();
@@ -59,11 +91,6 @@ fn head(text: &[u8]) -> u8 {
     text.first().copied().unwrap_or(0)
 }
 
-/// `char` is signed where the cache is mostly used.
-fn signed(byte: u8) -> i8 {
-    byte as i8
-}
-
 /// Takes the number at the beginning.
 fn number(text: &mut &[u8]) -> i32 {
     let mut value = 0_i32;
@@ -81,15 +108,29 @@ fn number(text: &mut &[u8]) -> i32 {
 mod tests {
     use std::cmp::Ordering::{Equal, Greater, Less};
 
-    use super::compare_names;
+    use super::{Characters, compare_names};
+
+    fn compare(left: &[u8], right: &[u8]) -> std::cmp::Ordering {
+        compare_names(left, right, Characters::Signed)
+    }
+
+    #[test]
+    fn bytes_from_0x80_on_stand_where_the_machine_has_them() {
+        for (flags, order) in [(0x0303, Less), (0x0003, Less), (0x0a03, Greater), (0x0903, Greater), (0x0503, Greater)]
+        {
+            let characters = Characters::of_flags([0x0003, flags]);
+            assert_eq!(compare_names(b"lib\xc3\xa4.so", b"libz.so", characters), order, "{flags:#x}");
+            assert_eq!(compare_names(b"lib\xff", b"lib", characters), order, "{flags:#x}");
+        }
+    }
 
     #[test]
     fn digits_count_as_numbers_and_stand_after_the_rest() {
-        assert_eq!(compare_names(b"libsyn149.so", b"libsyn9.so"), Greater);
-        assert_eq!(compare_names(b"libx.so.01", b"libx.so.1"), Equal);
-        assert_eq!(compare_names(b"libx.so", b"libx.so.1"), Less);
-        assert_eq!(compare_names(b"liba1", b"libab"), Greater);
-        assert_eq!(compare_names(b"liba", b"liba"), Equal);
-        assert_eq!(compare_names(b"99999999999999999999", b"1"), compare_names(b"1661992959", b"1"));
+        assert_eq!(compare(b"libsyn149.so", b"libsyn9.so"), Greater);
+        assert_eq!(compare(b"libx.so.01", b"libx.so.1"), Equal);
+        assert_eq!(compare(b"libx.so", b"libx.so.1"), Less);
+        assert_eq!(compare(b"liba1", b"libab"), Greater);
+        assert_eq!(compare(b"liba", b"liba"), Equal);
+        assert_eq!(compare(b"99999999999999999999", b"1"), compare(b"1661992959", b"1"));
     }
 }

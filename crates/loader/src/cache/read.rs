@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::{CacheFormat, LdSoCache, Record};
+use super::{CacheFormat, Characters, LdSoCache, Record};
 
 const OLD_MAGIC: &[u8] = b"ld.so-1.7.0";
 const NEW_MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
@@ -108,6 +108,12 @@ impl LdSoCache {
 }
 
 fn read(bytes: &[u8], damages: &mut Damages) -> Result<LdSoCache, CacheError> {
+    let mut cache = read_entries(bytes, damages)?;
+    cache.characters = Characters::of_flags(cache.records.iter().map(|record| record.flags));
+    Ok(cache)
+}
+
+fn read_entries(bytes: &[u8], damages: &mut Damages) -> Result<LdSoCache, CacheError> {
     if bytes.starts_with(NEW_MAGIC) {
         return read_new(bytes, 0, CacheFormat::New, damages);
     }
@@ -147,7 +153,16 @@ fn both<T>(first: Result<T, CacheError>, second: Result<T, CacheError>) -> Resul
 }
 
 fn empty(bytes: &[u8], format: CacheFormat, big_endian: bool) -> LdSoCache {
-    LdSoCache { bytes: bytes.into(), records: Vec::new(), hwcaps: Vec::new(), generator: None, format, big_endian }
+    let characters = Characters::default();
+    LdSoCache {
+        bytes: bytes.into(),
+        records: Vec::new(),
+        hwcaps: Vec::new(),
+        generator: None,
+        format,
+        big_endian,
+        characters,
+    }
 }
 
 fn old_count_fits(bytes: &[u8], count: u32) -> bool {

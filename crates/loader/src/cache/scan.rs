@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 
 use super::{
-    CacheBuilder, CacheError, Family, FolderAsked, LdSoCache, Library, NewEntry, NewHwcap, NoLibrary, compare_names,
+    CacheBuilder, CacheError, Characters, Family, FolderAsked, LdSoCache, Library, NewEntry, NewHwcap, NoLibrary,
+    compare_names,
 };
 use crate::Identity;
 
@@ -262,7 +263,9 @@ impl<System: Folders> Work<'_, System> {
             self.result.mixed.push(path);
         }
         // A file is better than a link; of two, the newer one.
-        let newer = other.is_link == candidate.is_link && compare_names(&other.file, &candidate.file).is_lt();
+        let characters = Characters::of_flags([other.flags, candidate.flags]);
+        let rises = compare_names(&other.file, &candidate.file, characters).is_lt();
+        let newer = other.is_link == candidate.is_link && rises;
         if (!candidate.is_link && other.is_link) || newer {
             // The type stays that of the first one, unless that one's could not be told.
             let flags = if other.flags == 1 { candidate.flags } else { other.flags };

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use super::strings::{StoredStrings, StringTable};
-use super::{compare_names, order};
+use super::{Characters, compare_names, order};
 
 const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
 const EXTENSION_MAGIC: u32 = 0xeaa4_2174;
@@ -119,7 +119,8 @@ impl CacheBuilder {
     /// If the format cannot hold the entries.
     pub fn write(mut self) -> Result<Vec<u8>, WriteError> {
         self.check()?;
-        order::sort(&mut self.entries, |entry| entry.name.as_slice(), compare);
+        let characters = Characters::of_flags(self.entries.iter().map(|entry| entry.flags));
+        order::sort(&mut self.entries, |entry| entry.name.as_slice(), |left, right| compare(left, right, characters));
         let levels: BTreeSet<Vec<u8>> =
             self.entries.iter().filter_map(|entry| level(entry).map(<[u8]>::to_vec)).collect();
         let levels: Vec<Vec<u8>> = levels.into_iter().collect();
@@ -171,14 +172,14 @@ fn bits(entry: &NewEntry) -> u64 {
 }
 
 /// The order of the file (`compare` in elf/cache.c). Flags are signed there.
-fn compare(left: &NewEntry, right: &NewEntry) -> Ordering {
+fn compare(left: &NewEntry, right: &NewEntry, characters: Characters) -> Ordering {
     let by_level = match (level(left), level(right)) {
         (Some(left), Some(right)) => left.cmp(right),
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
         (None, None) => Ordering::Equal,
     };
-    compare_names(&right.name, &left.name)
+    compare_names(&right.name, &left.name, characters)
         .then(right.flags.cast_signed().cmp(&left.flags.cast_signed()))
         .then(by_level)
         .then(bits(right).count_ones().cmp(&bits(left).count_ones()))
