@@ -113,6 +113,10 @@ impl SearchCost {
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         if self.failed_probes >= MANY_PROBES {
+            // A run path is searched before the cache, so that a cache spares only what fails behind it.
+            let is_behind = |rule: &str| matches!(rule, "ld.so.cache" | "default directory");
+            let by_cache = self.failed_probes_by_rule.keys().any(|rule| is_behind(rule));
+            let cache = by_cache.then_some(Fix::Verb("ldcache"));
             let rules = self.failed_probes_by_rule.iter().map(|(rule, count)| format!("{count} by {rule}"));
             findings.push(Finding {
                 kind: FindingKind::LongSearchPath,
@@ -122,7 +126,7 @@ impl SearchCost {
                 ),
                 place: rules.collect::<Vec<_>>().join(", "),
                 why: "each is a system call, and from a cold cache or a network a wait for directories",
-                fixes: vec![Fix::Verb("bind"), Fix::Verb("ldcache")],
+                fixes: std::iter::once(Fix::Verb("bind")).chain(cache).collect(),
                 saves: Saving { probes: self.failed_probes, ..Saving::default() },
                 certainty: Certainty::Followed,
                 condition: "with this environment; LD_LIBRARY_PATH and the processor's subfolders count",

@@ -133,6 +133,13 @@ fn a_program_with_all_that_it_loads() {
     assert_eq!(path.what, "the loader asks for 16 files in vain before it has found all libraries");
     assert_eq!((path.place.as_str(), path.certainty), ("6 by DT_RPATH, 10 by DT_RUNPATH", Certainty::Followed));
     assert_eq!(path.saves, Saving { probes: 16, ..Saving::default() });
+    assert_eq!(path.fixes, [Fix::Verb("bind")], "run paths go before a cache");
+    let behind = SearchCost {
+        failed_probes: 20,
+        failed_probes_by_rule: BTreeMap::from([("default directory".to_owned(), 20)]),
+        ..SearchCost::default()
+    };
+    assert_eq!(behind.findings()[0].fixes, [Fix::Verb("bind"), Fix::Verb("ldcache")]);
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub(in super::super) fn closure(survey: &Survey, closure: &ProgramClosure, all: 
     if !closure.findings.is_empty() {
         text.push_str(&heading("Findings about the whole", ""));
         for finding in &closure.findings {
-            text.push_str(&findings::detail(finding));
+            text.push_str(&findings::detail_of_program(finding, &closure.path));
         }
     }
     text.push_str(&listed(closure, &inspected, all));

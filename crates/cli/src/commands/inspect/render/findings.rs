@@ -1,9 +1,12 @@
 //! Findings: first a table for the reader with no time, then each with where, why and what to do.
 
+use std::path::Path;
+
 use coldstart_inspect::{Certainty, Finding, Fix};
 
 use super::text::{counted, cut_end, escaped, fact, fit, heading, plain, prose, table};
 use super::words;
+use crate::output::path::printable;
 use crate::output::style::HEADING;
 use crate::output::table::{Align, Table};
 
@@ -47,7 +50,21 @@ pub(super) fn details(findings: &[Finding]) -> String {
 
 /// One finding in full: what, where, why, the fixes, what they save, and what has to hold.
 pub(super) fn detail(finding: &Finding) -> String {
-    let fixes: Vec<String> = finding.fixes.iter().map(words::fix).collect();
+    detail_with(finding, words::fix)
+}
+
+/// The same about a program with all it loads: the fix is the command for this program.
+pub(super) fn detail_of_program(finding: &Finding, program: &Path) -> String {
+    let path = printable(program);
+    detail_with(finding, |fix| match fix {
+        Fix::Verb("bind") => format!("`coldstart bind --in-place {path}`; `coldstart resolve {path}` tells each probe"),
+        Fix::Verb("ldcache") => format!("`coldstart ldcache write --closure {path}`"),
+        fix => words::fix(fix),
+    })
+}
+
+fn detail_with(finding: &Finding, command: impl Fn(&Fix) -> String) -> String {
+    let fixes: Vec<String> = finding.fixes.iter().map(command).collect();
     let mut text = format!("\n  {HEADING}{}{HEADING:#}\n", finding.kind.name());
     text.push_str(&prose(&readable_numbers(&escaped(&finding.what)), 4, 4));
     for (label, content) in [
