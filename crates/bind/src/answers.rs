@@ -112,7 +112,9 @@ pub(crate) fn table(
     let tokens = Tokens::of(Some(program), environment);
     let mut known: HashSet<PathBuf> = requesters.iter().map(|requester| PathBuf::from(&requester.path)).collect();
     let mut queue: VecDeque<Requester> = requesters.iter().cloned().collect();
-    let mut followed: HashSet<Vec<u8>> = HashSet::new();
+    // By the folder itself, however it is called: where libraries search by `$ORIGIN/../a` and `$ORIGIN/../b`, each folder
+    // has ever longer names (`a/../b/../a`), without an end.
+    let mut followed: HashSet<PathBuf> = HashSet::new();
     let mut searches: Vec<Search> = Vec::new();
     let mut ends_at_cache: BTreeSet<audit::Requester> = BTreeSet::new();
     let mut wanted: BTreeSet<Vec<u8>> = BTreeSet::new();
@@ -121,7 +123,8 @@ pub(crate) fn table(
         let search = requester.search();
         for directory in search.before_library_path.iter().chain(&search.after_library_path) {
             // What lies in the loader's own directories has no search path worth a table, and is too much.
-            if !followed.insert(directory.clone()) || folders.is_own(directory) {
+            let real = files.canonical(path(directory)).unwrap_or_else(|| path(directory).to_owned());
+            if !followed.insert(real) || folders.is_own(directory) {
                 continue;
             }
             for name in &folders.listing(directory).files {

@@ -22,16 +22,20 @@ pub(super) struct Marker {
     pub(super) mode: Mode,
     /// The bound program.
     pub(super) program: PathBuf,
+    /// Where the folder was made; none in folders of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) directory: Option<PathBuf>,
     pub(super) links: Vec<BoundLink>,
 }
 
 impl Marker {
-    pub(super) fn of(plan: &FarmPlan) -> Self {
+    pub(super) fn of(plan: &FarmPlan, directory: &Path) -> Self {
         Self {
             version: 1,
             coldstart: env!("CARGO_PKG_VERSION").to_owned(),
             mode: Mode::Soname,
             program: plan.program.clone(),
+            directory: Some(directory.to_owned()),
             links: plan.bound().links,
         }
     }
@@ -48,9 +52,14 @@ impl Marker {
         Ok(serde_json::from_slice(&text).ok())
     }
 
-    /// Whether the folder is this program's: made for it, or moved here together with it.
-    pub(super) fn is_for(&self, program: &Path) -> bool {
-        self.program == program || !self.program.exists()
+    /// Whether the folder is this program's: made for it, or moved or copied here together with it. The program that a copy
+    /// was made for follows the links in the first folder, as long as that is there.
+    pub(super) fn is_for(&self, program: &Path, directory: &Path) -> bool {
+        let is_copy = || {
+            let made_at = self.directory.as_deref().filter(|made_at| *made_at != directory);
+            made_at.is_some_and(|made_at| made_at.join(MARKER_NAME).exists())
+        };
+        self.program == program || !self.program.exists() || is_copy()
     }
 
     /// The first thing in a folder that is none of the marker's links, level folders, or the marker itself.

@@ -32,7 +32,7 @@ pub fn remove_farm(directory: &Path, program: Option<&Path>) -> Result<FarmRemov
     }
     let parent = Parent::of(directory)?;
     let marker = Marker::read(directory)?.ok_or_else(|| FarmError::NotOurs(directory.to_owned()))?;
-    if program.is_some_and(|program| !marker.is_for(program)) {
+    if program.is_some_and(|program| !marker.is_for(program, directory)) {
         return Err(FarmError::OtherProgram { directory: directory.to_owned(), program: marker.program });
     }
     if let Some(foreign) = marker.foreign_in(directory)? {

@@ -49,7 +49,7 @@ pub fn write_farm(plan: &FarmPlan, directory: &Path) -> Result<FarmWritten, Farm
     }
     let parent = Parent::of(directory)?;
     let earlier = earlier(plan, directory)?;
-    let marker = Marker::of(plan);
+    let marker = Marker::of(plan, directory);
     if earlier.as_ref() == Some(&marker) && is_complete(&marker, directory) {
         return Ok(FarmWritten::Unchanged);
     }
@@ -72,7 +72,7 @@ fn earlier(plan: &FarmPlan, directory: &Path) -> Result<Option<Marker>, FarmErro
         Ok(_) => {}
     }
     let marker = Marker::read(directory)?.ok_or_else(|| FarmError::NotOurs(directory.to_owned()))?;
-    if !marker.is_for(&plan.program) {
+    if !marker.is_for(&plan.program, directory) {
         return Err(FarmError::OtherProgram { directory: directory.to_owned(), program: marker.program });
     }
     match marker.foreign_in(directory)? {
