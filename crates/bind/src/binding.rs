@@ -163,6 +163,13 @@ impl Binding {
         self.audit.as_ref().map(|text| without_dots(&expanded(text, program)))
     }
 
+    /// Whether the bound program searches for a library of this name beyond the folder of links, which has none for it: the
+    /// library keeps its path.
+    pub fn keeps_path(&self, name: &str) -> bool {
+        let linked = self.farm.as_ref().is_none_or(|farm| farm.links.iter().any(|link| link.path == name));
+        !linked && self.libraries.iter().any(|library| library.name == name)
+    }
+
     /// The edit that makes the original's list and path of the bound program. `DT_AUDIT` is not taken away by it.
     pub fn original_edit(&self) -> SearchEdit {
         SearchEdit {

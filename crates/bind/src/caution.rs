@@ -32,11 +32,6 @@ pub enum Caution {
         /// The name in the options.
         library: String,
     },
-    /// These libraries can ask for their own path (`dladdr`, `dlinfo`), and are told the one in the folder of links.
-    ToldFarmPath {
-        /// Names asked for.
-        libraries: Vec<String>,
-    },
     /// What this library opens later was searched, too, by the path of one that brought it in; now the program brings it in.
     InheritedPathLost {
         /// Path of the library that may open others.

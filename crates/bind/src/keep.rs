@@ -1,7 +1,8 @@
 //! Libraries that must be opened by their own path, because they look for others beside themselves.
 //!
 //! glibc takes a library's `$ORIGIN` from the path by which it was opened, links not followed: opened through a link in
-//! another folder, a library looks beside the link (`_dl_map_object_from_fd`, `l_origin`).
+//! another folder, a library looks beside the link (`_dl_map_object_from_fd`, `l_origin`). The same path is what `dladdr`
+//! tells: by it ALSA, GStreamer, LibreOffice, rustc and many more find their plug-ins, modules and data.
 
 use std::path::PathBuf;
 
@@ -20,9 +21,16 @@ pub enum KeepReason {
     OpensByOrigin,
     /// A name that it needs has `$ORIGIN`.
     NeedsByOrigin,
+    /// It imports `dladdr`, `dlinfo` or the like, and can ask for the path by which it was opened.
+    AsksOwnPath,
     /// The options say so.
     Asked,
 }
+
+/// Own names, up to the version, of libraries that import `dladdr` and look for nothing beside themselves, as their sources
+/// tell: libcrypto opens itself once more, by that path, so that nobody unloads it (crypto/init.c); libnspr4 answers others
+/// (prlink.c, `PR_GetLibraryFilePathname`), who keep their path themselves. Nearly every program has the first.
+const LOOK_NOWHERE: [&[u8]; 2] = [b"libcrypto.so", b"libnspr4.so"];
 
 /// A library that keeps its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,12 +48,16 @@ pub(crate) fn kept(closure: &Closure, hoisted: &[Hoisted], details: &[Details], 
     let kept = searched.filter_map(|name| {
         let facts = &closure.objects.get(name.object)?.facts;
         let own_path = facts.runpath.as_deref().or(facts.rpath.as_deref()).unwrap_or_default();
-        let opens = details.get(name.object).is_some_and(|details| details.imports_dlopen);
+        let details = details.get(name.object);
+        let opens = details.is_some_and(|details| details.imports_dlopen);
+        let asks = details.is_some_and(|details| details.asks_own_path);
         let soname = facts.soname.as_deref().unwrap_or_default();
         let reason = if facts.needed.iter().any(|needed| has_origin(needed)) {
             KeepReason::NeedsByOrigin
         } else if opens && has_origin(own_path) {
             KeepReason::OpensByOrigin
+        } else if asks && !looks_nowhere(soname) {
+            KeepReason::AsksOwnPath
         } else if asked.iter().any(|asked| *asked == name.text || asked.as_bytes() == soname) {
             KeepReason::Asked
         } else {
@@ -54,6 +66,11 @@ pub(crate) fn kept(closure: &Closure, hoisted: &[Hoisted], details: &[Details], 
         Some(Kept { name: name.text.clone(), object: name.object, reason })
     });
     kept.collect()
+}
+
+fn looks_nowhere(soname: &[u8]) -> bool {
+    let is = |name: &&[u8]| soname.strip_prefix(*name).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"."));
+    LOOK_NOWHERE.iter().any(is)
 }
 
 /// The directories in which libraries that keep their path are found, as texts for the search path, each once.

@@ -222,8 +222,8 @@ impl Refusal {
             }
             Self::WouldStop { .. } => "the program does not start as it is; `coldstart resolve` shows why",
             Self::Musl { .. } => "use mode soname",
-            Self::Secure => "if root alone may write to the place of the links, say `--allow-secure`",
-            Self::SecureMode(_) => "use mode soname or absolute with `--allow-secure`",
+            Self::Secure => "if root alone may write to the place of the links, say `--allow-setuid`",
+            Self::SecureMode(_) => "use mode soname or absolute with `--allow-setuid`",
             Self::FarmNotSafe(_) => {
                 "give a folder with `--farm` that root owns, with all folders above it, and only root may write to"
             }
@@ -236,7 +236,7 @@ impl Refusal {
                 "move the library to a folder under glibc-hwcaps/, which every glibc since 2.33 searches"
             }
             Self::LevelsDiffer { .. } | Self::LevelVariants { .. } => {
-                "plan for given levels only: `--levels ''` for the plain libraries, or those of the machines it will run on"
+                "plan for given levels only: `--levels none` for the plain libraries, or those of the machines it will run on"
             }
             Self::PathWouldChange { .. } | Self::OrderWouldChange { .. } | Self::AnswerWouldChange { .. } => {
                 "`coldstart resolve` shows by which rule each library is found; mode audit changes no order"

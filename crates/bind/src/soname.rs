@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use coldstart_loader::{Closure, Environment, FailedProbe, FoundBy, Rules};
+use coldstart_loader::{Closure, Environment, FailedProbe, FoundBy, ObjectFacts, Rules};
 
 use crate::farm::{FarmPlan, LevelNames, Place, plan_farm};
 use crate::hoist::{Answer, Hoisted};
@@ -35,23 +35,28 @@ pub(crate) fn make(
     let farm = plan_farm(place, &by_level, &names)?;
 
     let original = effective(&subject.facts)?;
-    let own = directories(&base.hoisted, &kept, &base.tree, files)?;
-    let first_own = original.as_ref().and_then(|path| path.text.split(':').next());
-    // A directory that is searched first anyway need not be named twice.
-    let own = if own.len() == 1 && own.first().map(String::as_str) == first_own { Vec::new() } else { own };
-    let first: Vec<String> = std::iter::once(farm.text.clone()).chain(own).collect();
-    let path = with_first(&first, original.as_ref());
     let needed: Vec<String> = base.hoisted.iter().map(|name| name.text.clone()).collect();
-    let facts = planned_facts(&subject.facts, &needed, Some(&path));
-
-    for level in levels {
-        let hwcaps = Legacy::AsGiven.with(&level.levels, &environment.hwcaps);
-        let bound = bound_closure(subject, files, environment, &facts, Some(&farm), hwcaps)?;
-        let objects: Vec<usize> = kept.iter().map(|kept| kept.object).collect();
-        proof::same(&level.survey.closure, &bound)?;
-        proof::same_folders(&level.survey.closure, &bound, &objects, files)?;
-        proof::no_search(&bound, |probe| is_expected(probe, &farm, &names))?;
-    }
+    let planned = |kept_by_path: &[Kept]| -> Result<(SearchText, ObjectFacts), Refusal> {
+        let own = directories(&base.hoisted, kept_by_path, &base.tree, files)?;
+        let first_own = original.as_ref().and_then(|path| path.text.split(':').next());
+        // A directory that is searched first anyway need not be named twice.
+        let own = if own.len() == 1 && own.first().map(String::as_str) == first_own { Vec::new() } else { own };
+        let first: Vec<String> = std::iter::once(farm.text.clone()).chain(own).collect();
+        let path = with_first(&first, original.as_ref());
+        let facts = planned_facts(&subject.facts, &needed, Some(&path));
+        for level in levels {
+            let hwcaps = Legacy::AsGiven.with(&level.levels, &environment.hwcaps);
+            let bound = bound_closure(subject, files, environment, &facts, Some(&farm), hwcaps)?;
+            let objects: Vec<usize> = kept.iter().map(|kept| kept.object).collect();
+            proof::same(&level.survey.closure, &bound)?;
+            proof::same_folders(&level.survey.closure, &bound, &objects, files)?;
+            proof::no_search(&bound, |probe| is_expected(probe, &farm, &names))?;
+        }
+        Ok((path, facts))
+    };
+    // The system's folders are searched last anyway. Named before the program's own, they would win what it opens later.
+    let outside: Vec<Kept> = kept.iter().filter(|kept| !found_last(base, kept)).cloned().collect();
+    let (path, facts) = planned(&outside).or_else(|_| planned(&kept))?;
     let bound = bound_closure(subject, files, environment, &facts, Some(&farm), environment.hwcaps.clone())?;
     let mut cautions = cautions(subject, base, environment, &path, &kept, &bound);
     cautions.extend(
@@ -68,6 +73,12 @@ impl AtLevel {
     fn names(&self) -> LevelNames<'_> {
         LevelNames { level: self.levels.first().map(String::as_str), hoisted: &self.hoisted, tree: &self.tree }
     }
+}
+
+/// Whether the original finds it where every search ends: by the loader's cache, or in its default directories.
+fn found_last(base: &AtLevel, kept: &Kept) -> bool {
+    let found_by = base.survey.closure.objects.get(kept.object).map(|object| object.found_by);
+    matches!(found_by, Some(FoundBy::LdSoCache | FoundBy::DefaultDirectory))
 }
 
 /// What keeps its path at any level, each once.
@@ -174,11 +185,6 @@ fn cautions(
         let failed_probes = failed.count();
         cautions.push(Caution::KeepsPath { library: library.name.clone(), reason: library.reason, failed_probes });
     }
-    let libraries = named(&|name| {
-        let asks = base.details.get(name.object).is_some_and(|details| details.imports_dladdr);
-        asks && !kept.iter().any(|kept| kept.name == name.text)
-    });
-    cautions.extend((!libraries.is_empty()).then_some(Caution::ToldFarmPath { libraries }));
     cautions.extend(inherited_paths_lost(base, environment.rules));
     let moves = subject.output.parent() != subject.program.parent();
     let own = subject.facts.runpath.as_deref().or(subject.facts.rpath.as_deref()).unwrap_or_default();

@@ -8,7 +8,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use coldstart_bind::{BindPlan, Caution, FarmText, KeepReason, Options, Refusal, TagName, write_farm};
+use coldstart_bind::{
+    BindPlan, Caution, FarmText, Files as _, KeepReason, MachineFiles, Options, Refusal, TagName, write_farm,
+};
 use common::{GLIBC, MUSL, Search, Workshop, account, changes, planned, ready};
 
 /// Binds in place and holds the real loader's accounts against each other. Probes may fail in level folders of the farm
@@ -192,6 +194,57 @@ fn a_library_that_opens_others_beside_itself_keeps_its_path() {
     );
     let after = account(&program, GLIBC, &[]);
     assert!(after.paths.contains(&shop.at("bin/../b/libopens.so")), "{after:?}");
+}
+
+#[test]
+fn a_library_that_can_ask_for_its_path_keeps_it() {
+    if !ready(GLIBC) {
+        return;
+    }
+    let mut shop = Workshop::new();
+    let path = "$ORIGIN/../x:$ORIGIN/../a:$ORIGIN/../b";
+    shop.library("a/liba.so", &["libasks.so", "libcrypto.so.3"], Search::Runpath("$ORIGIN/../b"));
+    shop.asker("b/libasks.so", "libasks.so", &["libc.so.6"], Search::None);
+    shop.asker("b/libcrypto.so.3", "libcrypto.so.3", &["libc.so.6"], Search::None);
+    let program = shop.program("bin/app", GLIBC, &["liba.so"], Search::Runpath(path));
+    let plan = bind(&mut shop, &program, GLIBC, &Options::default());
+    assert!(
+        matches!(
+            &plan.cautions[..],
+            [Caution::KeepsPath { library, reason: KeepReason::AsksOwnPath, .. }] if library == "libasks.so"
+        ),
+        "{:?}",
+        plan.cautions
+    );
+    assert!(plan.binding.keeps_path("libasks.so") && !plan.binding.keeps_path("libcrypto.so.3"));
+    let after = account(&program, GLIBC, &[]);
+    let asks = after.paths.iter().find(|path| path.ends_with("libasks.so")).unwrap();
+    assert_eq!(asks.parent().unwrap().canonicalize().unwrap(), shop.at("b"), "{after:?}");
+    // It is as well for what wraps dladdr.
+    let of_the_system = Path::new("/usr/lib/x86_64-linux-gnu/libnssutil3.so");
+    if of_the_system.exists() {
+        assert!(MachineFiles::new().details(of_the_system).unwrap().asks_own_path);
+    }
+}
+
+#[test]
+fn a_folder_of_the_system_is_not_searched_before_the_programs_own() {
+    if !ready(GLIBC) {
+        return;
+    }
+    // A library of the system, in a folder that the loader's cache knows, that can ask for its path.
+    let Some(name) = ["libasound.so.2", "libgstreamer-1.0.so.0", "libpulse.so.0", "libnssutil3.so"]
+        .into_iter()
+        .find(|name| Path::new("/usr/lib/x86_64-linux-gnu").join(name).exists())
+    else {
+        return common::skip("no library of the system that asks for its path");
+    };
+    let mut shop = Workshop::new();
+    shop.library("a/liba.so", &[name, "libc.so.6"], Search::None);
+    let program = shop.program("bin/app", GLIBC, &["liba.so"], Search::Runpath("$ORIGIN/../x:$ORIGIN/../a"));
+    let plan = bind(&mut shop, &program, GLIBC, &Options::default());
+    assert!(plan.binding.keeps_path(name), "{:?}", plan.cautions);
+    assert_eq!(plan.binding.path.as_ref().unwrap().text, "$ORIGIN/.app.libs:$ORIGIN/../x:$ORIGIN/../a");
 }
 
 #[test]

@@ -18,6 +18,19 @@ use super::{Details, Files};
 /// `DF_1_PIE` of `DT_FLAGS_1` (`elf.h`).
 const PIE: u64 = 0x0800_0000;
 
+/// Functions that tell a caller by which path it was opened: the C library's own, and the wraps of libraries that are met
+/// often. Who calls a wrap imports none of the former: libnss3.so finds its modules by one of libnssutil3.so, which asks
+/// libnspr4.so; LibreOffice's libraries ask libuno_sal.so.3.
+const TELL_OWN_PATH: [&[u8]; 7] = [
+    b"dladdr",
+    b"dladdr1",
+    b"dlinfo",
+    b"PR_GetLibraryFilePathname",
+    b"PORT_LoadLibraryFromOrigin",
+    b"osl_getModuleURLFromAddress",
+    b"osl_getModuleURLFromFunctionAddress",
+];
+
 /// The files of this machine as they were when first asked for. A new one sees changes.
 #[derive(Debug, Default)]
 pub struct MachineFiles {
@@ -118,8 +131,7 @@ fn details(path: &Path) -> io::Result<Details> {
         for symbol in symbols.iter().filter(|symbol| !symbol.is_defined()) {
             match symbols.name(&symbol) {
                 b"dlopen" | b"dlmopen" => details.imports_dlopen = true,
-                b"dladdr" | b"dladdr1" | b"dlinfo" => details.imports_dladdr = true,
-                _ => {}
+                name => details.asks_own_path |= TELL_OWN_PATH.contains(&name),
             }
         }
     }

@@ -21,8 +21,9 @@ pub struct Details {
     pub build_id: Option<String>,
     /// It may open libraries later: it imports `dlopen` or `dlmopen`.
     pub imports_dlopen: bool,
-    /// It may ask for its own path: it imports `dladdr`, `dladdr1` or `dlinfo`.
-    pub imports_dladdr: bool,
+    /// It may ask for the path by which it was opened: it imports `dladdr`, `dladdr1`, `dlinfo`, or what other libraries
+    /// offer in their place.
+    pub asks_own_path: bool,
     /// It is a program: `ET_EXEC`, or `DF_1_PIE` of `DT_FLAGS_1`.
     pub is_program: bool,
     /// `DT_FILTER` or `DT_AUXILIARY` stands in it: the loader loads more than `DT_NEEDED` names.

@@ -68,6 +68,9 @@ impl Workshop {
         fs::write(tools.join("dl.c"), "void *dlopen(const char *, int); void *f(void) { return dlopen(\"x\", 1); }")
             .unwrap();
         run(Command::new("cc").current_dir(&tools).args(["-fPIC", "-c", "dl.c"]));
+        fs::write(tools.join("asks.c"), "int dladdr(const void *, void *); int f(void *p) { return dladdr(p, p); }")
+            .unwrap();
+        run(Command::new("cc").current_dir(&tools).args(["-fPIC", "-c", "asks.c"]));
         Self { root, tools, stubs: HashMap::new(), _scratch: scratch }
     }
 
@@ -123,6 +126,13 @@ impl Workshop {
         let output = self.at(path);
         let name = output.file_name().unwrap().to_str().unwrap().to_owned();
         self.link_of("dl.o", &output, &["-shared", "-soname", &name], needed, search);
+        output
+    }
+
+    /// The same, one that imports `dladdr`, with this soname.
+    pub(crate) fn asker(&mut self, path: &str, soname: &str, needed: &[&str], search: Search<'_>) -> PathBuf {
+        let output = self.at(path);
+        self.link_of("asks.o", &output, &["-shared", "-soname", soname], needed, search);
         output
     }
 

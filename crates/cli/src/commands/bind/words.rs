@@ -55,6 +55,7 @@ pub(super) fn caution(caution: &Caution) -> String {
             let why = match reason {
                 KeepReason::OpensByOrigin => "opens others beside itself ($ORIGIN)",
                 KeepReason::NeedsByOrigin => "needs others by their place beside itself ($ORIGIN)",
+                KeepReason::AsksOwnPath => "can ask by which path it was opened (dladdr), to look beside itself",
                 KeepReason::Asked => "was to keep its path",
             };
             let probes = counted(*failed_probes as u64, "failed probe");
@@ -63,11 +64,6 @@ pub(super) fn caution(caution: &Caution) -> String {
         Caution::NotSearched { library } => {
             format!("`--keep-path {}`: the program searches for no library of that name", escaped(library))
         }
-        Caution::ToldFarmPath { libraries } => format!(
-            "{} can ask for their own path (dladdr) and are told the link's; if one looks for files beside itself, bind \
-             with `--keep-path NAME`",
-            names(libraries)
-        ),
         Caution::InheritedPathLost { library, from } => {
             format!("what `{}` opens later is no longer searched by the RPATH of `{}`", escaped(library), escaped(from))
         }
