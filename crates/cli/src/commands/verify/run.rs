@@ -88,7 +88,7 @@ impl Starts {
 pub(super) fn starts(args: &VerifyArgs, binding: &Binding, original: Option<&[u8]>) -> Result<Starts, CliError> {
     let interrupt = Interrupt::listen()?;
     let bound = std::path::absolute(&args.output)?;
-    let (original, no_original) = match Standing::of(args, &bound, original) {
+    let (original, no_original) = match Standing::of(args, binding, &bound, original) {
         Ok(original) => (Some(original), None),
         Err(reason) => (None, Some(reason)),
     };
@@ -113,7 +113,7 @@ pub(super) fn starts(args: &VerifyArgs, binding: &Binding, original: Option<&[u8
     let farm = binding.farm.as_ref().map(|farm| farm.directory(&real));
     let parting = parting(before.as_ref(), &after);
     let stray_probes = match &after.log {
-        Ok(log) => stray(log, farm.as_deref()),
+        Ok(log) => stray(log, binding, farm.as_deref()),
         Err(_) => Vec::new(),
     };
     let [before_cycles, after_cycles] = cycles.map(|mut cycles| {
@@ -217,14 +217,16 @@ fn same_file(one: &Path, other: &Path) -> bool {
     identity(one).is_some_and(|found| Some(found) == identity(other))
 }
 
-/// Files tried in vain by the loader itself, other than variants below the links.
-fn stray(log: &LoaderLog, farm: Option<&Path>) -> Vec<PathBuf> {
+/// Files tried in vain by the loader itself, other than variants below the links and libraries that keep their path.
+fn stray(log: &LoaderLog, binding: &Binding, farm: Option<&Path>) -> Vec<PathBuf> {
     let is_variant = |path: &Path| {
         let below = farm.and_then(|farm| path.strip_prefix(farm).ok());
         below.is_some_and(|below| below.components().count() > 1)
     };
     let failed = log.failed_probes.iter().filter(|probe| !probe.later);
-    failed.map(|probe| probe.path.clone()).filter(|path| !is_variant(path)).collect()
+    let keeps =
+        |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| binding.keeps_path(name));
+    failed.map(|probe| probe.path.clone()).filter(|path| !is_variant(path) && !keeps(path)).collect()
 }
 
 /// The original as a file that can be started; one that we made goes away in the end.
@@ -234,13 +236,18 @@ struct Standing {
 }
 
 impl Standing {
-    /// The file that was named; or the restored content beside the bound program, where `$ORIGIN` means the same.
-    fn of(args: &VerifyArgs, bound: &Path, content: Option<&[u8]>) -> Result<Self, String> {
+    /// The file that was named; or the original where it stands, when the bound program stands in another folder; or the
+    /// restored content beside the bound program, where `$ORIGIN` means the same.
+    fn of(args: &VerifyArgs, binding: &Binding, bound: &Path, content: Option<&[u8]>) -> Result<Self, String> {
         if let Some(path) = &args.against {
             let path = std::path::absolute(path).map_err(|error| error.to_string())?;
             return Ok(Self { path, _made: None });
         }
         let content = content.ok_or("it cannot be restored")?;
+        let earlier = binding.original_program.as_ref().map(PathBuf::from);
+        if let Some(path) = earlier.filter(|path| std::fs::read(path).is_ok_and(|bytes| bytes == content)) {
+            return Ok(Self { path, _made: None });
+        }
         let made = || -> anyhow::Result<Self> {
             let real = bound.canonicalize()?;
             let folder = real.parent().unwrap_or(Path::new("/"));

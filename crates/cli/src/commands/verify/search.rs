@@ -51,13 +51,18 @@ pub(super) fn compare(program: &Path, binding: &Binding) -> Result<Search, CliEr
     let files = MachineFiles::default();
     let real = program.canonicalize()?;
     let environment = coldstart_bind::machine_environment(&real, &files, false);
-    let original = Original { files: &files, program: &real, binding };
-    let before = resolve(&real, &original, &environment)?;
+    // A program that was bound to another folder searched from where it was.
+    let place = binding.original_program.as_ref().map_or_else(|| real.clone(), PathBuf::from);
+    let original = Original { files: &files, program: &real, place: &place, binding };
+    let before = resolve(&place, &original, &environment)?;
     let after = resolve(&real, &files, &environment)?;
     let farm = binding.farm.as_ref().map(|farm| farm.directory(&real));
     let is_variant = |path: &Path| {
         let below = farm.as_deref().and_then(|farm| path.strip_prefix(farm).ok());
         below.is_some_and(|below| below.components().count() > 1)
+    };
+    let is_foreseen = |path: &Path| {
+        is_variant(path) || path.file_name().and_then(|name| name.to_str()).is_some_and(|name| binding.keeps_path(name))
     };
     let failed = || after.failed_probes.iter().map(|probe| probe.path.as_path());
     let rules_tell = binding.mode != Mode::Audit;
@@ -70,7 +75,7 @@ pub(super) fn compare(program: &Path, binding: &Binding) -> Result<Search, CliEr
         failed_probes_after: rules_tell.then_some(after.failed_probes.len()),
         variant_probes_after: failed().filter(|path| is_variant(path)).count(),
         stray_probes: match rules_tell {
-            true => failed().filter(|path| !is_variant(path)).take(LISTED).map(Path::to_owned).collect(),
+            true => failed().filter(|path| !is_foreseen(path)).take(LISTED).map(Path::to_owned).collect(),
             false => Vec::new(),
         },
     })
@@ -91,17 +96,19 @@ fn parting(before: &Closure, after: &Closure) -> Option<Parting> {
 /// The files of the machine, with the program as it was before it was bound.
 struct Original<'a> {
     files: &'a MachineFiles,
+    /// The bound program.
     program: &'a Path,
+    /// Where the original stood.
+    place: &'a Path,
     binding: &'a Binding,
 }
 
 impl FileSystem for Original<'_> {
     fn object(&self, path: &Path) -> Probe {
-        let probe = self.files.object(path);
+        let is_original = path == self.place;
+        let probe = self.files.object(if is_original { self.program } else { path });
         match probe {
-            Probe::Object { identity, facts } if path == self.program => {
-                Probe::Object { identity, facts: self.original(facts) }
-            }
+            Probe::Object { identity, facts } if is_original => Probe::Object { identity, facts: self.original(facts) },
             probe => probe,
         }
     }
