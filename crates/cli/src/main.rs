@@ -9,13 +9,11 @@ mod error;
 mod exit;
 mod output;
 
-use clap::Parser;
-
 fn main() -> std::process::ExitCode {
     let done = match commands::launcher_form(std::env::args_os().skip(1)) {
         Some(args) => commands::run_launcher(&args),
         None => {
-            let cli = args::Cli::parse();
+            let cli = args::hurried::parse();
             cli.color.apply();
             commands::run(&cli.verb)
         }

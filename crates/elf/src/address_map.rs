@@ -16,6 +16,14 @@ pub(crate) struct AddressMap {
 impl AddressMap {
     /// From (start, size, segment) in the order of mapping.
     pub(crate) fn new(segments: impl Iterator<Item = (u64, u64, usize)>) -> Self {
+        let segments: Vec<(u64, u64, usize)> = segments.collect();
+        // The format wants them ascending and apart, and nearly all are: then they are the answer.
+        let with_end = |(start, size, segment): (u64, u64, usize)| (start, start.saturating_add(size), segment);
+        let ranges: Vec<(u64, u64, usize)> = segments.iter().copied().map(with_end).collect();
+        let is_plain = ranges.iter().all(|(start, end, _)| start < end);
+        if is_plain && ranges.is_sorted_by(|(_, end, _), (start, _, _)| end <= start) {
+            return Self { ranges };
+        }
         // Start to (end, segment).
         let mut ranges: BTreeMap<u64, (u64, usize)> = BTreeMap::new();
         for (start, size, segment) in segments {

@@ -195,7 +195,8 @@ pub struct DynamicTable<'data> {
 }
 
 impl<'data> DynamicTable<'data> {
-    pub(crate) fn new(table: Table<'data, DynamicEntry>, address: Vaddr) -> Self {
+    /// The dynamic table in `table`, which begins at `address` in memory.
+    pub fn new(table: Table<'data, DynamicEntry>, address: Vaddr) -> Self {
         let used = table.iter().position(|entry| entry.tag == Tag::NULL).unwrap_or(table.len());
         Self { table, used, address }
     }

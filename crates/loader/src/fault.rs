@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use coldstart_elf::{ElfError, ElfFile, FileType, SegmentKind};
+use coldstart_elf::{DynamicTable, ElfError, ElfFile, FileType, SegmentKind};
 
 use crate::{Class, ObjectFacts};
 
@@ -46,9 +46,14 @@ const PAGE: u64 = 0x1000;
 impl Fault {
     /// What keeps a file that our reader takes from being loaded as a library.
     pub(crate) fn of(file: &ElfFile<'_>) -> Result<Option<Self>, ElfError> {
-        if let Some(fault) = header_fault(file.bytes()) {
-            return Ok(Some(fault));
-        }
+        Ok(match header_fault(file.bytes(), file.size()) {
+            Some(fault) => Some(fault),
+            None => Self::of_mapping(file, file.dynamic()?.as_ref()),
+        })
+    }
+
+    /// What keeps a file whose header is in order from being mapped; of `file` only the headers are looked at.
+    pub(crate) fn of_mapping(file: &ElfFile<'_>, dynamic: Option<&DynamicTable<'_>>) -> Option<Self> {
         let mut loaded = file.load_segments().peekable();
         let reason = if loaded.peek().is_none() {
             "object file has no loadable segments"
@@ -60,26 +65,37 @@ impl Fault {
             let segment = file.segment(SegmentKind::Dynamic);
             if segment.is_none_or(|segment| segment.file_size == 0) {
                 "object file has no dynamic section"
-            } else if file.dynamic()?.is_some_and(|dynamic| dynamic.is_pie()) {
+            } else if dynamic.is_some_and(DynamicTable::is_pie) {
                 "cannot dynamically load position-independent executable"
             } else {
-                return Ok(None);
+                return None;
             }
         };
-        Ok(Some(Self::Mapping(reason)))
+        Some(Self::Mapping(reason))
     }
 }
 
 /// The facts of a file's content; an error when it does not even begin as an object.
 pub(crate) fn read(content: &[u8]) -> Result<ObjectFacts, &'static str> {
+    let bare = read_header(content, content.len() as u64)?;
+    if bare.fault.is_some() {
+        return Ok(bare);
+    }
+    let facts = ElfFile::parse(content).and_then(|file| ObjectFacts::of(&file));
+    Ok(facts.unwrap_or(ObjectFacts { fault: Some(Fault::Mapping("cannot read file data")), ..bare }))
+}
+
+/// What the ELF header alone says, and what is wrong with it; an error when the file does not even begin as an object.
+/// `start` holds at least the header of a file of `size` bytes, or all of it.
+pub(crate) fn read_header(start: &[u8], size: u64) -> Result<ObjectFacts, &'static str> {
     // Width and byte order decide where the rest of the header lies. What is neither is the other.
-    let wide = content.get(4) == Some(&2);
-    let header = content.get(..if wide { 64 } else { 52 }).ok_or("file too short")?;
+    let wide = start.get(4) == Some(&2);
+    let header = start.get(..if wide { 64 } else { 52 }).ok_or("file too short")?;
     if !header.starts_with(b"\x7fELF") {
         return Err("invalid ELF header");
     }
     let little = header.get(5) == Some(&1);
-    let bare = ObjectFacts {
+    Ok(ObjectFacts {
         class: match header.get(4) {
             Some(1) => Class::Bits32,
             Some(2) => Class::Bits64,
@@ -87,32 +103,28 @@ pub(crate) fn read(content: &[u8]) -> Result<ObjectFacts, &'static str> {
         },
         little_endian: little,
         machine: half(header, 18, little),
+        fault: header_fault(header, size),
         ..ObjectFacts::default()
-    };
-    if let Some(fault) = header_fault(content) {
-        return Ok(ObjectFacts { fault: Some(fault), ..bare });
-    }
-    let facts = ElfFile::parse(content).and_then(|file| ObjectFacts::of(&file));
-    Ok(facts.unwrap_or(ObjectFacts { fault: Some(Fault::Mapping("cannot read file data")), ..bare }))
+    })
 }
 
-/// What is wrong with a header that has the magic number.
-fn header_fault(content: &[u8]) -> Option<Fault> {
-    let at = |place: usize| content.get(place).copied().unwrap_or_default();
+/// What is wrong with a header that has the magic number, in a file of `size` bytes.
+fn header_fault(header: &[u8], size: u64) -> Option<Fault> {
+    let at = |place: usize| header.get(place).copied().unwrap_or_default();
     let (wide, little) = (at(4) == 2, at(5) == 1);
     let (os_abi, abi_version) = (at(7), at(8));
     let identification = if at(6) != 1 {
         "ELF file version ident does not match current one"
     } else if os_abi != 0 && os_abi != GNU {
         "ELF file OS ABI invalid"
-    } else if abi_version != 0 && (os_abi != GNU || abi_version > newest_abi_version(half(content, 18, little))) {
+    } else if abi_version != 0 && (os_abi != GNU || abi_version > newest_abi_version(half(header, 18, little))) {
         "ELF file ABI version invalid"
     } else if (9..16).any(|place| at(place) != 0) {
         "nonzero padding in e_ident"
-    } else if word(content, 20, 4, little) != 1 {
+    } else if word(header, 20, 4, little) != 1 {
         OTHER_VERSION
     } else {
-        return later_fault(content, wide, little);
+        return later_fault(header, size, wide, little);
     };
     Some(Fault::Identification(identification))
 }
@@ -132,21 +144,21 @@ fn newest_abi_version(machine: u16) -> u8 {
 }
 
 /// What is wrong after the machine was found to be right.
-fn later_fault(content: &[u8], wide: bool, little: bool) -> Option<Fault> {
+fn later_fault(header: &[u8], size: u64, wide: bool, little: bool) -> Option<Fault> {
     // Places of `e_phoff`, `e_phentsize` and `e_phnum`, and the size of one entry (gABI, "ELF Header").
     let (offset, entry_size, expected) =
-        if wide { (word(content, 32, 8, little), 54, 56) } else { (word(content, 28, 4, little), 42, 32) };
-    let count = half(content, entry_size + 2, little);
-    let header = if !matches!(half(content, 16, little), 2 | 3) {
+        if wide { (word(header, 32, 8, little), 54, 56) } else { (word(header, 28, 4, little), 42, 32) };
+    let count = half(header, entry_size + 2, little);
+    let reason = if !matches!(half(header, 16, little), 2 | 3) {
         "only ET_DYN and ET_EXEC can be loaded"
-    } else if half(content, entry_size, little) != expected {
+    } else if half(header, entry_size, little) != expected {
         "ELF file's phentsize not the expected size"
-    } else if offset.saturating_add(u64::from(count) * u64::from(expected)) > content.len() as u64 {
+    } else if offset.saturating_add(u64::from(count) * u64::from(expected)) > size {
         "cannot read file data"
     } else {
         return None;
     };
-    Some(Fault::Header(header))
+    Some(Fault::Header(reason))
 }
 
 fn half(content: &[u8], place: usize, little: bool) -> u16 {

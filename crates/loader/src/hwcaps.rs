@@ -3,6 +3,9 @@
 //! Since 2.33 glibc looks into `glibc-hwcaps/NAME/` for each level the processor has. Up to 2.36 it still tries, after
 //! those, every combination of older names (`tls/haswell/x86_64/`, ...): eleven to nineteen tries for each directory.
 
+#[cfg(target_arch = "x86_64")]
+use std::io::Read;
+
 /// The subfolders that a loader tries in each directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hwcaps {
@@ -111,11 +114,19 @@ fn combined_names_of_this_cpu() -> Vec<Vec<u8>> {
 }
 
 /// Whether the processor calls itself Intel's. The kernel is asked: no safe function hands out CPUID's vendor.
+///
+/// It is asked once, and for the beginning only: the file is long on a large machine, and slow to make.
 #[cfg(target_arch = "x86_64")]
 fn is_intel() -> bool {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let vendor = text.lines().find_map(|line| line.strip_prefix("vendor_id"));
-    vendor.is_some_and(|vendor| vendor.ends_with("GenuineIntel"))
+    static ANSWER: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *ANSWER.get_or_init(|| {
+        // The vendor stands in the second line.
+        let mut start = [0; 256];
+        let read = std::fs::File::open("/proc/cpuinfo").and_then(|mut file| file.read(&mut start));
+        let text = start.get(..read.unwrap_or_default()).unwrap_or_default();
+        let vendor = text.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(b"vendor_id"));
+        vendor.is_some_and(|vendor| vendor.ends_with(b"GenuineIntel"))
+    })
 }
 
 #[cfg(test)]

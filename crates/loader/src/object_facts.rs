@@ -2,7 +2,7 @@
 //!
 //! Names are bytes: file names on Linux need not be UTF-8, and the loader compares them with `strcmp`.
 
-use coldstart_elf::{ByteOrder, ElfError, ElfFile, Tag};
+use coldstart_elf::{ByteOrder, DynamicTable, ElfError, ElfFile, Tag};
 
 use crate::Fault;
 
@@ -65,29 +65,37 @@ impl ObjectFacts {
     /// # Errors
     /// If the dynamic table or its strings cannot be read.
     pub fn of(file: &ElfFile<'_>) -> Result<Self, ElfError> {
+        let mut facts = Self::of_headers(file);
+        facts.fault = Fault::of(file)?;
+        if let Some(dynamic) = file.dynamic()? {
+            let strings = file.dynamic_strings(&dynamic)?;
+            facts.enter_dynamic(&dynamic, |offset| strings.get(offset).map(<[u8]>::to_vec));
+        }
+        Ok(facts)
+    }
+
+    /// What the ELF header and the program headers say, `PT_INTERP` included.
+    pub(crate) fn of_headers(file: &ElfFile<'_>) -> Self {
         let encoding = file.encoding();
-        let mut facts = Self {
+        Self {
             class: if encoding.class == coldstart_elf::Class::Elf64 { Class::Bits64 } else { Class::Bits32 },
             little_endian: encoding.byte_order == ByteOrder::Little,
             machine: encoding.machine,
             flags: file.header().flags,
             interpreter: file.interpreter().map(<[u8]>::to_vec),
-            fault: Fault::of(file)?,
             ..Self::default()
-        };
-        if let Some(dynamic) = file.dynamic()? {
-            let strings = file.dynamic_strings(&dynamic)?;
-            let text = |offset: u64| strings.get(offset).map(<[u8]>::to_vec);
-            // Of several entries the loader keeps the last (`elf_get_dynamic_info` in elf/get-dynamic-info.h).
-            let last = |tag| dynamic.all(tag).last().and_then(text);
-            facts.soname = last(Tag::SONAME);
-            facts.needed = dynamic.all(Tag::NEEDED).filter_map(text).collect();
-            facts.rpath = last(Tag::RPATH);
-            facts.runpath = last(Tag::RUNPATH);
-            facts.no_default_libraries =
-                dynamic.all(Tag::FLAGS_1).last().unwrap_or_default() & NO_DEFAULT_LIBRARIES != 0;
         }
-        Ok(facts)
+    }
+
+    /// Enters what the dynamic table says; `text` tells the string at an offset in the table of strings.
+    pub(crate) fn enter_dynamic(&mut self, dynamic: &DynamicTable<'_>, mut text: impl FnMut(u64) -> Option<Vec<u8>>) {
+        // Of several entries the loader keeps the last (`elf_get_dynamic_info` in elf/get-dynamic-info.h).
+        let mut last = |tag| dynamic.get(tag).and_then(&mut text);
+        self.soname = last(Tag::SONAME);
+        self.rpath = last(Tag::RPATH);
+        self.runpath = last(Tag::RUNPATH);
+        self.needed = dynamic.all(Tag::NEEDED).filter_map(&mut text).collect();
+        self.no_default_libraries = dynamic.flags_1() & NO_DEFAULT_LIBRARIES != 0;
     }
 
     /// `DT_RPATH`, unless `DT_RUNPATH` stands beside it, which makes glibc forget it (elf/get-dynamic-info.h).

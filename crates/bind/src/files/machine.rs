@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use coldstart_elf::{BuildId, ElfFile, FileType, Tag, build_id};
-use coldstart_loader::{FileSystem, Identity, ObjectFacts, Probe};
+use coldstart_loader::{Fault, FileSystem, Glance, Identity, ObjectFacts, Probe};
 use coldstart_sys::file_view::FileView;
 use rustix::fs::{Mode, OFlags};
 
@@ -143,6 +143,13 @@ fn look(path: &Path) -> io::Result<(Identity, ObjectFacts)> {
     let file = open_regular(path)?;
     let metadata = file.metadata()?;
     let identity = Identity { device: metadata.dev(), inode: metadata.ino() };
+    let set_user_id = metadata.mode() & 0o4000 != 0;
+    let glance = Glance::of(metadata.len(), |buffer, offset| file.read_at(buffer, offset));
+    if let Some(Glance { facts, file_type: FileType::Dynamic | FileType::Executable, .. }) = glance
+        && matches!(facts.fault, None | Some(Fault::Mapping(_)))
+    {
+        return Ok((identity, ObjectFacts { set_user_id, ..facts }));
+    }
     let view = FileView::map(&file)?;
     if view.bytes().len() < 4 {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "file too short"));
@@ -152,7 +159,7 @@ fn look(path: &Path) -> io::Result<(Identity, ObjectFacts)> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no shared object"));
     }
     let facts = ObjectFacts::of(&elf).map_err(invalid)?;
-    Ok((identity, ObjectFacts { set_user_id: metadata.mode() & 0o4000 != 0, ..facts }))
+    Ok((identity, ObjectFacts { set_user_id, ..facts }))
 }
 
 fn open_regular(path: &Path) -> io::Result<File> {

@@ -4,6 +4,7 @@
 
 pub(crate) mod bind;
 pub(crate) mod doctor;
+pub(crate) mod hurried;
 pub(crate) mod inspect;
 pub(crate) mod launching;
 pub(crate) mod ldcache;

@@ -149,9 +149,8 @@ impl Loading {
 
     /// Whether the program is the very loader that would load it.
     pub(crate) fn is_its_own_loader(&self) -> bool {
-        let identity = |path: &Path| self.files.contents(path).ok().map(|contents| contents.identity);
-        let loader = self.interpreter.as_deref().and_then(identity);
-        loader.is_some() && loader == identity(&self.program)
+        let loader = self.interpreter.as_deref().and_then(|path| self.files.identity(path));
+        loader.is_some() && loader == self.files.identity(&self.program)
     }
 
     fn alone(&self) -> Closure {
@@ -174,7 +173,7 @@ impl Loading {
 /// The loader's cache; none when there is no file, which is nothing to complain about.
 fn read_cache(path: &Path, files: &Files) -> Result<Option<LdSoCache>, String> {
     match files.content(path) {
-        Ok(bytes) => LdSoCache::parse(&bytes).map(Some).map_err(|problem| problem.to_string()),
+        Ok(bytes) => LdSoCache::parse_owned(bytes).map(Some).map_err(|problem| problem.to_string()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.to_string()),
     }

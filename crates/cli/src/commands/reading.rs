@@ -1,6 +1,6 @@
 //! Opening the files that verbs look into, and telling what they are.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -11,15 +11,21 @@ use rustix::fs::{Mode, OFlags};
 
 /// Opens a regular file. A pipe that nobody writes to must not make us wait, and a device must not be woken.
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+    open_with_metadata(path).map(|(file, _)| file)
+}
+
+/// The same, with what the kernel tells of the file.
+pub(super) fn open_with_metadata(path: &Path) -> io::Result<(File, Metadata)> {
     let file = File::from(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?);
-    let kind = file.metadata()?.file_type();
+    let metadata = file.metadata()?;
+    let kind = metadata.file_type();
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !kind.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
     }
-    Ok(file)
+    Ok((file, metadata))
 }
 
 /// Maps a regular file.

@@ -13,8 +13,10 @@ pub(crate) mod text;
 pub(crate) mod time;
 pub(crate) mod wrap;
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 
+use anstream::adapter::strip_str;
 use anstyle::Style;
 
 use crate::error::CliError;
@@ -26,7 +28,10 @@ pub(crate) struct ReaderLeft;
 
 /// Writes a result to stdout. Colours are dropped when stdout is no terminal.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
-    let mut out = anstream::stdout().lock();
+    // In one piece: the stream that drops colours would hand on each stretch between two of them by a call of its own.
+    let drops_colours = anstream::stdout().current_choice() == anstream::ColorChoice::Never;
+    let text = if drops_colours { Cow::Owned(strip_str(text).to_string()) } else { Cow::Borrowed(text) };
+    let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(ReaderLeft.into()),

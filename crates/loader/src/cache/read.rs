@@ -2,6 +2,7 @@
 //!
 //! Bytes are hostile: every offset is checked, and nothing is allocated by a number that the file's size does not bear out.
 
+use std::ffi::CStr;
 use std::ops::Range;
 
 use super::{CacheFormat, Characters, LdSoCache, Record};
@@ -93,7 +94,16 @@ impl LdSoCache {
     /// # Errors
     /// Says what is damaged and where.
     pub fn parse(bytes: &[u8]) -> Result<Self, CacheError> {
-        read(bytes, &mut Damages { found: Vec::new(), is_strict: true })
+        Self::parse_owned(bytes.to_vec())
+    }
+
+    /// The same without a copy of the bytes.
+    ///
+    /// # Errors
+    /// Says what is damaged and where.
+    pub fn parse_owned(bytes: Vec<u8>) -> Result<Self, CacheError> {
+        let cache = read(&bytes, &mut Damages { found: Vec::new(), is_strict: true })?;
+        Ok(Self { bytes: bytes.into(), ..cache })
     }
 
     /// Reads what is whole of a cache, and says what is damaged: the first 200 things.
@@ -103,10 +113,11 @@ impl LdSoCache {
     pub fn parse_damaged(bytes: &[u8]) -> Result<(Self, Vec<CacheError>), CacheError> {
         let mut damages = Damages { found: Vec::new(), is_strict: false };
         let cache = read(bytes, &mut damages)?;
-        Ok((cache, damages.found))
+        Ok((Self { bytes: bytes.into(), ..cache }, damages.found))
     }
 }
 
+/// Everything but the bytes themselves.
 fn read(bytes: &[u8], damages: &mut Damages) -> Result<LdSoCache, CacheError> {
     let mut cache = read_entries(bytes, damages)?;
     cache.characters = Characters::of_flags(cache.records.iter().map(|record| record.flags));
@@ -136,7 +147,7 @@ fn read_entries(bytes: &[u8], damages: &mut Damages) -> Result<LdSoCache, CacheE
     if bytes.get(aligned..).is_some_and(|rest| rest.starts_with(NEW_MAGIC)) {
         return read_new(bytes, aligned, CacheFormat::NewAfterOld, damages);
     }
-    let mut cache = empty(bytes, CacheFormat::Old, big_endian);
+    let mut cache = empty(CacheFormat::Old, big_endian);
     for entry in 0..count {
         let [flags, name, path] = numbers(bytes, OLD_HEADER + entry * OLD_ENTRY, big_endian).ok_or_else(truncated)?;
         let texts = both(text(bytes, after, name, entry, "name"), text(bytes, after, path, entry, "path"));
@@ -152,16 +163,15 @@ fn both<T>(first: Result<T, CacheError>, second: Result<T, CacheError>) -> Resul
     Ok((first?, second?))
 }
 
-fn empty(bytes: &[u8], format: CacheFormat, big_endian: bool) -> LdSoCache {
-    let characters = Characters::default();
+fn empty(format: CacheFormat, big_endian: bool) -> LdSoCache {
     LdSoCache {
-        bytes: bytes.into(),
+        bytes: Box::default(),
         records: Vec::new(),
         hwcaps: Vec::new(),
         generator: None,
         format,
         big_endian,
-        characters,
+        characters: Characters::default(),
     }
 }
 
@@ -190,7 +200,7 @@ fn read_new(bytes: &[u8], base: usize, format: CacheFormat, damages: &mut Damage
         damages.add(truncated("entries"))?;
         count = room;
     }
-    let mut cache = empty(bytes, format, big_endian);
+    let mut cache = empty(format, big_endian);
     cache.records.reserve_exact(count);
     for entry in 0..count {
         let place = base + NEW_HEADER + entry * NEW_ENTRY;
@@ -254,9 +264,9 @@ fn text(bytes: &[u8], base: usize, offset: u32, entry: usize, what: &'static str
     let start = base.saturating_add(offset as usize);
     let rest = bytes.get(start..).unwrap_or_default();
     let rest = rest.get(..LONGEST).unwrap_or(rest);
-    let length = rest.iter().position(|&byte| byte == 0);
-    let length = length.ok_or(CacheError::Text { entry, what, offset: start as u64 })?;
-    Ok(start..start + length)
+    let string = CStr::from_bytes_until_nul(rest);
+    let string = string.map_err(|_| CacheError::Text { entry, what, offset: start as u64 })?;
+    Ok(start..start + string.count_bytes())
 }
 
 fn number(bytes: &[u8], offset: usize, big_endian: bool) -> Option<u32> {

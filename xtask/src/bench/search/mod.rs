@@ -36,10 +36,11 @@ pub(super) const TOOLS: &[Tool] = &[
     tool("losetup", "mount"),
 ];
 
-/// What must be installed to resolve the three programs.
+/// What must be installed to resolve the programs.
 pub(super) const RESOLVE_TOOLS: &[Tool] = &[
     tool("ldd", "libc-bin"),
     tool(resolve::PROGRAMS[0].1, "zenity"),
-    tool(resolve::PROGRAMS[1].1, "libreoffice-core"),
-    tool(resolve::PROGRAMS[2].1, "chromium"),
+    tool(resolve::PROGRAMS[1].1, "inkscape"),
+    tool(resolve::PROGRAMS[2].1, "libreoffice-core"),
+    tool(resolve::PROGRAMS[3].1, "chromium"),
 ];

@@ -12,8 +12,9 @@ use super::super::runner::{shown, words};
 use super::super::workshop::Workshop;
 
 /// What is resolved: a name, also of its part in the record, and the file.
-pub(in crate::bench) const PROGRAMS: [(&str, &str); 3] = [
+pub(in crate::bench) const PROGRAMS: [(&str, &str); 4] = [
     ("zenity", "/usr/bin/zenity"),
+    ("inkscape", "/usr/bin/inkscape"),
     ("soffice", "/usr/lib/libreoffice/program/soffice.bin"),
     ("chromium", "/usr/lib/chromium/chromium"),
 ];
@@ -69,7 +70,7 @@ mod tests {
             record.add(name, sample("hot", &[&[0.04, 0.05], &[0.01, 0.0125]]));
         }
         let figures = figures(&record).unwrap();
-        assert_eq!(figures.iter().filter_map(Figure::is_met).collect::<Vec<_>>(), [false; 3]);
-        assert_eq!((figures.len(), figures[2].value, figures[2].count), (9, Some(0.25), 2));
+        assert_eq!(figures.iter().filter_map(Figure::is_met).collect::<Vec<_>>(), [false; PROGRAMS.len()]);
+        assert_eq!((figures.len(), figures[2].value, figures[2].count), (3 * PROGRAMS.len(), Some(0.25), 2));
     }
 }

@@ -6,20 +6,20 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
-use std::fs::Metadata;
-use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use coldstart_elf::{ElfError, ElfFile, FileType};
 use coldstart_loader::dlopen_notes::dlopen_texts;
-use coldstart_loader::{FileSystem, Identity, ObjectFacts, Probe};
+use coldstart_loader::{Fault, FileSystem, Glance, Identity, ObjectFacts, Probe};
 use coldstart_sys::file_view::FileView;
 
 use super::{LoadingOptions, ProgramKind};
-use crate::commands::reading::open_regular;
+use crate::commands::reading::{open_regular, open_with_metadata};
 use crate::error::CliError;
 use crate::output::path::printable;
 
@@ -111,29 +111,25 @@ impl Files {
     /// # Errors
     /// `InvalidData` for what can be opened and is no object, `IsADirectory` for a directory.
     pub(crate) fn contents(&self, path: &Path) -> io::Result<Contents> {
-        let file = open_regular(&self.on_disk(path)?)?;
-        let metadata = file.metadata()?;
-        let view = FileView::map(&file)?;
-        let invalid = |error: ElfError| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
-        let elf = ElfFile::parse(view.bytes()).map_err(invalid)?;
-        let file_type = elf.header().file_type;
+        let (file, metadata) = open_with_metadata(&self.on_disk(path)?)?;
+        let (facts, file_type, dynamic_flags) = match glance(&file, &metadata) {
+            Some(glance) if matches!(glance.facts.fault, None | Some(Fault::Mapping(_))) => {
+                (glance.facts, glance.file_type, glance.dynamic_flags)
+            }
+            _ => whole(&file)?,
+        };
         if !matches!(file_type, FileType::Dynamic | FileType::Executable) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is neither a program nor a shared object"));
         }
-        let facts = ObjectFacts::of(&elf).map_err(invalid)?;
-        let dynamic = elf.dynamic().ok().flatten();
-        let marked = dynamic.as_ref().is_some_and(|table| table.flags_1() & POSITION_INDEPENDENT_PROGRAM != 0);
+        let marked = dynamic_flags.is_some_and(|flags| flags & POSITION_INDEPENDENT_PROGRAM != 0);
         let is_program = file_type == FileType::Executable || marked;
-        let kind = match (&facts.interpreter, &dynamic) {
+        let kind = match (&facts.interpreter, dynamic_flags) {
             (_, None) => ProgramKind::Static,
             (Some(_), _) => ProgramKind::Dynamic,
             (None, _) if !is_program => ProgramKind::Library,
             (None, _) if facts.needed.is_empty() => ProgramKind::Static,
             (None, _) => ProgramKind::Dynamic,
         };
-        if view.shrank() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it became shorter while it was read"));
-        }
         let mode = metadata.permissions().mode();
         // Set-group-ID means nothing without the group's right to execute.
         let gains_rights = mode & 0o4000 != 0 || mode & 0o2010 == 0o2010;
@@ -141,18 +137,31 @@ impl Files {
     }
 
     fn probe(&self, path: &Path) -> io::Result<Probe> {
-        let file = open_regular(&self.on_disk(path)?)?;
-        let metadata = file.metadata()?;
-        let view = FileView::map(&file)?;
+        let (file, metadata) = open_with_metadata(&self.on_disk(path)?)?;
         let identity = identity(&metadata);
-        let probe = Probe::of_content(view.bytes(), identity, metadata.mode() & 0o4000 != 0);
-        if let Ok(elf) = ElfFile::parse(view.bytes()) {
-            let texts: Vec<Vec<u8>> = dlopen_texts(&elf).map(<[u8]>::to_vec).collect();
-            if !texts.is_empty() {
-                self.dlopen_texts.lock().unwrap_or_else(PoisonError::into_inner).insert(identity, texts);
+        let set_user_id = metadata.mode() & 0o4000 != 0;
+        let (probe, texts) = match glance(&file, &metadata) {
+            Some(glance) => {
+                let facts = ObjectFacts { set_user_id, ..glance.facts };
+                (Probe::Object { identity, facts }, glance.dlopen_texts)
             }
+            None => {
+                let view = FileView::map(&file)?;
+                let elf = ElfFile::parse(view.bytes()).ok();
+                let texts = elf.iter().flat_map(dlopen_texts).map(<[u8]>::to_vec).collect();
+                (Probe::of_content(view.bytes(), identity, set_user_id), texts)
+            }
+        };
+        if !texts.is_empty() {
+            self.dlopen_texts.lock().unwrap_or_else(PoisonError::into_inner).insert(identity, texts);
         }
         Ok(probe)
+    }
+
+    /// Which file stands at a path; none when there is none.
+    pub(crate) fn identity(&self, path: &Path) -> Option<Identity> {
+        let metadata = self.on_disk(path).ok()?.metadata().ok()?;
+        Some(identity(&metadata))
     }
 
     /// The texts of an object's notes about libraries opened later; none for an object that was not looked at.
@@ -168,11 +177,14 @@ impl Files {
 
     /// What a configuration file holds.
     pub(super) fn content(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let view = self.view(path)?;
-        if view.bytes().len() as u64 > MAX_CONTENT {
+        let (file, metadata) = open_with_metadata(&self.on_disk(path)?)?;
+        let size = usize::try_from(metadata.len().min(MAX_CONTENT)).unwrap_or_default();
+        let mut content = Vec::with_capacity(size.saturating_add(1));
+        file.take(MAX_CONTENT + 1).read_to_end(&mut content)?;
+        if content.len() as u64 > MAX_CONTENT {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        Ok(view.bytes().to_vec())
+        Ok(content)
     }
 }
 
@@ -199,6 +211,28 @@ impl FileSystem for Files {
             None => Some(place),
         }
     }
+}
+
+/// A look at a few pieces of a file, which nearly always do.
+fn glance(file: &File, metadata: &Metadata) -> Option<Glance> {
+    Glance::of(metadata.len(), |buffer, offset| file.read_at(buffer, offset))
+}
+
+/// The same from the whole file: what the loader looks at, `e_type`, `DT_FLAGS_1`.
+fn whole(file: &File) -> io::Result<(ObjectFacts, FileType, Option<u64>)> {
+    let invalid = |error: ElfError| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+    let view = FileView::map(file)?;
+    let elf = ElfFile::parse(view.bytes()).map_err(invalid)?;
+    let file_type = elf.header().file_type;
+    let facts = match file_type {
+        FileType::Dynamic | FileType::Executable => ObjectFacts::of(&elf).map_err(invalid)?,
+        _ => ObjectFacts::default(),
+    };
+    let dynamic_flags = elf.dynamic().ok().flatten().map(|dynamic| dynamic.flags_1());
+    if view.shrank() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it became shorter while it was read"));
+    }
+    Ok((facts, file_type, dynamic_flags))
 }
 
 fn identity(metadata: &Metadata) -> Identity {

@@ -21,6 +21,8 @@ pub(super) struct Answer {
     pub(super) hints: Hints,
     /// Shared objects that a plan or a process knows and the closure does not hold; none when nobody asked.
     pub(super) opened: Option<Vec<Opened>>,
+    /// The processor's subfolders that are tried in each directory, each with its slash; the empty one is left out.
+    pub(super) subfolders: Vec<Vec<u8>>,
     /// By object, the request that brought it in.
     brought_by: Vec<Option<usize>>,
     /// By requester and name, the places in the list of failed probes.
@@ -52,7 +54,9 @@ impl Answer {
         for (index, probe) in closure.failed_probes.iter().enumerate() {
             failed.entry((probe.requester, probe.needed.clone())).or_default().push(index);
         }
-        Ok(Self { loading, closure, hints, opened, brought_by, failed })
+        let mut subfolders = loading.environment.hwcaps.subfolders();
+        subfolders.retain(|subfolder| !subfolder.is_empty());
+        Ok(Self { loading, closure, hints, opened, subfolders, brought_by, failed })
     }
 
     /// Whether a start would come through: preloaded objects may be missing.

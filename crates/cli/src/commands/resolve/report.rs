@@ -1,7 +1,9 @@
 //! The first screen: what is loaded and how it is found, then what is worth a look.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use coldstart_loader::{Missing, Rules};
 
@@ -138,8 +140,9 @@ fn by_rule(counts: BTreeMap<&'static str, usize>) -> String {
 fn calls(answer: &Answer) -> String {
     let found = answer.closure.requests.iter().filter(|request| request.opened.is_some()).count();
     let looks = &answer.closure.directory_probes;
-    let directories: BTreeSet<_> =
-        answer.closure.failed_probes.iter().map(|probe| words::listed_directory(answer, &probe.path)).collect();
+    // As names: paths are compared part by part, which takes longer than finding the libraries.
+    let names = answer.closure.failed_probes.iter().map(|probe| words::listed_directory(answer, &probe.path));
+    let directories: HashSet<OsString> = names.map(PathBuf::into_os_string).collect();
     let mut text = format!("{} to find libraries", counted(found as u64, "open"));
     let failed = answer.closure.failed_probes.len() as u64;
     if failed > 0 {

@@ -84,9 +84,8 @@ pub(super) fn failure(failure: &ProbeFailure) -> String {
 pub(super) fn listed_directory(answer: &Answer, path: &Path) -> PathBuf {
     let parent = path.parent().unwrap_or(path);
     let bytes = [parent.as_os_str().as_bytes(), b"/"].concat();
-    let subfolders = answer.loading.environment.hwcaps.subfolders();
-    let inner = subfolders.iter().filter(|subfolder| !subfolder.is_empty());
-    let stripped = inner.filter_map(|subfolder| bytes.strip_suffix(subfolder.as_slice())).map(<[u8]>::len).min();
+    let stripped = answer.subfolders.iter();
+    let stripped = stripped.filter_map(|subfolder| bytes.strip_suffix(subfolder.as_slice())).map(<[u8]>::len).min();
     let directory = bytes.get(..stripped.unwrap_or(bytes.len())).unwrap_or_default();
     match directory.iter().rposition(|&byte| byte != b'/') {
         Some(last) => PathBuf::from(OsStr::from_bytes(directory.get(..=last).unwrap_or_default())),
