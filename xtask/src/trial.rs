@@ -1,4 +1,4 @@
-//! `trial`: real programs with packed libraries, beside the same programs with the originals.
+//! `trial`: real programs that are packed or bound, beside the originals.
 //!
 //! The tests prove on small files that packing changes nothing; here the large ones speak for themselves: an office
 //! suite, a browser, a virtual machine, a compiler, an interpreter, debuggers. It takes minutes and gigabytes of Debian,
@@ -13,6 +13,7 @@ use clap::ValueEnum;
 use crate::checks::cargo;
 use crate::tools::{Tool, install_missing, run};
 
+mod bound;
 mod chromium;
 mod debuggers;
 mod ground;
@@ -61,6 +62,12 @@ enum Name {
     Debuggers,
     /// Everything in /usr/lib packed and proven, and every fifth file loaded
     UsrLib,
+    /// Programs of /usr, bound to another folder
+    Bound,
+    /// LibreOffice, browsers, compilers and a JVM, bound in a copy of their folders, and moved
+    BoundTrees,
+    /// Programs with a folder for each package, as stores have it, bound
+    BoundStore,
 }
 
 impl Name {
@@ -74,6 +81,7 @@ impl Name {
             Self::Python => python::TOOLS,
             Self::Debuggers => debuggers::TOOLS,
             Self::UsrLib => usr_lib::TOOLS,
+            Self::Bound | Self::BoundTrees | Self::BoundStore => bound::TOOLS,
         }
     }
 
@@ -87,6 +95,9 @@ impl Name {
             Self::Python => python::make(ground, table),
             Self::Debuggers => debuggers::make(ground, table),
             Self::UsrLib => usr_lib::make(ground, table),
+            Self::Bound => bound::make_programs(ground, table),
+            Self::BoundTrees => bound::make_trees(ground, table),
+            Self::BoundStore => bound::make_store(ground, table),
         }
     }
 }

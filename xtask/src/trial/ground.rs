@@ -90,6 +90,28 @@ impl Ground {
         Ok(())
     }
 
+    /// A verb of `coldstart`; `None` where copies stand in.
+    pub(super) fn coldstart(&self, verb: &str) -> Option<Command> {
+        let mut command = self.command(self.coldstart.as_ref()?);
+        command.arg(verb);
+        Some(command)
+    }
+
+    /// `coldstart bind --anyway` with these arguments: its exit code, 0 or 1, and all it says. `None` where copies stand in.
+    ///
+    /// # Errors
+    /// When it ends with another code.
+    pub(super) fn bind(&self, arguments: &[PathBuf]) -> Result<Option<(i32, String)>> {
+        let Some(mut command) = self.coldstart("bind") else { return Ok(None) };
+        let said = process::said(command.arg("--anyway").args(arguments))?;
+        let (end, told) = said.split_once('\n').unwrap_or((&said, ""));
+        match end {
+            "exit status: 0" => Ok(Some((0, told.to_owned()))),
+            "exit status: 1" => Ok(Some((1, told.to_owned()))),
+            _ => anyhow::bail!("`coldstart bind` ended with {said}"),
+        }
+    }
+
     /// `coldstart pack` with these arguments; its totals in words.
     pub(super) fn pack(&self, arguments: &[PathBuf]) -> Result<String> {
         match self.pack_for_json(arguments)? {

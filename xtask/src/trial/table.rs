@@ -46,7 +46,7 @@ impl Table {
         self.add(what, Outcome::Failed, detail);
     }
 
-    /// What `evidence` gives with `false` (the original) and with `true` (the packed).
+    /// What `evidence` gives with `false` (the original) and with `true` (the packed or bound).
     pub(super) fn compare(&mut self, what: &str, mut evidence: impl FnMut(bool) -> Result<String>) {
         match (evidence(false), evidence(true)) {
             (Ok(original), Ok(packed)) if original == packed => {
@@ -55,7 +55,7 @@ impl Table {
             (Ok(original), Ok(packed)) => {
                 self.add(what, Outcome::Differs, &first_difference(&original, &packed));
             }
-            (Ok(_), Err(error)) => self.add(what, Outcome::Differs, &format!("only the packed fails: {error:#}")),
+            (Ok(_), Err(error)) => self.add(what, Outcome::Differs, &format!("only the rewritten fails: {error:#}")),
             (Err(error), _) => self.add(what, Outcome::Failed, &format!("the original fails: {error:#}")),
         }
     }
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!((table.bad(), table.len()), (3, 5));
         let shown = table.to_string();
         assert!(shown.contains("| a | other | **differs** | `false¦` became `true¦` |"), "{shown}");
-        assert!(shown.contains("| a | crash | **differs** | only the packed fails: signal 11 |"), "{shown}");
+        assert!(shown.contains("| a | crash | **differs** | only the rewritten fails: signal 11 |"), "{shown}");
         assert!(shown.contains("| a | broken | **failed** | the original fails: no such file |"), "{shown}");
     }
 }
