@@ -2,7 +2,8 @@
 //!
 //! glibc takes a library's `$ORIGIN` from the path by which it was opened, links not followed: opened through a link in
 //! another folder, a library looks beside the link (`_dl_map_object_from_fd`, `l_origin`). The same path is what `dladdr`
-//! tells: by it ALSA, GStreamer, LibreOffice, rustc and many more find their plug-ins, modules and data.
+//! tells. GStreamer 1.22 looks for its plug-ins by it, and opened through a link finds none. Others fall back to the folder they
+//! were built for (ALSA 1.2) or follow the link themselves (NSS); which of them a library is, its imports do not tell.
 
 use std::path::PathBuf;
 
@@ -27,8 +28,8 @@ pub enum KeepReason {
     Asked,
 }
 
-/// Own names, up to the version, of libraries that import `dladdr` and look for nothing beside themselves, as their sources
-/// tell: libcrypto opens itself once more, by that path, so that nobody unloads it (crypto/init.c); libnspr4 answers others
+/// Own names, up to the version, of libraries that import `dladdr` for something else than looking beside themselves, by
+/// their sources: libcrypto opens itself once more, by that path, so that nobody unloads it (crypto/init.c); libnspr4 answers others
 /// (prlink.c, `PR_GetLibraryFilePathname`), who keep their path themselves. Nearly every program has the first.
 const LOOK_NOWHERE: [&[u8]; 2] = [b"libcrypto.so", b"libnspr4.so"];
 
