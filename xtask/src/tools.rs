@@ -71,6 +71,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     #[cfg(target_arch = "x86_64")]
     tool("qemu-riscv64", "qemu-user"),
     // What programs look for, told by an independent tool.
+    tool("/usr/lib/x86_64-linux-gnu/libasound.so.2", "libasound2"),
     tool("strace", "strace"),
     tool("ldd", "libc-bin"),
     tool("fincore", "util-linux"),

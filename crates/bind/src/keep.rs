@@ -28,10 +28,12 @@ pub enum KeepReason {
     Asked,
 }
 
-/// Own names, up to the version, of libraries that import `dladdr` for something else than looking beside themselves, by
-/// their sources: libcrypto opens itself once more, by that path, so that nobody unloads it (crypto/init.c); libnspr4 answers others
-/// (prlink.c, `PR_GetLibraryFilePathname`), who keep their path themselves. Nearly every program has the first.
-const LOOK_NOWHERE: [&[u8]; 2] = [b"libcrypto.so", b"libnspr4.so"];
+/// Own names, up to the version, of libraries that can ask for their path and lose nothing by a link's, as their sources
+/// tell: libcrypto opens itself once more, by that path, so that nobody unloads it (crypto/init.c); libnspr4 answers others
+/// (prlink.c, `PR_GetLibraryFilePathname`), who keep their path themselves; NSS looks beside the link and, finding nothing,
+/// where it leads (lib/freebl/genload.c, `loader_GetOriginalPathname`). Nearly every program has one of them.
+const LOSE_NOTHING: [&[u8]; 6] =
+    [b"libcrypto.so", b"libnspr4.so", b"libnss3.so", b"libnssutil3.so", b"libsmime3.so", b"libssl3.so"];
 
 /// A library that keeps its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +59,7 @@ pub(crate) fn kept(closure: &Closure, hoisted: &[Hoisted], details: &[Details], 
             KeepReason::NeedsByOrigin
         } else if opens && has_origin(own_path) {
             KeepReason::OpensByOrigin
-        } else if asks && !looks_nowhere(soname) {
+        } else if asks && !loses_nothing(soname) {
             KeepReason::AsksOwnPath
         } else if asked.iter().any(|asked| *asked == name.text || asked.as_bytes() == soname) {
             KeepReason::Asked
@@ -69,9 +71,9 @@ pub(crate) fn kept(closure: &Closure, hoisted: &[Hoisted], details: &[Details], 
     kept.collect()
 }
 
-fn looks_nowhere(soname: &[u8]) -> bool {
+fn loses_nothing(soname: &[u8]) -> bool {
     let is = |name: &&[u8]| soname.strip_prefix(*name).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"."));
-    LOOK_NOWHERE.iter().any(is)
+    LOSE_NOTHING.iter().any(is)
 }
 
 /// The directories in which libraries that keep their path are found, as texts for the search path, each once.

@@ -299,14 +299,14 @@ pub(crate) fn seen(command: &mut Command) -> Seen {
         let words = words.trim();
         if let Some(path) = words.strip_prefix("trying file=") {
             tried.push((path.to_owned(), String::new()));
-        } else if let Some(rest) = words.strip_prefix("file=") {
-            if rest.contains("generating link map") {
-                let took = tried.pop().map(|(path, _)| path);
-                let name = rest.split(" [").next().unwrap_or_default();
-                let path = took.unwrap_or_else(|| name.to_owned());
-                objects.push(Path::new(&path).canonicalize().unwrap_or_else(|_| path.into()));
-                failed.extend(tried.drain(..).map(|(path, _)| path));
-            }
+        } else if let Some(rest) = words.strip_prefix("file=")
+            && rest.contains("generating link map")
+        {
+            let took = tried.pop().map(|(path, _)| path);
+            let name = rest.split(" [").next().unwrap_or_default();
+            let path = took.unwrap_or_else(|| name.to_owned());
+            objects.push(Path::new(&path).canonicalize().unwrap_or_else(|_| path.into()));
+            failed.extend(tried.drain(..).map(|(path, _)| path));
         }
     }
     failed.extend(tried.into_iter().map(|(path, _)| path));
