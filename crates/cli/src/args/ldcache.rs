@@ -90,7 +90,7 @@ pub(crate) struct WriteArgs {
     #[arg(long, requires = "sysroot", conflicts_with = "relative_to_sysroot")]
     pub(crate) absolute: bool,
 
-    /// Write paths as they are inside the sysroot, as `ldconfig -r` does [default]
+    /// Write paths as they are inside the sysroot, as `ldconfig -r` does (default)
     #[arg(long, requires = "sysroot")]
     pub(crate) relative_to_sysroot: bool,
 

@@ -5,7 +5,7 @@ mod one;
 mod report;
 mod words;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use coldstart_bind::{FarmText, Mode};
 use coldstart_launch::Interrupt;
@@ -33,7 +33,7 @@ pub(super) fn run(args: &BindArgs) -> Result<Exit, CliError> {
     }
     let keep_original = args.keep_original.as_ref().map(|path| kept(path.clone(), &args.programs)).transpose()?;
     let interrupt = Interrupt::listen()?;
-    let tasks: Vec<Task> = args.programs.iter().map(task).collect();
+    let tasks: Vec<Task> = args.programs.iter().map(|program| task(program)).collect();
     for place in [Some(&place), keep_original.as_ref()].into_iter().flatten() {
         place.check("bind", &tasks)?;
     }
@@ -74,9 +74,9 @@ pub(super) fn run(args: &BindArgs) -> Result<Exit, CliError> {
     Ok(finish(complaints, refused, &interrupt, not_begun))
 }
 
-fn task(program: &PathBuf) -> Task {
+fn task(program: &Path) -> Task {
     let below = program.file_name().map(PathBuf::from).unwrap_or_default();
-    Task { path: program.clone(), is_named: true, below }
+    Task { path: program.to_owned(), is_named: true, below }
 }
 
 /// Refuses an option that means one place, for several programs.
