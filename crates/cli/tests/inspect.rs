@@ -324,30 +324,6 @@ fn a_closure_names_every_object_once_in_order() {
 }
 
 #[test]
-fn failed_probes_are_answered_with_the_commands_that_are_there() {
-    let directory = scratch();
-    let mut arguments: Vec<String> = vec!["-Wl,--no-as-needed".to_owned()];
-    for number in 0..6 {
-        let folder = directory.path().join(format!("folder{number}"));
-        std::fs::create_dir(&folder).unwrap();
-        let name = format!("folder{number}/libpart{number}.so");
-        build(directory.path(), &name, LIBRARY, &[&format!("-Wl,-soname,libpart{number}.so")]);
-        arguments.push(directory.path().join(name).display().to_string());
-        arguments.push(format!("-Wl,-rpath,{}", folder.display()));
-    }
-    let source = directory.path().join("main.c");
-    std::fs::write(&source, "int main(void) { return 0; }").unwrap();
-    let mut command = Command::new("gcc");
-    command.arg("-o").arg(directory.path().join("program")).arg(source).args(arguments);
-    assert!(command.status().unwrap().success());
-    let text = report(directory.path(), &["--closure", "./program"]).replace('\n', " ");
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("`coldstart bind --in-place ./program`; `coldstart resolve ./program` tells"), "{text}");
-    assert!(!text.contains("not in this version"), "{text}");
-    assert!(!text.contains("coldstart ldcache"), "a run path goes before the cache: {text}");
-}
-
-#[test]
 fn a_comparison_shows_what_changed() {
     let directory = scratch();
     build(directory.path(), "plain.so", LIBRARY, &[]);
