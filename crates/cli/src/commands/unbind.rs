@@ -12,7 +12,8 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::printable;
 
-const BINDING: Taking = Taking { verb: "unbind", edit: "bind", was: "bound", schema: "coldstart.unbind/1" };
+const BINDING: Taking =
+    Taking { verb: "unbind", edit: "bind", was: "bound", doing: "binding", schema: "coldstart.unbind/1" };
 
 pub(super) fn run(args: &UnbindArgs) -> Result<Exit, CliError> {
     let restoring = Restoring { targets: &args.targets, place: &args.place, many: &args.many };

@@ -5,7 +5,8 @@ use crate::args::unpack::UnpackArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-const PACKING: Taking = Taking { verb: "unpack", edit: "relr", was: "packed", schema: "coldstart.unpack/1" };
+const PACKING: Taking =
+    Taking { verb: "unpack", edit: "relr", was: "packed", doing: "packing", schema: "coldstart.unpack/1" };
 
 pub(super) fn run(args: &UnpackArgs) -> Result<Exit, CliError> {
     let restoring = Restoring { targets: &args.targets, place: &args.place, many: &args.many };

@@ -27,6 +27,8 @@ pub(super) struct Taking {
     pub(super) edit: &'static str,
     /// What the file was before: "packed".
     pub(super) was: &'static str,
+    /// What was done to it: "packing".
+    pub(super) doing: &'static str,
     /// The schema of `--json`.
     pub(super) schema: &'static str,
 }

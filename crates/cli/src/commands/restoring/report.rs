@@ -126,7 +126,7 @@ pub(super) fn one(taking: Taking, task: &Task, worked: &Worked<Done>, place: &De
     let was = taking.was;
     let mut text = prose(&format!("restored {into}: {size}, {was} by version {packed_by}"), 0, 2);
     let digest = &restored.replacement.proof;
-    text.push_str(&fact("digest", &format!("BLAKE3 {digest}, as before it was {was}")));
+    text.push_str(&fact("digest", &format!("BLAKE3 {digest}, as before {}", taking.doing)));
     for note in &restored.notes {
         text.push_str(&fact("with it", note));
     }

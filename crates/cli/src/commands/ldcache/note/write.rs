@@ -30,6 +30,7 @@ const TAKING: Taking = Taking {
     verb: "ldcache write --note --remove",
     edit: EDIT,
     was: "given a note",
+    doing: "that",
     schema: "coldstart.ldcache-note-removed/1",
 };
 
