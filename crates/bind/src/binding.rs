@@ -148,6 +148,13 @@ impl Binding {
         Ok(serde_json::from_str(text)?)
     }
 
+    /// Whether it was foreseen that a file is tried in vain: a variant of a library, or one that keeps its own path.
+    pub fn foresees(&self, program: &Path, tried: &Path) -> bool {
+        let name = tried.file_name().and_then(|name| name.to_str());
+        self.farm.as_ref().is_some_and(|farm| farm.is_variant(program, tried))
+            || name.is_some_and(|name| self.keeps_path(name))
+    }
+
     /// The edit that makes the bound program of the original.
     pub fn edit(&self) -> SearchEdit {
         SearchEdit {
@@ -192,6 +199,12 @@ impl SearchText {
 }
 
 impl BoundFarm {
+    /// Whether a file that was tried in vain is a variant of a library below the links, for a program whose path has no
+    /// symbolic links.
+    pub fn is_variant(&self, program: &Path, tried: &Path) -> bool {
+        tried.strip_prefix(self.directory(program)).is_ok_and(|below| below.components().count() > 1)
+    }
+
     /// Where it stands, for a program whose path has no symbolic links.
     pub fn directory(&self, program: &Path) -> PathBuf {
         without_dots(&expanded(&self.text, program))

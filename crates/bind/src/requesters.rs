@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use coldstart_loader::{Closure, Environment, Machine, ObjectFacts};
+use coldstart_loader::{Closure, Environment, Machine, ObjectFacts, expand_tokens};
 use serde::Serialize;
 
 use crate::audit::{self, Search};
@@ -85,10 +85,13 @@ impl Tokens {
 
     /// The directories of a list, for an object that was opened by this path.
     fn expand(&self, opened: &[u8], text: &[u8]) -> Vec<String> {
-        let values =
-            [("ORIGIN", Some(folder_of(opened))), ("LIB", self.lib.as_deref()), ("PLATFORM", self.platform.as_deref())];
+        let expanded = |element: &[u8]| match element {
+            // The current directory.
+            b"" => Some(b".".to_vec()),
+            element => expand_tokens(element, Some(folder_of(opened)), self.lib.as_deref(), self.platform.as_deref()),
+        };
         let elements = text.split(|byte| *byte == b':').filter(|_| !text.is_empty());
-        elements.filter_map(|element| replaced(element, &values)).map(|element| lossy(&element)).collect()
+        elements.filter_map(expanded).map(|element| lossy(&element)).collect()
     }
 }
 
@@ -138,40 +141,4 @@ pub(crate) fn requesters(closure: &Closure, program: &Path, environment: &Enviro
         Requester { path, is_program: index == PROGRAM, soname: object.facts.soname.as_deref().map(lossy), directories }
     };
     closure.objects.iter().enumerate().map(requester).collect()
-}
-
-/// An element with its tokens replaced; none when one has no value, which drops the element. An empty one is the current
-/// directory.
-fn replaced(element: &[u8], values: &[(&str, Option<&[u8]>)]) -> Option<Vec<u8>> {
-    if element.is_empty() {
-        return Some(b".".to_vec());
-    }
-    let (mut result, mut rest) = (Vec::new(), element);
-    while let Some((first, after)) = rest.split_first() {
-        let token = values.iter().find_map(|(name, value)| {
-            let tail = if *first != b'$' { None } else { after_token(after, name) };
-            tail.map(|tail| (*value, tail))
-        });
-        match token {
-            Some((value, tail)) => {
-                result.extend_from_slice(value?);
-                rest = tail;
-            }
-            None => {
-                result.push(*first);
-                rest = after;
-            }
-        }
-    }
-    Some(result)
-}
-
-/// What follows a token: `${ORIGIN}`, or `$ORIGIN` that goes on with nothing that a name may have.
-fn after_token<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    if let Some(inside) = text.strip_prefix(b"{") {
-        return inside.strip_prefix(name.as_bytes())?.strip_prefix(b"}");
-    }
-    let tail = text.strip_prefix(name.as_bytes())?;
-    let goes_on = tail.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-    (!goes_on).then_some(tail)
 }

@@ -7,8 +7,8 @@ use coldstart_loader::{Environment, ObjectFacts, Probe};
 use serde::Serialize;
 
 use crate::libraries::places;
-use crate::subject::Subject;
-use crate::{Binding, BoundLibrary, Files, Options, Program, Refusal, TagName};
+use crate::searches::original;
+use crate::{Binding, BoundLibrary, Files, Options, Refusal, TagName};
 
 /// Something that is not as it was when the program was bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -178,10 +178,8 @@ fn searched(
 ) -> Result<(), Refusal> {
     let environment =
         Environment { ld_library_path: None, ld_preload: None, preload_file: None, ..environment.clone() };
-    let options =
-        Options { levels: Some(binding.levels.clone()), rebind: true, allow_secure: true, ..Options::default() };
-    let plain = Program { path: program.to_owned(), binding: Some(binding.clone()), ..Program::default() };
-    let subject = Subject::of(&plain, files, &environment, &options)?;
+    let options = Options { levels: Some(binding.levels.clone()), ..Options::default() };
+    let subject = original(binding, program, files, &environment, &options)?;
     let now = match subject.survey(files, &environment, &options).and_then(|levels| places(&levels)) {
         Ok(now) => now,
         Err(refusal) => {

@@ -45,3 +45,4 @@ pub use machine::Machine;
 pub use object_facts::{Class, Identity, ObjectFacts};
 pub use resolve::resolve;
 pub use shadowed::{Shadowed, shadowed};
+pub use tokens::expand_tokens;

@@ -2,6 +2,17 @@
 //!
 //! A name may be followed by anything that cannot belong to it: `$ORIGINAL` is no token, `$ORIGIN-2` is one.
 
+/// A text of an object with its tokens replaced, as in a program that gains no rights: `$ORIGIN` by the object's folder. None
+/// when a token has no value here, and the text is passed over.
+pub fn expand_tokens(
+    text: &[u8],
+    origin: Option<&[u8]>,
+    lib: Option<&[u8]>,
+    platform: Option<&[u8]>,
+) -> Option<Vec<u8>> {
+    Tokens { origin, lib, platform, secure: None }.expand(text)
+}
+
 /// What the tokens stand for in one object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tokens<'a> {

@@ -36,6 +36,16 @@ pub struct Restored {
 }
 
 impl UnpackPlan {
+    /// The original in memory, compared with its digest; `rewritten` is the file that was planned for.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn restore(&self, rewritten: &[u8]) -> Result<Vec<u8>, Refusal> {
+        let restored = self.script.to_vec(rewritten).map_err(|error| Refusal::CannotUndo(error.to_string()))?;
+        self.check(Source::in_memory(&restored))?;
+        Ok(restored)
+    }
+
     /// Whether this is the original.
     ///
     /// # Errors

@@ -8,21 +8,12 @@ mod prove_scene;
 mod prove_search_scene;
 
 use coldstart_rewrite::SearchEdit;
+
 use prove_scene::*;
 use prove_search_scene::*;
 
 const ONE: Shape = Shape { moves: true, split: false, grows: false, follows: false };
 const TWO: Shape = Shape { moves: true, split: true, grows: false, follows: false };
-
-fn scene(shape: Shape) -> (Elf, SearchEdit, Elf) {
-    let original = program("bfd", &["-pie", "-Wl,-z,lazy"]);
-    let edit = edit(&original, 3);
-    let mut output = write(&original, &edit, shape);
-    // Room to damage behind the strings: the table stands on a page of its own.
-    output.0.extend([0; 64]);
-    proof(&original, &output, &edit).unwrap();
-    (original, edit, output)
-}
 
 #[test]
 fn no_byte_of_mapped_memory_is_without_a_check() {

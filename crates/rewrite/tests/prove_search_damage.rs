@@ -7,7 +7,6 @@
 mod prove_scene;
 mod prove_search_scene;
 
-use coldstart_rewrite::SearchEdit;
 use prove_scene::*;
 use prove_search_scene::*;
 
@@ -394,16 +393,6 @@ fn dynamic_symbol(elf: &mut Elf) {
     let (old, new) = (old_table(elf), elf.tag_place());
     let at = elf.content(".symtab").step_by(24).find(|at| elf.word(at + 8) == new && elf.number(at + 4, 1) & 15 == 1);
     elf.put(at.unwrap() + 8, 8, old);
-}
-
-fn scene(shape: Shape) -> (Elf, SearchEdit, Elf) {
-    let original = program("bfd", &["-pie", "-Wl,-z,lazy"]);
-    let edit = edit(&original, 3);
-    let mut output = write(&original, &edit, shape);
-    // Room to damage behind the strings: the table stands on a page of its own.
-    output.0.extend([0; 64]);
-    proof(&original, &output, &edit).unwrap();
-    (original, edit, output)
 }
 
 #[test]

@@ -1,14 +1,12 @@
 //! What a program loads, for one set of processor levels, and by which path each name was found.
 
 mod levels;
-mod recorder;
 
 use std::path::{Path, PathBuf};
 
-use coldstart_loader::{Closure, Environment, FileSystem, FoundBy, Hwcaps, Known, Request, resolve};
+use coldstart_loader::{Closure, Environment, FileSystem, Hwcaps, Request, resolve};
 
 pub(crate) use levels::{Legacy, level_sets, with_all_legacy_folders};
-use recorder::Recorder;
 
 use crate::Refusal;
 
@@ -16,8 +14,6 @@ use crate::Refusal;
 #[derive(Debug)]
 pub(crate) struct Survey {
     pub(crate) closure: Closure,
-    /// For each request, the path of the file that was opened for it; none when a loaded object answered.
-    pub(crate) opened: Vec<Option<PathBuf>>,
 }
 
 impl Survey {
@@ -31,36 +27,15 @@ impl Survey {
         environment: &Environment,
         hwcaps: Hwcaps,
     ) -> Result<Self, Refusal> {
-        let recorder = Recorder::over(files);
         let environment = Environment { hwcaps, ..environment.clone() };
-        let closure = resolve(program, &recorder, &environment)?;
+        let closure = resolve(program, files, &environment)?;
         startable(&closure)?;
-        // The first two are the program and its interpreter, which nobody has asked for.
-        let mut seen = recorder.into_seen().into_iter().skip(2);
-        let opened = closure.requests.iter().map(|request| {
-            if !opens_file(request) {
-                return None;
-            }
-            // Files that did not fit were looked at, too; the one that fits is the object that answers.
-            let object = closure.objects.get(request.object?)?;
-            seen.find(|(_, identity)| *identity == object.identity).map(|(path, _)| path)
-        });
-        let opened = opened.collect();
-        Ok(Self { closure, opened })
+        Ok(Self { closure })
     }
 
     /// Requests with the file that was opened for each.
     pub(crate) fn requests(&self) -> impl Iterator<Item = (&Request, Option<&PathBuf>)> {
-        self.closure.requests.iter().zip(self.opened.iter().map(Option::as_ref))
-    }
-}
-
-/// Whether the loader opened a file to answer.
-fn opens_file(request: &Request) -> bool {
-    match request.found_by {
-        None | Some(FoundBy::Interpreter | FoundBy::Program) => false,
-        Some(FoundBy::AlreadyLoaded(known)) => known == Known::SameFile,
-        Some(_) => true,
+        self.closure.requests.iter().map(|request| (request, request.opened.as_ref()))
     }
 }
 

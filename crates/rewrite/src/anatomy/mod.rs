@@ -22,6 +22,30 @@ use crate::script::Piece;
 /// The unit in which file systems hand out blocks, and memory is mapped on most machines.
 pub(crate) const PAGE: u64 = 4096;
 
+/// Refuses files without sections, with sections behind their end, and with segments that overlap or are out of order.
+pub(crate) fn check_parts(file: &ElfFile<'_>) -> Result<(), Refusal> {
+    if file.sections().is_empty() {
+        return Err(match file.section_problem() {
+            Some(problem) => Refusal::SectionsLie(problem.to_string()),
+            None => Refusal::NoSections,
+        });
+    }
+    let past_end = |header: &SectionHeader| {
+        header.file_size() > 0 && header.offset.0.checked_add(header.size).is_none_or(|end| end > file.size())
+    };
+    if let Some(number) = file.sections().iter().position(|section| past_end(&section.header)) {
+        return Err(Refusal::SectionsLie(format!("the file's size: section {number} ends behind it")));
+    }
+    let mut end = 0;
+    for segment in file.load_segments() {
+        if segment.address.0 < end {
+            return Err(Refusal::Layout(format!("its segments overlap or are out of order at {}", segment.address)));
+        }
+        end = segment.end().0;
+    }
+    Ok(())
+}
+
 /// Where the program headers are in the file.
 pub(crate) fn program_header_range(file: &ElfFile<'_>) -> Range<u64> {
     let start = file.header().segments_offset.0;

@@ -1,9 +1,10 @@
 //! What a file must be to be packed at all.
 
-use coldstart_elf::{ByteOrder, Class, DynamicTable, ElfFile, FileType, SectionHeader, Symbol, Tag};
+use coldstart_elf::{ByteOrder, Class, DynamicTable, ElfFile, FileType, Symbol, Tag};
 
 use super::decision::PackOptions;
 use super::relatives::TableTags;
+use crate::anatomy::check_parts;
 use crate::libc_floor::LibcFloor;
 use crate::refusal::Refusal;
 
@@ -32,26 +33,7 @@ pub(super) fn check_file(file: &ElfFile<'_>) -> Result<(), Refusal> {
         let end = if encoding.byte_order == ByteOrder::Big { "big" } else { "little" };
         return Err(Refusal::Machine(format!("{} ({bits} bits, {end}-endian)", encoding.machine)));
     }
-    if file.sections().is_empty() {
-        return Err(match file.section_problem() {
-            Some(problem) => Refusal::SectionsLie(problem.to_string()),
-            None => Refusal::NoSections,
-        });
-    }
-    let past_end = |header: &SectionHeader| {
-        header.file_size() > 0 && header.offset.0.checked_add(header.size).is_none_or(|end| end > file.size())
-    };
-    if let Some(number) = file.sections().iter().position(|section| past_end(&section.header)) {
-        return Err(Refusal::SectionsLie(format!("the file's size: section {number} ends behind it")));
-    }
-    let mut end = 0;
-    for segment in file.load_segments() {
-        if segment.address.0 < end {
-            return Err(Refusal::Layout(format!("its segments overlap or are out of order at {}", segment.address)));
-        }
-        end = segment.end().0;
-    }
-    Ok(())
+    check_parts(file)
 }
 
 /// Refuses objects that somebody has edited, or that do not leave their relocations to the loader.

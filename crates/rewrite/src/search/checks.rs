@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use coldstart_elf::{
-    ByteOrder, DynamicTable, ElfFile, FileType, RelocationClass, RelocationClasses, SectionHeader, Tag, Vaddr,
-};
+use coldstart_elf::{ByteOrder, DynamicTable, ElfFile, FileType, RelocationClass, RelocationClasses, Tag, Vaddr};
 
 use super::room::Room;
-use crate::anatomy::{tables, tail};
+use crate::anatomy::{check_parts, tables, tail};
 use crate::refusal::Refusal;
 
 /// Machines whose files we have rewritten and run (`e_machine`): i386, ARM, x86-64, AArch64, RISC-V. Others have tags that
@@ -27,25 +25,7 @@ pub(super) fn check(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<()
         let end = if encoding.byte_order == ByteOrder::Big { "big" } else { "little" };
         return Err(Refusal::UntriedMachine(format!("{} ({end}-endian)", encoding.machine)));
     }
-    if file.sections().is_empty() {
-        return Err(match file.section_problem() {
-            Some(problem) => Refusal::SectionsLie(problem.to_string()),
-            None => Refusal::NoSections,
-        });
-    }
-    let past_end = |header: &SectionHeader| {
-        header.file_size() > 0 && header.offset.0.checked_add(header.size).is_none_or(|end| end > file.size())
-    };
-    if let Some(number) = file.sections().iter().position(|section| past_end(&section.header)) {
-        return Err(Refusal::SectionsLie(format!("the file's size: section {number} ends behind it")));
-    }
-    let mut end = 0;
-    for segment in file.load_segments() {
-        if segment.address.0 < end {
-            return Err(Refusal::Layout(format!("its segments overlap or are out of order at {}", segment.address)));
-        }
-        end = segment.end().0;
-    }
+    check_parts(file)?;
     if file.sections().iter().any(|section| section.name.starts_with(b".elfhack")) {
         return Err(Refusal::PackedByOther("elfhack"));
     }

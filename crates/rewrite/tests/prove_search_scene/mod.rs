@@ -340,3 +340,14 @@ pub(crate) fn add_section(elf: &mut Elf, name: &str, flags: u64, (address, offse
     elf.put(60, 2, count as u64 + 1);
     elf.0.extend(headers);
 }
+
+/// A program, an edit of its search that is proven, and the output, with room to damage behind the strings: the table stands
+/// on a page of its own.
+pub(crate) fn scene(shape: Shape) -> (Elf, SearchEdit, Elf) {
+    let original = program("bfd", &["-pie", "-Wl,-z,lazy"]);
+    let edit = edit(&original, 3);
+    let mut output = write(&original, &edit, shape);
+    output.0.extend([0; 64]);
+    proof(&original, &output, &edit).unwrap();
+    (original, edit, output)
+}

@@ -1,21 +1,21 @@
 //! The work on one program: plan, put the links in place, write, prove, put in place.
 
 use std::borrow::Cow;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_bind::{BindPlan, Binding, FarmWritten, MachineFiles, Mode, Program};
 use coldstart_elf::ElfFile;
 use coldstart_rewrite::{
-    About, Allowed, EditNote, OriginalFile, Proof, Refusal, Replacement, SearchSummary, Source, binding_note,
-    plan_search, plan_unpack, prove_search,
+    About, Allowed, EditNote, OriginalFile, Proof, Refusal, Replacement, SearchSummary, binding_note, plan_search,
+    plan_unpack,
 };
 use coldstart_sys::file_view::FileView;
 
 use super::audit::write_library;
 use crate::commands::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Task, Unproven, Worked, Writing, shrank, write,
+    Destination, NotWritten, Outcome, Planning, Refused, Task, Unproven, Worked, Writing, proven_search, shrank,
+    taken_back, write,
 };
 use crate::error::CliError;
 use crate::output::path::printable;
@@ -109,8 +109,8 @@ impl Binder {
         };
         let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
         let writing =
-            Writing { task, original, view: &view, content: Some(&content), place: &self.place, keep_original };
-        let written = write(&writing, &search.script, |output| proof(task, &view, &content, output, &plan));
+            Writing { task, original, view: &view, content: taken_back(&content), place: &self.place, keep_original };
+        let written = write(&writing, &search.script, |output| proven_search(&writing, output, &plan.edit));
         match written {
             Ok(replacement) => Ok(Outcome::Done(Done::Bound(Box::new(Bound {
                 plan,
@@ -215,22 +215,5 @@ fn unbound(bytes: &[u8]) -> Result<Vec<u8>, Refused> {
             hint: Some("`coldstart unpack` takes that back first".to_owned()),
         });
     }
-    let plan = plan_unpack(&file)?;
-    let restored = plan.script.to_vec(bytes).map_err(|error| Refusal::CannotUndo(error.to_string()))?;
-    plan.check(Source::in_memory(&restored))?;
-    Ok(restored)
-}
-
-/// The proof that a result is the same to a loader, but for what it needs and where that is searched.
-fn proof(task: &Task, view: &FileView, content: &[u8], output: Source<'_>, plan: &BindPlan) -> Result<Proof, Unproven> {
-    let release = |range: Range<usize>| view.release(range);
-    let original = match std::ptr::eq(content.as_ptr(), view.bytes().as_ptr()) {
-        true => Source { bytes: content, release: &release },
-        false => Source::in_memory(content),
-    };
-    let path = || task.path.clone();
-    prove_search(original, output, &plan.edit).map_err(|source| match coldstart_rewrite::prove(original, original) {
-        Err(source) => Unproven::Contradicts { path: path(), source },
-        Ok(_) => Unproven::Differs { path: path(), source },
-    })
+    Ok(plan_unpack(&file)?.restore(bytes)?)
 }

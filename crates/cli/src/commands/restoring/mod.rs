@@ -146,15 +146,16 @@ fn one(
 
 /// The last edit in the file is not the one that shall be taken back.
 fn other_edit(last: &str) -> Refused {
-    let verb = match last {
-        "bind" => Some("unbind"),
-        "relr" => Some("unpack"),
-        "nix-note" => Some("ldcache write --note FILE --remove --in-place"),
-        _ => None,
+    Refused { code: "other-edit", reason: format!("the last edit in it is `{last}`"), hint: taken_back_by(last) }
+}
+
+/// The advice to take an edit of ours back before anything else, by its name in our note.
+pub(super) fn taken_back_by(edit: &str) -> Option<String> {
+    let verb = match edit {
+        "bind" => "unbind",
+        "relr" => "unpack",
+        "nix-note" => "ldcache write --note FILE --remove --in-place",
+        _ => return None,
     };
-    Refused {
-        code: "other-edit",
-        reason: format!("the last edit in it is `{last}`"),
-        hint: verb.map(|verb| format!("`coldstart {verb}` takes that back first")),
-    }
+    Some(format!("`coldstart {verb}` takes that back first"))
 }

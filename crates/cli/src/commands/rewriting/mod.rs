@@ -14,7 +14,9 @@ pub(super) use outcome::Refused;
 pub(super) use passage::{Passage, complain_refused, finish, over_tasks};
 pub(super) use proof::proof_words;
 pub(super) use worked::{Outcome, Planning, Worked, complain, refused_part};
-pub(super) use writing::{JsonSeconds, NotWritten, Unproven, Writing, link_warnings, proven, shrank, write};
+pub(super) use writing::{
+    JsonSeconds, NotWritten, Unproven, Writing, link_warnings, proven, proven_search, shrank, taken_back, write,
+};
 
 /// The advice of an error of these verbs.
 pub(crate) fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {

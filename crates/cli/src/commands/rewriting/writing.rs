@@ -1,12 +1,14 @@
 //! Writing one result, with the proof that must hold before it is put in place.
 
+use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_rewrite::{
-    NotProven, OriginalFile, Proof, Replacement, Script, Source, Target, WriteError, prove, write_proven,
+    NotProven, OriginalFile, Proof, Replacement, Script, SearchEdit, Source, Target, WriteError, prove, prove_search,
+    write_proven,
 };
 use coldstart_sys::file_view::FileView;
 use serde::Serialize;
@@ -73,6 +75,25 @@ pub(in super::super) struct Writing<'a> {
     pub(in super::super) keep_original: Option<PathBuf>,
 }
 
+/// What a script copies from, where an edit had to be taken back before.
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is the question")]
+pub(in super::super) fn taken_back<'a>(content: &'a Cow<'_, [u8]>) -> Option<&'a [u8]> {
+    match content {
+        Cow::Owned(content) => Some(content),
+        Cow::Borrowed(_) => None,
+    }
+}
+
+impl<'a> Writing<'a> {
+    /// What the script copies from; of the file as it stands, `release` gives memory back.
+    fn source(&self, release: &'a (dyn Fn(Range<usize>) + Sync)) -> Source<'a> {
+        match self.content {
+            Some(content) => Source::in_memory(content),
+            None => Source { bytes: self.view.bytes(), release },
+        }
+    }
+}
+
 /// Writes a result beside its target, has it proven, and puts it in place.
 pub(in super::super) fn write<P>(
     writing: &Writing<'_>,
@@ -92,13 +113,7 @@ pub(in super::super) fn write<P>(
         make_folder_of(path).map_err(NotWritten::Broken)?;
     }
     let release = |range: Range<usize>| writing.view.release(range);
-    let keep = |_: Range<usize>| {};
-    let source = match writing.content {
-        Some(content) if !std::ptr::eq(content.as_ptr(), writing.view.bytes().as_ptr()) => {
-            Source { bytes: content, release: &keep }
-        }
-        _ => Source { bytes: writing.view.bytes(), release: &release },
-    };
+    let source = writing.source(&release);
     let checked = |output: Source<'_>| {
         let proof = prove(output)?;
         // What a file that shrinks has lost reads as zeros, in both files.
@@ -113,12 +128,32 @@ pub(in super::super) fn write<P>(
     })
 }
 
-/// Proves that two files are the same to a loader.
+/// Proves that a result is the same to a loader as what it was made from.
+pub(in super::super) fn proven(path: &Path, original: Source<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
+    proven_by(path, original, || prove(original, output))
+}
+
+/// Proves that a result is the same to a loader as what it was made from, but for an edit of its library search.
+pub(in super::super) fn proven_search(
+    writing: &Writing<'_>,
+    output: Source<'_>,
+    edit: &SearchEdit,
+) -> Result<Proof, Unproven> {
+    let release = |range: Range<usize>| writing.view.release(range);
+    let original = writing.source(&release);
+    proven_by(&writing.task.path, original, || prove_search(original, output, edit))
+}
+
+/// Has a proof made, and says whose fault it is when there is none.
 ///
 /// What is not even proven to be the same as itself breaks rules of its own, and no writer could keep them.
-pub(in super::super) fn proven(path: &Path, original: Source<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
+fn proven_by(
+    path: &Path,
+    original: Source<'_>,
+    prove_it: impl FnOnce() -> Result<Proof, NotProven>,
+) -> Result<Proof, Unproven> {
     let path = || path.to_owned();
-    prove(original, output).map_err(|source| match prove(original, original) {
+    prove_it().map_err(|source| match prove(original, original) {
         Err(source) => Unproven::Contradicts { path: path(), source },
         Ok(_) => Unproven::Differs { path: path(), source },
     })

@@ -64,7 +64,7 @@ pub(super) fn run(args: &VerifyArgs) -> Result<Exit, CliError> {
             if original.shrank() {
                 return Err(shrank(path));
             }
-            (Compared::Proven(compared), Some(original.bytes().to_vec()))
+            (Compared::Proven(compared), None)
         }
         None => against_note(&view, binding.as_ref()),
     };
@@ -123,12 +123,8 @@ fn compare(original: Source<'_>, output: Source<'_>, binding: Option<&Binding>) 
 
 /// Compares with what the note restores, in memory.
 fn against_note(view: &FileView, binding: Option<&Binding>) -> (Compared, Option<Vec<u8>>) {
-    let restored = ElfFile::parse(view.bytes()).map_err(Refusal::from).and_then(|file| {
-        let plan = plan_unpack(&file)?;
-        let restored = plan.script.to_vec(view.bytes()).map_err(|error| Refusal::CannotUndo(error.to_string()))?;
-        plan.check(Source::in_memory(&restored))?;
-        Ok(restored)
-    });
+    let restored =
+        ElfFile::parse(view.bytes()).map_err(Refusal::from).and_then(|file| plan_unpack(&file)?.restore(view.bytes()));
     match restored {
         Ok(restored) => {
             let original = Source::in_memory(&restored);

@@ -110,10 +110,9 @@ pub(super) fn starts(args: &VerifyArgs, binding: &Binding, original: Option<&[u8
         }
     }
     let real = bound.canonicalize().unwrap_or_else(|_| bound.clone());
-    let farm = binding.farm.as_ref().map(|farm| farm.directory(&real));
     let parting = parting(before.as_ref(), &after);
     let stray_probes = match &after.log {
-        Ok(log) => stray(log, binding, farm.as_deref()),
+        Ok(log) => stray(log, binding, &real),
         Err(_) => Vec::new(),
     };
     let [before_cycles, after_cycles] = cycles.map(|mut cycles| {
@@ -218,15 +217,9 @@ fn same_file(one: &Path, other: &Path) -> bool {
 }
 
 /// Files tried in vain by the loader itself, other than variants below the links and libraries that keep their path.
-fn stray(log: &LoaderLog, binding: &Binding, farm: Option<&Path>) -> Vec<PathBuf> {
-    let is_variant = |path: &Path| {
-        let below = farm.and_then(|farm| path.strip_prefix(farm).ok());
-        below.is_some_and(|below| below.components().count() > 1)
-    };
+fn stray(log: &LoaderLog, binding: &Binding, program: &Path) -> Vec<PathBuf> {
     let failed = log.failed_probes.iter().filter(|probe| !probe.later);
-    let keeps =
-        |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| binding.keeps_path(name));
-    failed.map(|probe| probe.path.clone()).filter(|path| !is_variant(path) && !keeps(path)).collect()
+    failed.map(|probe| probe.path.clone()).filter(|path| !binding.foresees(program, path)).collect()
 }
 
 /// The original as a file that can be started; one that we made goes away in the end.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use coldstart_bind::{Binding, MachineFiles, Mode};
-use coldstart_loader::{Closure, FileSystem, ObjectFacts, Probe, resolve};
+use coldstart_bind::{Binding, MachineFiles, Mode, Searches};
+use coldstart_loader::Closure;
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -51,19 +51,8 @@ pub(super) fn compare(program: &Path, binding: &Binding) -> Result<Search, CliEr
     let files = MachineFiles::default();
     let real = program.canonicalize()?;
     let environment = coldstart_bind::machine_environment(&real, &files, false);
-    // A program that was bound to another folder searched from where it was.
-    let place = binding.original_program.as_ref().map_or_else(|| real.clone(), PathBuf::from);
-    let original = Original { files: &files, program: &real, place: &place, binding };
-    let before = resolve(&place, &original, &environment)?;
-    let after = resolve(&real, &files, &environment)?;
-    let farm = binding.farm.as_ref().map(|farm| farm.directory(&real));
-    let is_variant = |path: &Path| {
-        let below = farm.as_deref().and_then(|farm| path.strip_prefix(farm).ok());
-        below.is_some_and(|below| below.components().count() > 1)
-    };
-    let is_foreseen = |path: &Path| {
-        is_variant(path) || path.file_name().and_then(|name| name.to_str()).is_some_and(|name| binding.keeps_path(name))
-    };
+    let Searches { before, after } = coldstart_bind::searches(binding, &real, &files, &environment)?;
+    let is_variant = |path: &Path| binding.farm.as_ref().is_some_and(|farm| farm.is_variant(&real, path));
     let failed = || after.failed_probes.iter().map(|probe| probe.path.as_path());
     let rules_tell = binding.mode != Mode::Audit;
     Ok(Search {
@@ -75,7 +64,7 @@ pub(super) fn compare(program: &Path, binding: &Binding) -> Result<Search, CliEr
         failed_probes_after: rules_tell.then_some(after.failed_probes.len()),
         variant_probes_after: failed().filter(|path| is_variant(path)).count(),
         stray_probes: match rules_tell {
-            true => failed().filter(|path| !is_foreseen(path)).take(LISTED).map(Path::to_owned).collect(),
+            true => failed().filter(|path| !binding.foresees(&real, path)).take(LISTED).map(Path::to_owned).collect(),
             false => Vec::new(),
         },
     })
@@ -91,46 +80,4 @@ fn parting(before: &Closure, after: &Closure) -> Option<Parting> {
     let place = place.or_else(|| (before.len() != after.len()).then(|| before.len().min(after.len())))?;
     let path = |objects: &[coldstart_loader::LoadedObject]| objects.get(place).map(|object| object.path.clone());
     Some(Parting { place, before: path(before), after: path(after) })
-}
-
-/// The files of the machine, with the program as it was before it was bound.
-struct Original<'a> {
-    files: &'a MachineFiles,
-    /// The bound program.
-    program: &'a Path,
-    /// Where the original stood.
-    place: &'a Path,
-    binding: &'a Binding,
-}
-
-impl FileSystem for Original<'_> {
-    fn object(&self, path: &Path) -> Probe {
-        let is_original = path == self.place;
-        let probe = self.files.object(if is_original { self.program } else { path });
-        match probe {
-            Probe::Object { identity, facts } if is_original => Probe::Object { identity, facts: self.original(facts) },
-            probe => probe,
-        }
-    }
-
-    fn is_directory(&self, path: &Path) -> bool {
-        self.files.is_directory(path)
-    }
-
-    fn canonical(&self, path: &Path) -> Option<PathBuf> {
-        self.files.canonical(path)
-    }
-}
-
-impl Original<'_> {
-    fn original(&self, mut facts: ObjectFacts) -> ObjectFacts {
-        let edit = self.binding.original_edit();
-        facts.needed = edit.needed;
-        (facts.rpath, facts.runpath) = match edit.path {
-            None => (None, None),
-            Some(path) if path.kind == coldstart_rewrite::PathKind::Rpath => (Some(path.text), None),
-            Some(path) => (None, Some(path.text)),
-        };
-        facts
-    }
 }

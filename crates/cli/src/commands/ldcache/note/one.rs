@@ -1,7 +1,6 @@
 //! The work on one file: what a search finds, the plan, the proof, and the file put in place.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use anyhow::Context;
 use coldstart_elf::ElfFile;
@@ -9,14 +8,15 @@ use coldstart_loader::ObjectFacts;
 use coldstart_loader::nix_note::{NixNote, SECTION};
 use coldstart_rewrite::{
     About, Allowed, EditNote, LoadedNote, OriginalFile, PathKind, Proof, Refusal, Replacement, SearchEdit, SearchPath,
-    SearchSummary, Source, plan_search, plan_unpack, prove_search,
+    SearchSummary, plan_search, plan_unpack,
 };
-use coldstart_sys::file_view::FileView;
 
 use super::super::root::Root;
 use super::{EDIT, fresh, has_section};
+use crate::commands::restoring::taken_back_by;
 use crate::commands::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Task, Unproven, Worked, Writing, shrank, write,
+    Destination, NotWritten, Outcome, Planning, Refused, Task, Unproven, Worked, Writing, proven_search, shrank,
+    taken_back, write,
 };
 use crate::error::CliError;
 use crate::output::path::printable;
@@ -99,11 +99,11 @@ impl Noter {
             task,
             original,
             view: &view,
-            content: Some(&planned.content),
+            content: taken_back(&planned.content),
             place: &self.place,
             keep_original: None,
         };
-        let written = write(&writing, &search.script, |output| proof(task, &view, &planned, output));
+        let written = write(&writing, &search.script, |output| proven_search(&writing, output, &planned.edit));
         match written {
             Ok(replacement) => {
                 let written = Written { note: planned.note, summary: search.summary, replacement };
@@ -169,19 +169,11 @@ fn without_note(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refused> {
     }
     let edits = About::read(&file).map(|about| about.edits).unwrap_or_default();
     match edits.last().map(String::as_str) {
-        Some(EDIT) => {
-            let plan = plan_unpack(&file)?;
-            let restored = plan.script.to_vec(bytes).map_err(|error| Refusal::CannotUndo(error.to_string()))?;
-            plan.check(Source::in_memory(&restored))?;
-            Ok(Cow::Owned(restored))
-        }
+        Some(EDIT) => Ok(Cow::Owned(plan_unpack(&file)?.restore(bytes)?)),
         Some(last @ ("bind" | "relr")) => Err(Refused {
             code: "other-edit",
             reason: format!("it has a resolution note, and the edit `{last}` was made behind it"),
-            hint: Some(format!(
-                "`coldstart {}` takes that back first",
-                if last == "bind" { "unbind" } else { "unpack" }
-            )),
+            hint: taken_back_by(last),
         }),
         _ => Err(Refused {
             code: "note-of-others",
@@ -192,19 +184,4 @@ fn without_note(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refused> {
             ),
         }),
     }
-}
-
-/// The proof that a result is the same to a loader, but for the note.
-fn proof(task: &Task, view: &FileView, planned: &Planned<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
-    let release = |range: Range<usize>| view.release(range);
-    let content: &[u8] = &planned.content;
-    let original = match std::ptr::eq(content.as_ptr(), view.bytes().as_ptr()) {
-        true => Source { bytes: content, release: &release },
-        false => Source::in_memory(content),
-    };
-    let path = || task.path.clone();
-    prove_search(original, output, &planned.edit).map_err(|source| match coldstart_rewrite::prove(original, original) {
-        Err(source) => Unproven::Contradicts { path: path(), source },
-        Ok(_) => Unproven::Differs { path: path(), source },
-    })
 }
