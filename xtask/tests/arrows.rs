@@ -15,9 +15,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-bind", &["coldstart-sys", "coldstart-elf", "coldstart-loader", "coldstart-rewrite"]),
     ("coldstart-pagecache", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-launch", &["coldstart-sys"]),
-    ("coldstart-trace", &["coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"]),
+    (
+        "coldstart-trace",
+        &["coldstart-sys", "coldstart-elf", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"],
+    ),
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-history", &["coldstart-profile"]),
+    ("coldstart-tracefile", &["coldstart-profile"]),
     ("coldstart-measure", &["coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"]),
     ("coldstart-doctor", &["coldstart-sys", "coldstart-elf", "coldstart-loader"]),
     (
@@ -37,6 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-history",
             "coldstart-doctor",
             "coldstart-bind",
+            "coldstart-tracefile",
         ],
     ),
     ("coldstart-launcher", &["coldstart-sys", "coldstart-prefetch"]),

@@ -7,6 +7,7 @@ mod file_identity;
 pub mod measurement;
 mod pages;
 pub mod plan;
+pub mod trace;
 mod working_set;
 
 pub use file_identity::FileIdentity;

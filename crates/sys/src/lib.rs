@@ -8,6 +8,7 @@ pub mod detached;
 pub mod drop_caches;
 pub mod empty_process;
 pub mod facility_error;
+pub mod fault_recorder;
 pub mod fiemap;
 pub mod file_view;
 mod guarded_ranges;

@@ -10,7 +10,9 @@ mod error;
 mod files;
 pub mod loader_log;
 mod names;
+pub mod objects;
 mod page_fills;
+pub mod start;
 pub mod syscalls;
 mod working_set;
 

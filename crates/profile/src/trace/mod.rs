@@ -1,0 +1,120 @@
+//! A trace: what one start of a program really did, in order.
+//!
+//! Recorders fill it, the trace file keeps it, figures and viewers read it. Files, processes and threads are named by their place
+//! in the lists here, so that an event takes few bytes. What a newcomer would not guess: a page of an ELF object is named by
+//! its place in the *file*, except in the zero-filled memory behind it (`.bss`), which has none: there it is named by address.
+
+mod event;
+mod file;
+mod lookup;
+mod object;
+mod phase;
+mod process;
+mod run;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use event::{CodeAddress, Event, EventKind, FillCause, Touch};
+pub use file::{FileCategory, TracedFile};
+pub use lookup::{Lookup, LookupKind};
+pub use object::{Load, ObjectSection, ObjectSegment, ObjectSymbol, RelocationRun, TracedObject};
+pub use phase::{Known, Phase, PhaseKind};
+pub use process::{TracedProcess, TracedThread};
+pub use run::{Layer, PagesSeen, Run, RunEnd, StartState};
+
+/// Nanoseconds since the launch: the moment right before the program's process was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Moment(pub u64);
+
+impl Moment {
+    /// The time since the launch.
+    pub fn since_launch(self) -> Duration {
+        Duration::from_nanos(self.0)
+    }
+
+    /// From an earlier moment to this one; zero if it was not earlier.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// In milliseconds, as in `12.345 ms`.
+impl fmt::Display for Moment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{:03} ms", self.0 / 1_000_000, self.0 / 1000 % 1000)
+    }
+}
+
+/// Place in [`Trace::files`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FileId(pub u32);
+
+/// Place in [`Trace::processes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProcessId(pub u32);
+
+/// Place in [`Trace::threads`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ThreadId(pub u32);
+
+/// Place in [`Trace::phases`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PhaseId(pub u32);
+
+/// One start, recorded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// What was started, how, and how far the trace can be trusted.
+    pub run: Run,
+    /// In the order in which they began. A process that executes another program is a new entry, with the same number.
+    pub processes: Vec<TracedProcess>,
+    /// In the order in which they began.
+    pub threads: Vec<TracedThread>,
+    /// In the order of first use.
+    pub files: Vec<TracedFile>,
+    /// What is known of those files that are ELF objects.
+    pub objects: Vec<TracedObject>,
+    /// Which object was mapped where, in order.
+    pub loads: Vec<Load>,
+    /// In the order in which they began; a phase stands behind the one that holds it.
+    pub phases: Vec<Phase>,
+    /// In order of time.
+    pub events: Vec<Event>,
+    /// In order of time.
+    pub lookups: Vec<Lookup>,
+}
+
+impl Trace {
+    /// A file by its number.
+    pub fn file(&self, id: FileId) -> Option<&TracedFile> {
+        self.files.get(usize::try_from(id.0).ok()?)
+    }
+
+    /// What is known of a file as an ELF object.
+    pub fn object(&self, id: FileId) -> Option<&TracedObject> {
+        self.objects.iter().find(|object| object.file == id)
+    }
+
+    /// A thread by its number.
+    pub fn thread(&self, id: ThreadId) -> Option<&TracedThread> {
+        self.threads.get(usize::try_from(id.0).ok()?)
+    }
+
+    /// A process by its number.
+    pub fn process(&self, id: ProcessId) -> Option<&TracedProcess> {
+        self.processes.get(usize::try_from(id.0).ok()?)
+    }
+
+    /// The process that did an event.
+    pub fn process_of(&self, event: &Event) -> Option<ProcessId> {
+        self.thread(event.thread).map(|thread| thread.process)
+    }
+}

@@ -1,0 +1,111 @@
+//! Phases of a start: what the time went into.
+
+use serde::{Deserialize, Serialize};
+
+use super::{FileId, Moment, PhaseId, ProcessId};
+
+/// A stretch of time of one process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// Whose.
+    pub process: ProcessId,
+    /// What was done.
+    pub kind: PhaseKind,
+    /// For which object; `None` for those that concern all.
+    pub file: Option<FileId>,
+    /// Of an initialiser: its address without load bias.
+    pub address: Option<u64>,
+    /// First moment.
+    pub begin: Moment,
+    /// First moment behind it.
+    pub end: Moment,
+    /// The phase that holds it.
+    pub parent: Option<PhaseId>,
+    /// How its ends are known.
+    pub known: Known,
+}
+
+/// What is done in a phase. Ordered as they come in a start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhaseKind {
+    /// The kernel replaces the process's image: from the call of `execve` to the first instruction.
+    Exec,
+    /// The loader relocates itself and reads what it was given, up to the first library.
+    LoaderStart,
+    /// Libraries are found and mapped.
+    Mapping,
+    /// Words are relocated and symbols looked up.
+    Relocation,
+    /// The loader clears the rest of a data segment's last page.
+    Zeroing,
+    /// Functions before `main` run.
+    Initialisers,
+    /// One of them.
+    Initialiser,
+    /// From the program's entry point to `main`, without initialisers.
+    Runtime,
+    /// From `main` to readiness, or to the end.
+    Main,
+    /// One `dlopen`: from the first change to the list of objects to the end of its initialisers.
+    Dlopen,
+    /// One `dlclose` that unmapped something.
+    Dlclose,
+}
+
+impl PhaseKind {
+    /// All, in order.
+    pub const ALL: [Self; 11] = [
+        Self::Exec,
+        Self::LoaderStart,
+        Self::Mapping,
+        Self::Relocation,
+        Self::Zeroing,
+        Self::Initialisers,
+        Self::Initialiser,
+        Self::Runtime,
+        Self::Main,
+        Self::Dlopen,
+        Self::Dlclose,
+    ];
+
+    /// In one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exec => "exec",
+            Self::LoaderStart => "loader-start",
+            Self::Mapping => "mapping",
+            Self::Relocation => "relocation",
+            Self::Zeroing => "zeroing",
+            Self::Initialisers => "initialisers",
+            Self::Initialiser => "initialiser",
+            Self::Runtime => "runtime",
+            Self::Main => "main",
+            Self::Dlopen => "dlopen",
+            Self::Dlclose => "dlclose",
+        }
+    }
+}
+
+/// How the ends of a phase are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Known {
+    /// The program was seen at both ends.
+    Exactly,
+    /// The end is the next thing that was seen: it was over by then.
+    EndAtMost,
+    /// From the page touches between two ends that were seen.
+    FromTouches,
+}
+
+impl Known {
+    /// In a word or two.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exactly => "exactly",
+            Self::EndAtMost => "end-at-most",
+            Self::FromTouches => "from-touches",
+        }
+    }
+}

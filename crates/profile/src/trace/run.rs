@@ -1,0 +1,116 @@
+//! What was started, how, and how far its trace can be trusted.
+
+use std::ffi::OsString;
+
+use serde::{Deserialize, Serialize};
+
+use super::Moment;
+
+/// About the run as a whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// When it was launched: seconds since 1970-01-01 UTC.
+    pub started: i64,
+    /// What was recorded.
+    pub layers: Vec<Layer>,
+    /// How complete the page touches are; the worst of all processes.
+    pub pages: PagesSeen,
+    /// The caches before the launch.
+    pub state: StartState,
+    /// When it was ready; `None` if it never was.
+    pub ready_at: Option<Moment>,
+    /// When its first process had ended, or the recording was over.
+    pub ended_at: Moment,
+    /// How its first process came to its end.
+    pub end: RunEnd,
+    /// What counted as ready, in the words of the command line.
+    pub readiness: String,
+    /// Events that were lost, because a buffer of the kernel was full.
+    pub lost_events: u64,
+    /// How often a thread was stopped for the recording.
+    pub stops: u64,
+    /// How long threads stood still for the recording, all together, in nanoseconds: a lower bound of what it took.
+    pub stopped: u64,
+    /// `uname -r`.
+    pub kernel: String,
+    /// Processors that may be used.
+    pub processors: u32,
+    /// Whether all that was recorded is in the file; `false` when the writing broke off (a full disk, an interrupt).
+    pub complete: bool,
+    /// What the reader should know of how it was recorded, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A kind of recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layer {
+    /// Stages of the loader, initialisers, main, ready.
+    Phases,
+    /// First touches of file pages.
+    Pages,
+    /// First calls of functions.
+    Functions,
+    /// Names looked up, reads, what came from the disk.
+    Files,
+}
+
+impl Layer {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Phases, Self::Pages, Self::Functions, Self::Files];
+
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Phases => "phases",
+            Self::Pages => "pages",
+            Self::Functions => "functions",
+            Self::Files => "files",
+        }
+    }
+}
+
+/// How complete the page touches are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PagesSeen {
+    /// Each page's first touch: fault-around was off for all private file mappings.
+    Each,
+    /// The kernel mapped up to 16 pages at once (fault-around), of which only the one that was asked for is seen.
+    FaultAround,
+    /// Not recorded.
+    #[default]
+    None,
+}
+
+/// The caches before the launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartState {
+    /// As they happened to be.
+    #[default]
+    AsIs,
+    /// Page cache, dentries and inodes dropped.
+    Cold,
+    /// The program's own files evicted, without root.
+    FilesEvicted,
+}
+
+/// How the first process came to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunEnd {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that we did not send.
+    Signalled(i32),
+    /// By us, after it was ready.
+    #[default]
+    EndedWhenReady,
+    /// By us, because it was not ready within the limit.
+    TimedOut,
+    /// By us, because we were interrupted.
+    Interrupted,
+}

@@ -1,0 +1,1 @@
+//! What a start asked of files: names, reads, what came from the disk and why.

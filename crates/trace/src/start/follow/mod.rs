@@ -1,0 +1,1 @@
+//! Following a program from stop to stop, in a process of our own.

@@ -1,0 +1,12 @@
+//! One start, followed: its phases, page touches and functions' first calls.
+//!
+//! The kernel records page faults while the program runs, and a process of our own follows it from stop to stop, with few stops: at
+//! mappings of files, at the loader's own sign for debuggers, at the program's entry. Neither changes a byte of the program.
+//! Afterwards both records are joined.
+
+mod analyse;
+mod disk;
+mod follow;
+mod note;
+
+pub use note::{Image, InitialiserTime, LinkedObject, LoaderState, Note, NoteKind};

@@ -1,0 +1,120 @@
+//! What the follower notes at the program's stops. Sent from the follower's process to ours when all is over.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use coldstart_profile::trace::PagesSeen;
+
+/// Something noted at a stop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// `CLOCK_MONOTONIC`, in nanoseconds: when the stop was seen.
+    pub at: u64,
+    /// The process (thread group).
+    pub process: u32,
+    /// The thread that stood still.
+    pub thread: u32,
+    /// What was noted.
+    pub what: NoteKind,
+}
+
+/// What was noted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NoteKind {
+    /// The process is new, made by this one; threads are not noted.
+    Forked {
+        /// Number of the process that made it; 0 if unknown.
+        parent: u32,
+        /// Whether it shares its maker's memory (`vfork`).
+        shares_memory: bool,
+    },
+    /// It calls `execve`; nothing is known yet of whether that succeeds.
+    ExecCalled,
+    /// It has executed a program, of which the next instruction is the first.
+    Executed(Image),
+    /// The loader says that its list of objects is about to change, or has changed (`r_debug.r_state`).
+    Loader(LoaderState),
+    /// Objects that were not in the loader's list before; told before the state it was seen at.
+    Linked(Vec<LinkedObject>),
+    /// The loader makes relocated memory read-only: this object's relocations are done. Address and length in bytes.
+    Protected {
+        /// First byte.
+        address: u64,
+        /// In bytes.
+        length: u64,
+    },
+    /// It stands at the program's entry point (`AT_ENTRY`): the loader is done.
+    ProgramEntry,
+    /// It stands at `__libc_start_main`.
+    LibcStart,
+    /// It stands at `main`.
+    Main,
+    /// When initialisers were called, in their order.
+    Initialisers(Vec<InitialiserTime>),
+    /// It stands at a function's first instruction for the first time. The address is absolute.
+    Function {
+        /// Where.
+        address: u64,
+    },
+    /// How completely the process's page touches can be seen from now on; a clause says why, unless all are.
+    Pages(PagesSeen, Option<String>),
+    /// Something cannot be seen of this process: a clause.
+    Obstacle(String),
+    /// The process is about to end. The status is that of `wait(2)`.
+    Ends {
+        /// Wait status.
+        status: i32,
+    },
+}
+
+/// A program image right after `execve`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// `/proc/PID/exe`.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// `AT_ENTRY`.
+    pub entry: u64,
+    /// `AT_BASE`: the loader's load bias; 0 without one.
+    pub loader_base: u64,
+    /// `AT_PHDR`.
+    pub program_headers: u64,
+    /// Whether it is a 32-bit program.
+    pub is_32_bit: bool,
+}
+
+/// `r_debug.r_state` (`link.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LoaderState {
+    /// `RT_CONSISTENT`. At the start: all is mapped and relocated. In `dlopen`: all is mapped, nothing of it relocated yet (glibc 2.36).
+    Consistent,
+    /// `RT_ADD`: objects are about to be mapped.
+    Adding,
+    /// `RT_DELETE`: objects are about to be unmapped.
+    Deleting,
+}
+
+/// An entry of the loader's list (`struct link_map`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkedObject {
+    /// `l_addr`: the load bias.
+    pub bias: u64,
+    /// `l_name`: empty for the program itself.
+    pub name: OsString,
+    /// `l_ld`: absolute address of its dynamic table.
+    pub dynamic: u64,
+}
+
+/// When an initialiser was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InitialiserTime {
+    /// Its first instruction, absolute.
+    pub address: u64,
+    /// `CLOCK_MONOTONIC`, in nanoseconds.
+    pub at: u64,
+    /// Load bias of the object whose initialiser it is.
+    pub bias: u64,
+}
