@@ -1,6 +1,7 @@
 //! Every kernel facility coldstart uses, one file each, behind safe functions.
 
 pub mod become_program;
+pub mod beside;
 pub mod block_device;
 pub mod cachestat;
 pub mod datagram;
@@ -16,7 +17,10 @@ pub mod guardian;
 pub mod held_pages;
 pub mod memory_group;
 pub mod mincore;
+pub mod stop_filter;
 pub mod syscall_observer;
+pub mod time_stamp;
 pub mod tracing;
+pub mod userfault;
 pub mod wait;
 pub mod write_back;

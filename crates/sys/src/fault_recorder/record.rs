@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 
+use serde::{Deserialize, Serialize};
+
 /// One record, with its moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// `CLOCK_MONOTONIC`, in nanoseconds.
     pub at: u64,
@@ -16,7 +18,7 @@ pub struct Record {
 }
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RecordKind {
     /// A page was not in the page table when it was used.
     Fault(Fault),
@@ -39,7 +41,7 @@ pub enum RecordKind {
 }
 
 /// A page fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// What was used.
     pub address: u64,
@@ -56,7 +58,7 @@ pub struct Fault {
 }
 
 /// A mapped range of memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapped {
     /// First byte.
     pub address: u64,

@@ -53,3 +53,38 @@ fn read_memory(thread: u32, address: u64, buffer: &mut [u8]) -> io::Result<usize
         Err(_) => Err(io::Error::last_os_error()),
     }
 }
+
+/// A process's memory, to be read and written while a thread of it stands still (`/proc/PID/mem`).
+///
+/// Writes go where the program itself could not write (`FOLL_FORCE`): a private page is copied first, files never change.
+#[derive(Debug)]
+pub struct ProcessMemory {
+    file: std::fs::File,
+}
+
+impl ProcessMemory {
+    /// Opens the memory that the process has now; after an `execve` it must be opened anew.
+    ///
+    /// # Errors
+    /// `EACCES` for a process that we may not trace.
+    pub fn open(process: u32) -> io::Result<Self> {
+        let file = std::fs::File::options().read(true).write(true).open(format!("/proc/{process}/mem"))?;
+        Ok(Self { file })
+    }
+
+    /// Fills the buffer from an address on.
+    ///
+    /// # Errors
+    /// `EIO` where something of it is not mapped.
+    pub fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, address)
+    }
+
+    /// Writes all bytes.
+    ///
+    /// # Errors
+    /// `EIO` where something of it is not mapped.
+    pub fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, address)
+    }
+}

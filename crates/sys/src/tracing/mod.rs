@@ -11,13 +11,19 @@
 //!
 //! Sources: `ptrace(2)`, `include/uapi/linux/ptrace.h`, `kernel/ptrace.c`, `kernel/exit.c` (`do_wait`).
 
+mod debug_registers;
 mod memory;
+mod registers;
+mod remote_call;
 mod requests;
 mod start;
 mod stops;
 
-pub use memory::read_name;
-pub use requests::{SyscallPoint, SyscallStop, Tracer};
+pub use debug_registers::BreakpointSlot;
+pub use memory::{ProcessMemory, read_name};
+pub use registers::Registers;
+pub use remote_call::{Argument, RemoteCall};
+pub use requests::{MoreStops, SyscallPoint, SyscallStop, Tracer};
 pub use start::{PendingTracee, SeizeError, traced};
 pub use stops::{Event, Stop, Waited};
 

@@ -51,6 +51,15 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEEXEC
     | libc::PTRACE_O_EXITKILL;
 
+/// Which stops there are besides system calls, signals, and the making and replacing of processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoreStops {
+    /// None.
+    No,
+    /// Calls that a filter sends to us ([`stop_filter`](crate::stop_filter)), and each thread's end while its memory is still there.
+    FilterAndExit,
+}
+
 /// `PTRACE_GET_SYSCALL_INFO` (Linux 5.3, `linux/ptrace.h`).
 const GET_SYSCALL_INFO: libc::c_uint = 0x420e;
 /// Words of `struct ptrace_syscall_info`, and some to spare: the kernel writes at most as much as we have room for.
@@ -66,8 +75,12 @@ const BREAKPOINT: Option<(u64, u32, u64)> = None;
 
 impl Tracer {
     /// Follows a process that has one thread, from a stop before its next instruction on.
-    pub(super) fn seize(process: u32) -> io::Result<Self> {
-        request(libc::PTRACE_SEIZE as libc::c_uint, process, 0, OPTIONS as usize)?;
+    pub(super) fn seize(process: u32, more: MoreStops) -> io::Result<Self> {
+        let options = match more {
+            MoreStops::No => OPTIONS,
+            MoreStops::FilterAndExit => OPTIONS | libc::PTRACE_O_TRACESECCOMP | libc::PTRACE_O_TRACEEXIT,
+        };
+        request(libc::PTRACE_SEIZE as libc::c_uint, process, 0, options as usize)?;
         request(libc::PTRACE_INTERRUPT as libc::c_uint, process, 0, 0)?;
         Ok(Self { _only_this_thread: PhantomData })
     }
@@ -79,6 +92,23 @@ impl Tracer {
     pub fn resume(&self, thread: u32, signal: i32) -> io::Result<()> {
         let signal = usize::try_from(signal).unwrap_or(0);
         unless_gone(request(libc::PTRACE_SYSCALL as libc::c_uint, thread, 0, signal))
+    }
+
+    /// Lets a stopped thread run to its next stop that is not a system call, with a signal delivered unless it is 0.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume).
+    pub fn run(&self, thread: u32, signal: i32) -> io::Result<()> {
+        let signal = usize::try_from(signal).unwrap_or(0);
+        unless_gone(request(libc::PTRACE_CONT as libc::c_uint, thread, 0, signal))
+    }
+
+    /// Lets a running thread stop as soon as it can, with [`Stop::Pause`](super::Stop::Pause).
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume).
+    pub fn interrupt(&self, thread: u32) -> io::Result<()> {
+        unless_gone(request(libc::PTRACE_INTERRUPT as libc::c_uint, thread, 0, 0))
     }
 
     /// Leaves a thread in its job-control stop, as it would be without us.
@@ -173,7 +203,7 @@ fn unless_gone(result: io::Result<libc::c_long>) -> io::Result<()> {
     }
 }
 
-fn request(what: libc::c_uint, thread: u32, address: usize, data: usize) -> io::Result<libc::c_long> {
+pub(super) fn request(what: libc::c_uint, thread: u32, address: usize, data: usize) -> io::Result<libc::c_long> {
     let thread = libc::pid_t::try_from(thread).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
     // SAFETY: callers pass either plain numbers or, for the requests that write to our memory, the address of a live local
     // that is large enough (GET_SYSCALL_INFO: with its length in `address`; GETEVENTMSG: one unsigned long). The

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use super::requests::Tracer;
+use super::requests::{MoreStops, Tracer};
 
 /// Answers to the child.
 const GO_ON: u8 = 1;
@@ -19,6 +19,12 @@ const GIVE_UP: u8 = 0;
 #[derive(Debug)]
 pub struct PendingTracee {
     socket: OwnedFd,
+}
+
+impl std::os::fd::AsFd for PendingTracee {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
 }
 
 /// Why a child could not be seized.
@@ -63,6 +69,10 @@ pub fn traced(command: &mut Command) -> io::Result<PendingTracee> {
 fn introduce_and_wait(socket: &OwnedFd) -> io::Result<()> {
     // SAFETY: getpid has no arguments and cannot fail.
     let number = unsafe { libc::getpid() }.to_ne_bytes();
+    // The tracer may be our parent's other child, which Yama (`kernel.yama.ptrace_scope` = 1) refuses unless we allow it. Where there is no
+    // Yama the call fails, and is not needed.
+    // SAFETY: prctl with integer arguments touches no memory of ours.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
     send(socket, &number)?;
     let mut answer = [GIVE_UP];
     let got = receive(socket, &mut answer)?;
@@ -78,11 +88,19 @@ impl PendingTracee {
     /// # Errors
     /// [`SeizeError`] if tracing is forbidden; the spawn fails then, too, with `EPERM`.
     pub fn seize(self) -> Result<Option<(Tracer, u32)>, SeizeError> {
+        self.seize_with(MoreStops::No)
+    }
+
+    /// As [`seize`](Self::seize), with more stops.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn seize_with(self, more: MoreStops) -> Result<Option<(Tracer, u32)>, SeizeError> {
         let mut number = [0; 4];
         let Ok(4) = receive(&self.socket, &mut number) else { return Ok(None) };
         let number = libc::pid_t::from_ne_bytes(number);
         let process = number.unsigned_abs();
-        let seized = Tracer::seize(process);
+        let seized = Tracer::seize(process, more);
         let answer = if seized.is_ok() { GO_ON } else { GIVE_UP };
         let traced_by = if seized.is_ok() { 0 } else { tracer_of(process) };
         // A child that is gone is told by the wait.

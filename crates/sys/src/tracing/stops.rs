@@ -40,8 +40,16 @@ pub enum Stop {
 /// What a thread did; [`Tracer::event_message`] has the other thread's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// `fork`, `vfork` or `clone`: the message is the new thread's number.
-    NewThread,
+    /// `fork`, or a `clone` without anything special: the message is the new process's number.
+    Fork,
+    /// `vfork`, or a `clone` whose caller waits: the message is the new process's number.
+    Vfork,
+    /// Any other `clone`: the message is the new thread's or process's number.
+    Clone,
+    /// A call that a filter sends to us, about to be made: the message is the filter's number for it.
+    Filtered,
+    /// The thread is about to end, with its memory still there: the message is its wait status.
+    Exit,
     /// A successful `execve`: all other threads of the process are gone, and the message is the number
     /// that the caller had before it took over the process's own.
     Exec,
@@ -55,22 +63,42 @@ impl Tracer {
     /// # Errors
     /// None is known besides "no children", which is [`Waited::AllGone`].
     pub fn look(&self) -> io::Result<Waited> {
-        let mut status = 0;
-        // SAFETY: the status pointer is to a live local. Thanks to __WNOTHREAD only what this thread follows is taken.
-        let thread = unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD) };
-        if thread == 0 {
-            return Ok(Waited::Nothing);
-        }
-        if thread < 0 {
-            let error = io::Error::last_os_error();
-            return match error.raw_os_error() {
-                Some(libc::ECHILD) => Ok(Waited::AllGone),
-                Some(libc::EINTR) => Ok(Waited::Nothing),
-                _ => Err(error),
-            };
-        }
-        Ok(Waited::Stopped(thread.unsigned_abs(), stop(status)))
+        wait(-1, libc::WNOHANG)
     }
+
+    /// Waits for a stop of any followed thread.
+    ///
+    /// # Errors
+    /// As [`look`](Self::look).
+    pub fn wait(&self) -> io::Result<Waited> {
+        wait(-1, 0)
+    }
+
+    /// Waits for a stop of one thread.
+    ///
+    /// # Errors
+    /// As [`look`](Self::look).
+    pub fn wait_for(&self, thread: u32) -> io::Result<Waited> {
+        wait(libc::pid_t::try_from(thread).unwrap_or(libc::pid_t::MAX), 0)
+    }
+}
+
+fn wait(whom: libc::pid_t, flags: libc::c_int) -> io::Result<Waited> {
+    let mut status = 0;
+    // SAFETY: the status pointer is to a live local. Thanks to __WNOTHREAD only what this thread follows is taken.
+    let thread = unsafe { libc::waitpid(whom, &mut status, flags | libc::__WALL | libc::__WNOTHREAD) };
+    if thread == 0 {
+        return Ok(Waited::Nothing);
+    }
+    if thread < 0 {
+        let error = io::Error::last_os_error();
+        return match error.raw_os_error() {
+            Some(libc::ECHILD) => Ok(Waited::AllGone),
+            Some(libc::EINTR) => Ok(Waited::Nothing),
+            _ => Err(error),
+        };
+    }
+    Ok(Waited::Stopped(thread.unsigned_abs(), stop(status)))
 }
 
 /// The wait status: signal in bits 8 to 15, event above.
@@ -82,7 +110,11 @@ fn stop(status: i32) -> Stop {
     match status >> 16 {
         0 if signal == libc::SIGTRAP | 0x80 => Stop::Syscall,
         0 => Stop::Signal(signal),
-        libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => Stop::Event(Event::NewThread),
+        libc::PTRACE_EVENT_FORK => Stop::Event(Event::Fork),
+        libc::PTRACE_EVENT_VFORK => Stop::Event(Event::Vfork),
+        libc::PTRACE_EVENT_CLONE => Stop::Event(Event::Clone),
+        libc::PTRACE_EVENT_SECCOMP => Stop::Event(Event::Filtered),
+        libc::PTRACE_EVENT_EXIT => Stop::Event(Event::Exit),
         libc::PTRACE_EVENT_EXEC => Stop::Event(Event::Exec),
         EVENT_STOP if matches!(signal, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) => Stop::Group,
         EVENT_STOP => Stop::Pause,

@@ -1,0 +1,59 @@
+//! Breakpoints in a thread's debug registers: they change no byte of the program, and touch none of its pages.
+//!
+//! A breakpoint that is written into memory makes a copy of the page, so that the program's own first use of the page is never seen.
+//! There are four of these per thread, a new thread begins without any, and `execve` clears them. When one is met the thread
+//! stops with SIGTRAP *before* the instruction, and goes on when it is resumed: the kernel sets the resume flag
+//! (`hw_breakpoint_handler` in `arch/x86/kernel/hw_breakpoint.c`).
+
+use std::io;
+
+use super::requests::Tracer;
+
+/// Which of the registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BreakpointSlot {
+    /// DR0.
+    First,
+    /// DR1.
+    Second,
+}
+
+impl Tracer {
+    /// Lets a stopped thread stop at these instructions from now on; `None` clears a register.
+    ///
+    /// # Errors
+    /// `ENOSPC` where all registers are in use by the system, `EINVAL` for addresses outside the program's memory, `Unsupported` on other
+    /// machines than x86-64. Nothing, if the thread was killed meanwhile.
+    pub fn set_breakpoints(&self, thread: u32, first: Option<u64>, second: Option<u64>) -> io::Result<()> {
+        #[cfg(target_arch = "x86_64")]
+        {
+            // Local enable bits; type and length bits 0 mean "execute, one byte".
+            let enable = usize::from(first.is_some()) | usize::from(second.is_some()) << 2;
+            self.poke_debug_register(thread, 7, 0)?;
+            for (number, address) in [(0, first), (1, second)] {
+                if let Some(address) = address {
+                    let address = usize::try_from(address).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+                    self.poke_debug_register(thread, number, address)?;
+                }
+            }
+            if enable != 0 {
+                self.poke_debug_register(thread, 7, enable)?;
+            }
+            Ok(())
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = (thread, first, second);
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn poke_debug_register(&self, thread: u32, number: usize, value: usize) -> io::Result<()> {
+        let place = std::mem::offset_of!(libc::user, u_debugreg) + number * size_of::<u64>();
+        match super::requests::request(libc::PTRACE_POKEUSER as libc::c_uint, thread, place, value) {
+            Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}

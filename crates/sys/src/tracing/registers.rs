@@ -1,0 +1,152 @@
+//! The registers of a stopped thread (`PTRACE_GETREGS`, `PTRACE_SETREGS`; `arch/x86/include/asm/user_64.h`).
+//!
+//! 32-bit programs on x86-64 are shown with 64-bit registers, too; their call arguments are in other ones.
+
+use std::io;
+
+use super::requests::Tracer;
+
+/// The general registers of a thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Registers {
+    #[cfg(target_arch = "x86_64")]
+    pub(super) raw: libc::user_regs_struct,
+}
+
+/// What has to be at `cs` for 64-bit code (`__USER_CS`, `arch/x86/include/asm/segment.h`).
+#[cfg(target_arch = "x86_64")]
+const CODE_SEGMENT_64_BIT: u64 = 0x33;
+
+#[cfg(target_arch = "x86_64")]
+impl Registers {
+    /// Where the thread stands.
+    pub fn instruction_pointer(&self) -> u64 {
+        self.raw.rip
+    }
+
+    /// Makes it stand elsewhere, out of any system call that would be begun again.
+    pub fn set_instruction_pointer(&mut self, address: u64) {
+        self.raw.rip = address;
+        self.raw.orig_rax = u64::MAX;
+    }
+
+    /// The stack pointer.
+    pub fn stack_pointer(&self) -> u64 {
+        self.raw.rsp
+    }
+
+    /// Whether it runs 32-bit code.
+    pub fn is_32_bit(&self) -> bool {
+        self.raw.cs != CODE_SEGMENT_64_BIT
+    }
+
+    /// What a system call returned; the negative error number if it failed.
+    pub fn call_result(&self) -> i64 {
+        if self.is_32_bit() { i64::from(self.raw.rax as u32 as i32) } else { self.raw.rax.cast_signed() }
+    }
+
+    /// The first three arguments of a system call that the thread is in.
+    pub fn call_arguments(&self) -> [u64; 3] {
+        let raw = &self.raw;
+        if self.is_32_bit() {
+            [raw.rbx, raw.rcx, raw.rdx].map(|word| word & 0xffff_ffff)
+        } else {
+            [raw.rdi, raw.rsi, raw.rdx]
+        }
+    }
+
+    /// The fifth argument of such a call: of `mmap` the descriptor.
+    pub fn fifth_call_argument(&self) -> u64 {
+        if self.is_32_bit() { self.raw.rdi & 0xffff_ffff } else { self.raw.r8 }
+    }
+
+    /// The first argument of a function that the thread has just entered; `None` in 32-bit code, where it is on the stack.
+    pub fn first_argument(&self) -> Option<u64> {
+        (!self.is_32_bit()).then_some(self.raw.rdi)
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Registers {
+    /// Where the thread stands.
+    pub fn instruction_pointer(&self) -> u64 {
+        0
+    }
+
+    /// Makes it stand elsewhere, out of any system call that would be begun again.
+    pub fn set_instruction_pointer(&mut self, _address: u64) {}
+
+    /// The stack pointer.
+    pub fn stack_pointer(&self) -> u64 {
+        0
+    }
+
+    /// Whether it runs 32-bit code.
+    pub fn is_32_bit(&self) -> bool {
+        false
+    }
+
+    /// What a system call returned; the negative error number if it failed.
+    pub fn call_result(&self) -> i64 {
+        0
+    }
+
+    /// The first three arguments of a system call that the thread is in.
+    pub fn call_arguments(&self) -> [u64; 3] {
+        [0; 3]
+    }
+
+    /// The fifth argument of such a call: of `mmap` the descriptor.
+    pub fn fifth_call_argument(&self) -> u64 {
+        0
+    }
+
+    /// The first argument of a function that the thread has just entered; `None` in 32-bit code, where it is on the stack.
+    pub fn first_argument(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl Tracer {
+    /// The registers of a stopped thread; `None` if it was killed meanwhile.
+    ///
+    /// # Errors
+    /// `Unsupported` on other machines than x86-64.
+    pub fn registers(&self, thread: u32) -> io::Result<Option<Registers>> {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let mut raw = std::mem::MaybeUninit::<libc::user_regs_struct>::uninit();
+            match super::requests::request(libc::PTRACE_GETREGS as libc::c_uint, thread, 0, raw.as_mut_ptr() as usize) {
+                // SAFETY: the request succeeded, so the kernel has filled the structure.
+                Ok(_) => Ok(Some(Registers { raw: unsafe { raw.assume_init() } })),
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+                Err(error) => Err(error),
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = thread;
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    /// Sets the registers of a stopped thread. One that was killed meanwhile has none.
+    ///
+    /// # Errors
+    /// `Unsupported` on other machines than x86-64.
+    pub fn set_registers(&self, thread: u32, registers: &Registers) -> io::Result<()> {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let place = &raw const registers.raw as usize;
+            match super::requests::request(libc::PTRACE_SETREGS as libc::c_uint, thread, 0, place) {
+                Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(error),
+                _ => Ok(()),
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = (thread, registers);
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! System calls made in a stopped thread's name.
+//!
+//! The thread is set onto a `syscall` instruction that is there anyway (in the vDSO), with the call's registers, and afterwards back to where
+//! it stood. Nothing of its memory changes.
+
+use std::io;
+
+use super::registers::Registers;
+use super::requests::Tracer;
+use super::stops::{Event, Stop, Waited};
+
+/// A place in a program where calls can be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemoteCall {
+    /// Address of a `syscall` instruction; in 32-bit programs of `int 0x80`.
+    pub instruction: u64,
+}
+
+/// The call's number in 64-bit and in 32-bit programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// For 64-bit programs.
+    pub number: u64,
+    /// For 32-bit programs.
+    pub number_32_bit: u64,
+    /// All six arguments.
+    pub arguments: [u64; 6],
+}
+
+impl RemoteCall {
+    /// The bytes of the instruction: to look for in the vDSO.
+    pub fn instruction_bytes(is_32_bit: bool) -> [u8; 2] {
+        if is_32_bit { [0xcd, 0x80] } else { [0x0f, 0x05] }
+    }
+
+    /// Makes a call. The thread must stand in its own code, or at the end of a call of its own; `registers` are those it has.
+    ///
+    /// `None` if the thread ended instead; its end has been taken from the wait then, and is given with it.
+    ///
+    /// # Errors
+    /// The kernel's refusals of ptrace requests. What the call itself answered is a value: a negative error number.
+    pub fn make(
+        self,
+        tracer: &Tracer,
+        thread: u32,
+        registers: &Registers,
+        call: &Argument,
+    ) -> io::Result<Result<i64, Option<Stop>>> {
+        let Some(prepared) = self.prepare(registers, call) else { return Err(io::ErrorKind::Unsupported.into()) };
+        tracer.set_registers(thread, &prepared)?;
+        let mut points = 0;
+        let mut signals = Vec::new();
+        let result = loop {
+            tracer.resume(thread, 0)?;
+            match tracer.wait_for(thread)? {
+                Waited::Stopped(_, Stop::Syscall) => {
+                    points += 1;
+                    // Entry, then exit.
+                    if points == 2 {
+                        let Some(now) = tracer.registers(thread)? else { return Ok(Err(None)) };
+                        break now.call_result();
+                    }
+                }
+                Waited::Stopped(_, ended @ (Stop::Ended(_) | Stop::Event(Event::Exit))) => return Ok(Err(Some(ended))),
+                // It is given back below, for after the call.
+                Waited::Stopped(_, Stop::Signal(signal)) => signals.push(signal),
+                Waited::Stopped(..) | Waited::Nothing => {}
+                Waited::AllGone => return Ok(Err(None)),
+            }
+        };
+        tracer.set_registers(thread, registers)?;
+        for signal in signals {
+            tracer.send_again(thread, signal);
+        }
+        Ok(Ok(result))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn prepare(self, registers: &Registers, call: &Argument) -> Option<Registers> {
+        let mut prepared = *registers;
+        let raw = &mut prepared.raw;
+        let [first, second, third, fourth, fifth, sixth] = call.arguments;
+        raw.rip = self.instruction;
+        raw.orig_rax = u64::MAX;
+        if registers.is_32_bit() {
+            raw.rax = call.number_32_bit;
+            (raw.rbx, raw.rcx, raw.rdx, raw.rsi, raw.rdi, raw.rbp) = (first, second, third, fourth, fifth, sixth);
+        } else {
+            raw.rax = call.number;
+            (raw.rdi, raw.rsi, raw.rdx, raw.r10, raw.r8, raw.r9) = (first, second, third, fourth, fifth, sixth);
+        }
+        Some(prepared)
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn prepare(self, _registers: &Registers, _call: &Argument) -> Option<Registers> {
+        None
+    }
+}
+
+impl Tracer {
+    /// Sends a followed thread a signal that was taken from it.
+    fn send_again(&self, thread: u32, signal: i32) {
+        let Ok(thread) = libc::pid_t::try_from(thread) else { return };
+        // SAFETY: no memory is passed. A followed thread's number is not reused before this very thread has waited for it.
+        unsafe { libc::syscall(libc::SYS_tkill, thread, signal) };
+    }
+}
