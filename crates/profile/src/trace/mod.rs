@@ -5,6 +5,7 @@
 //! its place in the *file*, except in the zero-filled memory behind it (`.bss`), which has none: there it is named by address.
 
 mod event;
+pub mod figures;
 mod file;
 mod lookup;
 mod object;
