@@ -1,5 +1,204 @@
 //! Page faults and mappings of a process tree, as the kernel records them (`perf_event_open(2)`).
+//!
+//! A process that stands still before its `execve` gets events that all its descendants inherit. Each processor has one ring of
+//! memory that the kernel writes records into; a thread of ours sleeps until a ring is a quarter full and copies its bytes out.
+//! Bytes become [`Record`]s only when all is over, and one at a time, because a large program has a million of them.
+//!
+//! What a newcomer would not guess: the two sources of faults stand at different ends of a fault. The tracepoint
+//! (`exceptions:page_fault_user`) tells of it when it *begins*, with writes and fetches told apart; the software event
+//! (`PERF_COUNT_SW_PAGE_FAULTS_MIN`) when it is *served*. Neither sees faults that the kernel serves without an exception:
+//! `MAP_POPULATE`, `mlock`, direct I/O, a debugger's access (`mm/memory.c`, `mm_account_fault`: "regs will be NULL").
+//!
+//! Not told of at all: `munmap`, `mremap` (a moved range has no record), and whatever a program with more rights than its caller
+//! does, because the kernel drops the events when one is executed (`fs/exec.c`, `begin_new_exec`).
+//!
+//! Sources: `perf_event_open(2)`, `include/uapi/linux/perf_event.h`, `kernel/events/{core,ring_buffer}.c`.
 
+mod buffer_size;
+mod collector;
+mod decode;
+mod error;
+mod event;
+mod order;
+mod processors;
 mod record;
+mod recorded;
+mod ring;
+mod source;
+mod tracepoint;
 
+pub use error::FaultRecorderError;
 pub use record::{Fault, Mapped, Record, RecordKind};
+pub use recorded::{Recorded, Records};
+pub use source::{FaultAbilities, FaultSource};
+
+use std::io;
+
+use self::collector::Collector;
+use self::decode::RingLayout;
+use self::event::PerfEvent;
+use self::ring::Ring;
+use self::source::EventSet;
+
+/// What to record, and how much memory it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultRecorderOptions {
+    /// Memory for each processor's ring, in bytes; `None` for as much as is sensible and permitted. Rounded down to a power of
+    /// two, at least eight pages, and halved until the kernel grants it: see `kernel.perf_event_mlock_kb`.
+    pub buffer_bytes_per_cpu: Option<usize>,
+    /// Whether to record faults; if not, only mappings, new threads, executed programs and ends.
+    pub faults: bool,
+    /// Where faults must come from; `None` for the best that is permitted. Without `faults` it means nothing.
+    pub source: Option<FaultSource>,
+}
+
+impl Default for FaultRecorderOptions {
+    /// Faults, from the best source, with as much memory as is sensible.
+    fn default() -> Self {
+        Self { buffer_bytes_per_cpu: None, faults: true, source: None }
+    }
+}
+
+/// A running recording. Dropping it stops it, and what was recorded is lost.
+#[derive(Debug)]
+pub struct FaultRecorder {
+    /// Before the events: the thread waits for their descriptors.
+    collector: Collector,
+    processors: Vec<Processor>,
+    abilities: FaultAbilities,
+    buffer_bytes: usize,
+}
+
+/// The events of one processor. The first one owns the ring and tells of mappings and threads as well.
+#[derive(Debug)]
+struct Processor {
+    number: u32,
+    events: Vec<PerfEvent>,
+    layout: RingLayout,
+}
+
+impl FaultRecorder {
+    /// Records `process`, which stands still before its `execve` and has one thread, and everything it will start.
+    ///
+    /// Its number is that of our own PID namespace, and so are those in the records.
+    ///
+    /// # Errors
+    /// See [`FaultRecorderError`]. With a `source` of `None`, a better one that is not permitted is no error.
+    pub fn start(process: u32, options: &FaultRecorderOptions) -> Result<Self, FaultRecorderError> {
+        let online = processors::online();
+        let mut refused = None;
+        for set in source::candidates(options) {
+            match Self::start_with(process, &online, &set, options) {
+                Err(error) if error.is_refusal() => refused = refused.or(Some(error)),
+                // The tracepoints' numbers were read, but this kernel does not take them.
+                Err(error) if options.source.is_none() && set.is_tracepoints() => refused = Some(error),
+                other => return other,
+            }
+        }
+        Err(refused.unwrap_or(FaultRecorderError::NoTracepoints))
+    }
+
+    fn start_with(
+        process: u32,
+        online: &[u32],
+        set: &EventSet,
+        options: &FaultRecorderOptions,
+    ) -> Result<Self, FaultRecorderError> {
+        let (mut processors, rings, buffer_bytes) = first_events(process, online, set, options)?;
+        for processor in &mut processors {
+            for description in set.others() {
+                let event = PerfEvent::open(description, process, processor.number, buffer_bytes)
+                    .map_err(|errno| FaultRecorderError::opening(process, online.len() * set.len(), errno))?;
+                if let Some(first) = processor.events.first() {
+                    event.write_to_the_ring_of(first).map_err(FaultRecorderError::failed("join the events' rings"))?;
+                }
+                processor.layout.add(event.id(), description.layout);
+                processor.events.push(event);
+            }
+        }
+        let waits_for = processors.iter().filter_map(|processor| processor.events.first());
+        let waits_for = waits_for.map(PerfEvent::second_descriptor).collect::<Result<Vec<_>, _>>();
+        let waits_for = waits_for.map_err(FaultRecorderError::failed("keep the rings' descriptors"))?;
+        let collector = Collector::start(rings.into_iter().zip(waits_for).collect())
+            .map_err(FaultRecorderError::failed("start the thread that empties the rings"))?;
+        let recorder = Self { collector, processors, abilities: set.abilities(), buffer_bytes };
+        for event in recorder.events() {
+            event.enable().map_err(FaultRecorderError::failed("switch the events on"))?;
+        }
+        Ok(recorder)
+    }
+
+    /// What it can tell.
+    pub fn abilities(&self) -> FaultAbilities {
+        self.abilities
+    }
+
+    /// Memory of each processor's ring, in bytes, that the kernel granted.
+    pub fn buffer_bytes_per_cpu(&self) -> usize {
+        self.buffer_bytes
+    }
+
+    /// Stops and hands over what was recorded. The processes themselves go on.
+    ///
+    /// # Errors
+    /// [`FaultRecorderError::Failed`] if the thread that empties the rings has failed.
+    pub fn finish(self) -> Result<Recorded, FaultRecorderError> {
+        for event in self.events() {
+            event.disable().map_err(FaultRecorderError::failed("switch the events off"))?;
+        }
+        // A record that finds the ring full is told of by the next one that does not; of the last ones only the event knows.
+        let lost = self.events().map(PerfEvent::lost).sum::<Option<u64>>();
+        let recorded_on: Vec<u32> = self.processors.iter().map(|processor| processor.number).collect();
+        let late = processors::online().into_iter().filter(|number| !recorded_on.contains(number)).collect();
+        let bytes = self.collector.finish().map_err(|source| FaultRecorderError::Failed {
+            what: "take over what the thread that empties the rings has",
+            source,
+        })?;
+        let layouts = self.processors.into_iter().map(|processor| processor.layout);
+        Ok(Recorded::new(bytes.into_iter().zip(layouts).collect(), self.abilities, lost, late))
+    }
+
+    fn events(&self) -> impl Iterator<Item = &PerfEvent> {
+        self.processors.iter().flat_map(|processor| &processor.events)
+    }
+}
+
+/// Opens each processor's first event and maps its ring, in the largest size that the kernel grants.
+fn first_events(
+    process: u32,
+    online: &[u32],
+    set: &EventSet,
+    options: &FaultRecorderOptions,
+) -> Result<(Vec<Processor>, Vec<Ring>, usize), FaultRecorderError> {
+    let mut refused = None;
+    for bytes in buffer_size::sizes(options.buffer_bytes_per_cpu, online.len()) {
+        match first_events_of_size(process, online, set, bytes) {
+            Ok((processors, rings)) => return Ok((processors, rings, bytes)),
+            Err(error @ FaultRecorderError::NoMemory { .. }) => refused = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(refused.unwrap_or_else(|| FaultRecorderError::no_memory(0, io::ErrorKind::OutOfMemory.into())))
+}
+
+/// The ring's watermark is a property of the event, so another size needs other events.
+fn first_events_of_size(
+    process: u32,
+    online: &[u32],
+    set: &EventSet,
+    bytes: usize,
+) -> Result<(Vec<Processor>, Vec<Ring>), FaultRecorderError> {
+    let (mut processors, mut rings) = (Vec::new(), Vec::new());
+    for &number in online {
+        let event = match PerfEvent::open(set.first(), process, number, bytes) {
+            // Gone offline since we asked.
+            Err(rustix::io::Errno::NODEV) => continue,
+            opened => opened.map_err(|errno| FaultRecorderError::opening(process, online.len() * set.len(), errno))?,
+        };
+        rings.push(Ring::map(&event, bytes).map_err(|errno| FaultRecorderError::no_memory(bytes, errno.into()))?);
+        let mut layout = RingLayout::default();
+        layout.add(event.id(), set.first().layout);
+        processors.push(Processor { number, events: vec![event], layout });
+    }
+    Ok((processors, rings))
+}

@@ -1,0 +1,121 @@
+//! A thread that empties the rings before they overflow.
+//!
+//! It sleeps until the kernel says that a ring is a quarter full. So whoever follows the program may block wherever it
+//! likes, and a ring of half a megabyte, which is what the kernel grants without root, loses nothing.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+
+use super::ring::Ring;
+
+/// What is kept at most, of all rings together: 15 million faults. Later ones stay in the rings, and are counted as lost when those are full.
+const MOST_BYTES: usize = 1 << 30;
+
+/// The running thread. Dropping it stops it.
+#[derive(Debug)]
+pub(super) struct Collector {
+    thread: Option<JoinHandle<Vec<Vec<u8>>>>,
+    stop: Arc<OwnedFd>,
+}
+
+impl Collector {
+    /// Starts the thread for rings, each with a descriptor of its event.
+    pub(super) fn start(rings: Vec<(Ring, OwnedFd)>) -> io::Result<Self> {
+        let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
+        let told = Arc::clone(&stop);
+        let thread = without_signals(|| {
+            thread::Builder::new().name("fault-recorder".into()).spawn(move || collect(rings, &told))
+        })?;
+        Ok(Self { thread: Some(thread), stop })
+    }
+
+    /// Stops the thread and hands over each ring's bytes.
+    pub(super) fn finish(mut self) -> io::Result<Vec<Vec<u8>>> {
+        self.end().unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
+    }
+
+    fn end(&mut self) -> Option<io::Result<Vec<Vec<u8>>>> {
+        let thread = self.thread.take()?;
+        // An eventfd takes this unless it is at its limit, which one write is not.
+        let _ = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
+        Some(thread.join().map_err(|_| io::Error::other("the thread has panicked")))
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Runs `spawn` with all signals blocked, so that the new thread never handles one: they are for those who expect them.
+fn without_signals<T>(spawn: impl FnOnce() -> T) -> T {
+    let mut before = MaybeUninit::uninit();
+    let mut all = MaybeUninit::uninit();
+    // SAFETY: `sigfillset` fills the set before it is used; both sets are our own.
+    let blocked = unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr()) == 0
+    };
+    let spawned = spawn();
+    if blocked {
+        // SAFETY: the call above has filled `before`.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
+    }
+    spawned
+}
+
+/// Empties rings until it is told to stop, and once more then.
+fn collect(rings: Vec<(Ring, OwnedFd)>, stop: &OwnedFd) -> Vec<Vec<u8>> {
+    let mut rings: Vec<Collected> =
+        rings.into_iter().map(|(ring, event)| Collected { ring, event, bytes: Vec::new(), is_over: false }).collect();
+    let mut kept = 0;
+    while !wait(&mut rings, stop, &mut kept) {}
+    for collected in &mut rings {
+        collected.drain(&mut kept);
+    }
+    rings.into_iter().map(|collected| collected.bytes).collect()
+}
+
+struct Collected {
+    ring: Ring,
+    event: OwnedFd,
+    bytes: Vec<u8>,
+    /// All processes are gone: the descriptor would be ready for ever.
+    is_over: bool,
+}
+
+impl Collected {
+    fn drain(&mut self, kept: &mut usize) {
+        let before = self.bytes.len();
+        self.ring.drain(&mut self.bytes, MOST_BYTES.saturating_sub(*kept));
+        *kept = kept.saturating_add(self.bytes.len().saturating_sub(before));
+    }
+}
+
+/// Waits once and empties what is ready; `true` when it is time to stop.
+fn wait(rings: &mut [Collected], stop: &OwnedFd, kept: &mut usize) -> bool {
+    let mut waits = vec![PollFd::new(stop, PollFlags::IN)];
+    let open: Vec<usize> = (0..rings.len()).filter(|&at| rings.get(at).is_some_and(|ring| !ring.is_over)).collect();
+    waits.extend(
+        open.iter().filter_map(|&at| Some(PollFd::from_borrowed_fd(rings.get(at)?.event.as_fd(), PollFlags::IN))),
+    );
+    match poll(&mut waits, None) {
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return false,
+        // Nothing to be done but to keep what there is: the rings are emptied once more.
+        Err(_) => return true,
+    }
+    let answers: Vec<PollFlags> = waits.iter().map(PollFd::revents).collect();
+    for (&at, answer) in open.iter().zip(answers.iter().skip(1)) {
+        let Some(ring) = rings.get_mut(at).filter(|_| !answer.is_empty()) else { continue };
+        ring.drain(kept);
+        ring.is_over = answer.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
+    }
+    answers.first().is_none_or(|answer| !answer.is_empty())
+}

@@ -1,0 +1,142 @@
+//! Why nothing is recorded.
+
+use std::fs;
+use std::io;
+
+use rustix::io::Errno;
+
+/// Why nothing is recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum FaultRecorderError {
+    /// The kernel, or a filter before it, forbids it.
+    #[error("recording page faults of process {process} is not permitted (kernel.perf_event_paranoid is {})", paranoid_text(.paranoid))]
+    NotPermitted {
+        /// The process.
+        process: u32,
+        /// `kernel.perf_event_paranoid`: up to 2, a user may record the own processes; `None` if it cannot be read.
+        paranoid: Option<i64>,
+        /// Whether a seccomp filter stands between us and the kernel, as in most containers.
+        filtered: bool,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// A kernel without `CONFIG_PERF_EVENTS`.
+    #[error("this kernel cannot record page faults (`perf_event_open`: {source})")]
+    Unsupported {
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The tracepoints were demanded, and they are not here or we may not read about them.
+    #[error("the tracepoints of page faults (exceptions:page_fault_user) are not available")]
+    NoTracepoints,
+    /// There is no such process.
+    #[error("there is no process {process} to record")]
+    NoProcess {
+        /// The process.
+        process: u32,
+    },
+    /// Not enough file descriptors for events of all processors.
+    #[error("recording page faults takes {needed} file descriptors, and this process may have {limit}")]
+    TooManyDescriptors {
+        /// How many there must be at once, those for waiting not counted.
+        needed: usize,
+        /// `RLIMIT_NOFILE`, soft; 0 if there is none, and the whole system has too few.
+        limit: u64,
+    },
+    /// The kernel gives no memory for the smallest ring.
+    #[error("the kernel gives no memory for recording page faults ({bytes} bytes for each processor)")]
+    NoMemory {
+        /// What was asked for last.
+        bytes: usize,
+        /// `kernel.perf_event_mlock_kb`, in KiB; `None` if it cannot be read.
+        allowed_kib: Option<u64>,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// Anything else.
+    #[error("cannot {what}")]
+    Failed {
+        /// An infinitive.
+        what: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+}
+
+impl FaultRecorderError {
+    /// Sorts what the kernel answers to `perf_event_open`.
+    pub(super) fn opening(process: u32, needed: usize, errno: Errno) -> Self {
+        match errno {
+            Errno::PERM | Errno::ACCESS => Self::NotPermitted {
+                process,
+                paranoid: setting("perf_event_paranoid"),
+                filtered: is_filtered(),
+                source: errno.into(),
+            },
+            Errno::NOSYS => Self::Unsupported { source: errno.into() },
+            Errno::SRCH => Self::NoProcess { process },
+            Errno::MFILE | Errno::NFILE => {
+                let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+                Self::TooManyDescriptors { needed, limit: limit.filter(|_| errno == Errno::MFILE).unwrap_or(0) }
+            }
+            _ => Self::Failed { what: "open an event for page faults (`perf_event_open`)", source: errno.into() },
+        }
+    }
+
+    pub(super) fn no_memory(bytes: usize, source: io::Error) -> Self {
+        let allowed_kib = setting("perf_event_mlock_kb").and_then(|kib| u64::try_from(kib).ok());
+        Self::NoMemory { bytes, allowed_kib, source }
+    }
+
+    /// For anything that cannot be done, said as an infinitive.
+    pub(super) fn failed<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> Self {
+        move |source| Self::Failed { what, source: source.into() }
+    }
+
+    /// Whether another source of faults may still be permitted.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Self::NotPermitted { .. })
+    }
+
+    /// What helps, as a sentence without its full stop.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotPermitted { paranoid: Some(paranoid), .. } if *paranoid > 2 => Some(
+                "`sudo sysctl kernel.perf_event_paranoid=2` lets users record their own programs; root may always".into(),
+            ),
+            Self::NotPermitted { filtered: true, .. } => Some(
+                "a seccomp filter stands before the kernel, as in containers: start the container with `--cap-add PERFMON`, \
+                 or with a seccomp profile that allows `perf_event_open`"
+                    .into(),
+            ),
+            Self::NotPermitted { .. } => Some(
+                "it takes the same user as the program's, and a program file that may be read; or CAP_PERFMON, as root has".into(),
+            ),
+            Self::NoTracepoints => Some("they need CAP_PERFMON, as root has, and an x86 processor".into()),
+            Self::TooManyDescriptors { needed, .. } => {
+                Some(format!("`ulimit -n {}` allows more", needed.saturating_mul(2).saturating_add(256)))
+            }
+            Self::NoMemory { allowed_kib, .. } => {
+                let now = allowed_kib.map_or_else(String::new, |kib| format!(" (now {kib})"));
+                Some(format!(
+                    "another recording may have used it up; `sudo sysctl kernel.perf_event_mlock_kb=2064`{now} or `ulimit -l` allow more"
+                ))
+            }
+            Self::Unsupported { .. } | Self::NoProcess { .. } | Self::Failed { .. } => None,
+        }
+    }
+}
+
+fn paranoid_text(paranoid: &Option<i64>) -> String {
+    paranoid.map_or_else(|| "not known".into(), |value| value.to_string())
+}
+
+fn setting(name: &str) -> Option<i64> {
+    fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok()
+}
+
+/// `Seccomp: 2` in `/proc/self/status` (`proc_pid_status(5)`).
+fn is_filtered() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().any(|line| line.strip_prefix("Seccomp:").is_some_and(|mode| mode.trim() == "2"))
+}

@@ -1,0 +1,131 @@
+//! Where faults come from, and what each source can tell.
+
+use super::FaultRecorderOptions;
+use super::decode::SampleLayout;
+use super::event::{Counts, Description};
+use super::tracepoint::{self, Tracepoint};
+
+/// Where faults come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultSource {
+    /// The tracepoints `exceptions:page_fault_user` and `page_fault_kernel`, and the software event for what was major. Needs
+    /// `CAP_PERFMON` or `kernel.perf_event_paranoid` of -1, and an x86 processor.
+    Tracepoints,
+    /// The software events for minor and major faults.
+    SoftwareEvents,
+}
+
+/// What a recording can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultAbilities {
+    /// Where faults come from; `None` if they are not recorded.
+    pub source: Option<FaultSource>,
+    /// Whether it has faults of the kernel on the program's behalf: a `read` into a fresh buffer, say.
+    pub kernel_faults: bool,
+    /// Whether reads, writes and instruction fetches are told apart.
+    pub access_kinds: bool,
+}
+
+/// A kernel's own addresses have the highest bit set; faults there are not of the program's pages.
+const OF_THE_PROGRAM: &std::ffi::CStr = c"address < 0x8000000000000000";
+
+/// The events of each processor: the first one owns the ring.
+#[derive(Debug)]
+pub(super) struct EventSet {
+    first: Description,
+    others: Vec<Description>,
+    abilities: FaultAbilities,
+}
+
+impl EventSet {
+    pub(super) fn first(&self) -> &Description {
+        &self.first
+    }
+
+    pub(super) fn others(&self) -> &[Description] {
+        &self.others
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.others.len() + 1
+    }
+
+    pub(super) fn abilities(&self) -> FaultAbilities {
+        self.abilities
+    }
+
+    pub(super) fn is_tracepoints(&self) -> bool {
+        self.abilities.source == Some(FaultSource::Tracepoints)
+    }
+
+    fn mappings_only() -> Self {
+        Self {
+            first: Description {
+                counts: Counts::Nothing,
+                layout: SampleLayout::Nothing,
+                tells_of_mappings: true,
+                user_only: true,
+                filter: None,
+            },
+            others: Vec::new(),
+            abilities: FaultAbilities { source: None, kernel_faults: false, access_kinds: false },
+        }
+    }
+
+    fn tracepoints(user: Tracepoint, kernel: Tracepoint) -> Self {
+        let begun = |tracepoint: Tracepoint, by_kernel| Description {
+            counts: Counts::Tracepoint(tracepoint.number),
+            layout: SampleLayout::Begun { fields: tracepoint.fields, by_kernel },
+            tells_of_mappings: false,
+            user_only: false,
+            filter: by_kernel.then_some(OF_THE_PROGRAM),
+        };
+        Self {
+            // Fewer events are fewer copies of them for each new thread, so the rare one carries the mappings.
+            first: served(true, false, true),
+            others: vec![begun(user, false), begun(kernel, true)],
+            abilities: FaultAbilities {
+                source: Some(FaultSource::Tracepoints),
+                kernel_faults: true,
+                access_kinds: true,
+            },
+        }
+    }
+
+    fn software(user_only: bool) -> Self {
+        Self {
+            first: served(true, user_only, true),
+            others: vec![served(false, user_only, false)],
+            abilities: FaultAbilities {
+                source: Some(FaultSource::SoftwareEvents),
+                kernel_faults: !user_only,
+                access_kinds: false,
+            },
+        }
+    }
+}
+
+fn served(major: bool, user_only: bool, tells_of_mappings: bool) -> Description {
+    Description {
+        counts: if major { Counts::MajorFaults } else { Counts::MinorFaults },
+        layout: SampleLayout::Served { major },
+        tells_of_mappings,
+        user_only,
+        filter: None,
+    }
+}
+
+/// The sets of events that do what is asked for, the best first.
+pub(super) fn candidates(options: &FaultRecorderOptions) -> Vec<EventSet> {
+    if !options.faults {
+        return vec![EventSet::mappings_only()];
+    }
+    let mut sets = Vec::new();
+    if options.source != Some(FaultSource::SoftwareEvents) {
+        sets.extend(tracepoint::find().map(|(user, kernel)| EventSet::tracepoints(user, kernel)));
+    }
+    if options.source != Some(FaultSource::Tracepoints) {
+        sets.extend([EventSet::software(false), EventSet::software(true)]);
+    }
+    sets
+}
