@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -50,7 +50,7 @@ extern "C" fn note_nudge(_signal: libc::c_int) {
     NUDGED.store(true, Ordering::Relaxed);
 }
 
-/// Runs `work` in a forked process; the bytes it returns are its result. It keeps no descriptor but standard error and those in `keep`,
+/// Runs `work` in a forked process; the bytes it returns are its result. It keeps no descriptor but standard error and those in `keep` (by their numbers, as the work owns them),
 /// and no signal but SIGKILL ends it before its work is done.
 ///
 /// Other threads of this process do not exist in the worker, and locks that they held are held there for ever: the work may allocate (the C library
@@ -58,10 +58,10 @@ extern "C" fn note_nudge(_signal: libc::c_int) {
 ///
 /// # Errors
 /// Fails when no process or memory file can be made.
-pub fn start_worker(keep: &[BorrowedFd<'_>], work: impl FnOnce(&Line) -> Vec<u8>) -> io::Result<Worker> {
+pub fn start_worker(keep: &[RawFd], work: impl FnOnce(&Line) -> Vec<u8>) -> io::Result<Worker> {
     let result = rustix::fs::memfd_create("coldstart", rustix::fs::MemfdFlags::CLOEXEC)?;
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    let mut kept: Vec<RawFd> = keep.iter().map(AsRawFd::as_raw_fd).collect();
+    let mut kept = keep.to_vec();
     kept.extend([result.as_raw_fd(), theirs.as_raw_fd(), 2]);
     kept.sort_unstable();
     // SAFETY: getpid has no arguments and cannot fail.

@@ -23,4 +23,16 @@ pub enum TraceError {
     /// The program could not be started, or we were interrupted.
     #[error("cannot record a start")]
     Launch(#[from] LaunchError),
+    /// The process that follows the program has failed.
+    #[error("the process that follows the program has failed")]
+    Follower {
+        /// How.
+        source: io::Error,
+    },
+    /// The kernel does not let us follow the program, or following ended early.
+    #[error("the program cannot be followed: {reason}")]
+    NotFollowed {
+        /// Why.
+        reason: String,
+    },
 }

@@ -60,6 +60,11 @@ impl Registers {
         if self.is_32_bit() { self.raw.rdi & 0xffff_ffff } else { self.raw.r8 }
     }
 
+    /// The sixth argument of such a call: of `mmap` the place in the file.
+    pub fn sixth_call_argument(&self) -> u64 {
+        if self.is_32_bit() { self.raw.rbp & 0xffff_ffff } else { self.raw.r9 }
+    }
+
     /// The first argument of a function that the thread has just entered; `None` in 32-bit code, where it is on the stack.
     pub fn first_argument(&self) -> Option<u64> {
         (!self.is_32_bit()).then_some(self.raw.rdi)
@@ -98,6 +103,11 @@ impl Registers {
 
     /// The fifth argument of such a call: of `mmap` the descriptor.
     pub fn fifth_call_argument(&self) -> u64 {
+        0
+    }
+
+    /// The sixth argument of such a call: of `mmap` the place in the file.
+    pub fn sixth_call_argument(&self) -> u64 {
         0
     }
 

@@ -8,5 +8,10 @@ mod analyse;
 mod disk;
 mod follow;
 mod note;
+mod session;
 
+pub use disk::{
+    DiskFill, DiskLog, DiskPieces, DiskRead, DiskRecorder, FileKey, FileSums, KnownFile, KnownFiles, Places, Setting, disk_pieces,
+    file_sums,
+};
 pub use note::{Image, InitialiserTime, LinkedObject, LoaderState, Note, NoteKind};

@@ -1,0 +1,149 @@
+//! A program right after its `execve`: what is where, and where to stop.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use coldstart_sys::time_stamp::monotonic_nanoseconds;
+use coldstart_sys::tracing::{ProcessMemory, RemoteCall};
+
+use super::super::note::{Image, NoteKind};
+use super::Follower;
+use super::functions::FileKey;
+use super::space::{LoaderSign, Stage};
+
+/// A line of `/proc/PID/maps`.
+#[derive(Clone, Debug)]
+pub(super) struct MapLine {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) is_executable: bool,
+    pub(super) is_private: bool,
+    pub(super) offset: u64,
+    pub(super) file: FileKey,
+    pub(super) path: PathBuf,
+}
+
+/// `proc_pid_maps(5)`: `start-end perms offset major:minor inode path`.
+pub(super) fn maps(process: u32) -> Vec<MapLine> {
+    let text = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
+    text.split(|&byte| byte == b'\n').filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &[u8]) -> Option<MapLine> {
+    let mut words = line.splitn(6, |&byte| byte == b' ');
+    let mut word = || std::str::from_utf8(words.next()?).ok();
+    let (start, end) = word()?.split_once('-')?;
+    let permissions = word()?;
+    let offset = u64::from_str_radix(word()?, 16).ok()?;
+    let (major, minor) = word()?.split_once(':')?;
+    let device = u64::from_str_radix(major, 16).ok()? << 20 | u64::from_str_radix(minor, 16).ok()?;
+    let inode = word()?.parse().ok()?;
+    let path = words.next().unwrap_or_default();
+    let begin = path.iter().position(|&byte| byte != b' ').unwrap_or(path.len());
+    Some(MapLine {
+        start: u64::from_str_radix(start, 16).ok()?,
+        end: u64::from_str_radix(end, 16).ok()?,
+        is_executable: permissions.as_bytes().get(2) == Some(&b'x'),
+        is_private: permissions.as_bytes().get(3) == Some(&b'p'),
+        offset,
+        file: FileKey { device, inode },
+        path: PathBuf::from(OsString::from_vec(path.get(begin..)?.to_vec())),
+    })
+}
+
+const AT_PHDR: u64 = 3;
+const AT_BASE: u64 = 7;
+const AT_ENTRY: u64 = 9;
+
+/// `/proc/PID/auxv`: pairs of words of the program's own size (`proc_pid_auxv(5)`).
+fn auxiliary(vector: &[u8], is_32_bit: bool, wanted: u64) -> Option<u64> {
+    let word = |bytes: &[u8]| match bytes.try_into() {
+        Ok(word) => Some(u64::from_ne_bytes(word)),
+        Err(_) => bytes.try_into().ok().map(|word| u64::from(u32::from_ne_bytes(word))),
+    };
+    let size = if is_32_bit { 4usize } else { 8 };
+    vector.chunks_exact(size.saturating_mul(2)).find_map(|pair| {
+        let (key, value) = pair.split_at_checked(size)?;
+        (word(key)? == wanted).then(|| word(value))?
+    })
+}
+
+impl Follower<'_> {
+    /// A program stands before its first instruction.
+    pub(super) fn executed(&mut self, thread: u32) -> std::io::Result<()> {
+        let Some(space) = self.space(thread) else { return Ok(()) };
+        let Some(registers) = self.tracer.registers(thread)? else { return Ok(()) };
+        let is_32_bit = registers.is_32_bit();
+        let vector = fs::read(format!("/proc/{thread}/auxv")).unwrap_or_default();
+        let lines = maps(thread);
+        let at = |key| auxiliary(&vector, is_32_bit, key).unwrap_or(0);
+        let program = fs::read_link(format!("/proc/{thread}/exe")).unwrap_or_default();
+        let image = Image {
+            arguments: arguments(thread),
+            entry: at(AT_ENTRY),
+            loader_base: at(AT_BASE),
+            program_headers: at(AT_PHDR),
+            is_32_bit,
+            program: program.clone(),
+        };
+        {
+            let mut space = space.borrow_mut();
+            space.memory = ProcessMemory::open(thread).ok();
+            space.is_32_bit = is_32_bit;
+            space.entry = image.entry;
+            space.call = space.memory.as_ref().and_then(|memory| call_instruction(memory, &lines, is_32_bit));
+            let facts = self.options.facts.of(&program);
+            let bias = if facts.is_relocated { image.entry.wrapping_sub(facts.entry) } else { 0 };
+            space.main = facts.main.map(|main| main.wrapping_add(bias));
+            space.loader =
+                lines.iter().find(|line| image.loader_base != 0 && line.start == image.loader_base).and_then(|line| {
+                    let facts = self.options.facts.of(&line.path);
+                    Some(LoaderSign {
+                        brk: image.loader_base.wrapping_add(facts.brk?),
+                        debug: facts.debug.map_or(0, |debug| image.loader_base.wrapping_add(debug)),
+                    })
+                });
+            space.second = (image.entry != 0).then_some((image.entry, Stage::ProgramEntry));
+        }
+        let has_loader = image.loader_base != 0;
+        let process_notes = |follower: &mut Self, what: &str| {
+            follower.note(thread, monotonic_nanoseconds(), NoteKind::Obstacle(what.to_owned()));
+        };
+        if has_loader && space.borrow().loader.is_none() {
+            process_notes(
+                self,
+                "its loader has no sign for debuggers (`_dl_debug_state`): stages of loading are not seen",
+            );
+        }
+        if self.set_breakpoints(thread, &space).is_err() {
+            process_notes(self, "its debug registers cannot be set: stages of loading are not seen");
+        }
+        if self.options.each_page {
+            self.see_each_page(thread, &space, Some(&lines), monotonic_nanoseconds())?;
+        }
+        for line in lines.iter().filter(|line| line.is_executable && line.file.inode != 0) {
+            self.arm(&mut space.borrow_mut(), line.file, line.start, line.end.saturating_sub(line.start), line.offset);
+        }
+        self.note(thread, monotonic_nanoseconds(), NoteKind::Executed(image));
+        Ok(())
+    }
+}
+
+fn arguments(process: u32) -> Vec<OsString> {
+    let bytes = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let bytes = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
+    bytes.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect()
+}
+
+/// An instruction that makes a system call, in the vDSO: no file's page is touched for it.
+fn call_instruction(memory: &ProcessMemory, lines: &[MapLine], is_32_bit: bool) -> Option<RemoteCall> {
+    let vdso = lines.iter().find(|line| line.path.as_os_str() == "[vdso]")?;
+    let size = usize::try_from(vdso.end.checked_sub(vdso.start)?).ok().filter(|&size| size <= 1 << 20)?;
+    let mut bytes = vec![0; size];
+    memory.read(vdso.start, &mut bytes).ok()?;
+    let wanted = RemoteCall::instruction_bytes(is_32_bit);
+    let place = bytes.windows(wanted.len()).position(|window| window == wanted)?;
+    Some(RemoteCall { instruction: vdso.start.checked_add(u64::try_from(place).ok()?)? })
+}

@@ -1,0 +1,270 @@
+//! When each initialiser is called, without a stop.
+//!
+//! The loader calls initialisers through a table of pointers (`DT_INIT_ARRAY`). After the table has been relocated, each pointer is turned
+//! to a few instructions of ours, which write down the processor's counter and jump on to the function: stack and registers are as
+//! without them. In `dlopen` of glibc 2.36 the list is told to be consistent *before* relocation; such tables wait for the loader to make them read-only.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use coldstart_sys::time_stamp::TimeStamp;
+use coldstart_sys::tracing::Argument;
+
+use super::super::note::{InitialiserTime, LinkedObject, Note, NoteKind};
+use super::Follower;
+use super::space::{InitialiserCall, Space};
+
+const DT_NULL: u64 = 0;
+const DT_INIT_ARRAY: u64 = 25;
+const DT_INIT_ARRAYSZ: u64 = 27;
+/// Entries of a dynamic table that are looked at; glibc's own have about 30.
+const DYNAMIC_ENTRIES: usize = 64;
+/// More initialisers than any object has.
+const MOST_INITIALISERS: u64 = 65_536;
+const PAGE: u64 = 4096;
+
+/// Code of one slot: `endbr64; push rax; push rdx; rdtsc; shl rdx, 32; or rax, rdx; mov [rip+time], rax; pop rdx; pop rax; jmp [rip+target]`.
+const CODE: [u8; 30] = [
+    0xf3, 0x0f, 0x1e, 0xfa, 0x50, 0x52, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0x48, 0x89, 0x05, 0, 0,
+    0, 0, 0x5a, 0x58, 0xff, 0x25, 0, 0, 0, 0,
+];
+/// Where in it the distances stand, and the ends of their instructions.
+const TIME_DISTANCE: (usize, u64) = (18, 22);
+const TARGET_DISTANCE: (usize, u64) = (26, 30);
+const CODE_SIZE: u64 = 32;
+/// The counter and the target.
+const DATA_SIZE: u64 = 16;
+/// Slots that are made at once.
+const SLOTS: u64 = 1024;
+
+/// Slots in a process's memory.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    areas: Vec<Area>,
+    /// Tables that are not relocated yet: bias, address and count.
+    waiting: Vec<(u64, u64, u64)>,
+    /// Bias and dynamic table of the objects that are known.
+    known: HashSet<(u64, u64)>,
+}
+
+#[derive(Debug)]
+struct Area {
+    address: u64,
+    capacity: u64,
+    /// Target and bias of each slot in use.
+    slots: Vec<(u64, u64)>,
+    collected: Vec<bool>,
+}
+
+impl Area {
+    fn free(&self) -> u64 {
+        self.capacity.saturating_sub(self.slots.len() as u64)
+    }
+
+    fn code_at(&self, slot: u64) -> u64 {
+        self.address.wrapping_add(slot.wrapping_mul(CODE_SIZE))
+    }
+
+    /// Behind all code, so that writing there does not look like changing code.
+    fn data_at(&self, slot: u64) -> u64 {
+        self.code_at(self.capacity).wrapping_add(slot.wrapping_mul(DATA_SIZE))
+    }
+}
+
+impl Space {
+    pub(super) fn knows_object(&self, bias: u64, dynamic: u64) -> bool {
+        self.slots.known.contains(&(bias, dynamic))
+    }
+
+    pub(super) fn remember_objects(&mut self, objects: &[LinkedObject]) {
+        self.slots.known.extend(objects.iter().map(|object| (object.bias, object.dynamic)));
+    }
+
+    /// The table of initialisers: its address and number of entries.
+    fn initialisers_of(&self, object: &LinkedObject) -> Option<(u64, u64)> {
+        let memory = self.memory.as_ref()?;
+        let mut bytes = [0; DYNAMIC_ENTRIES * 16];
+        memory.read(object.dynamic, &mut bytes).ok()?;
+        let (mut address, mut size) = (None, None);
+        for entry in bytes.chunks_exact(16) {
+            let (tag, value) = entry.split_at_checked(8)?;
+            let (tag, value) = (u64::from_ne_bytes(tag.try_into().ok()?), u64::from_ne_bytes(value.try_into().ok()?));
+            match tag {
+                DT_NULL => break,
+                DT_INIT_ARRAY => address = Some(object.bias.wrapping_add(value)),
+                DT_INIT_ARRAYSZ => size = Some(value / 8),
+                _ => {}
+            }
+        }
+        Some((address?, size.filter(|&size| (1..=MOST_INITIALISERS).contains(&size))?))
+    }
+
+    /// Turns the pointers of a relocated table to our slots, if there are enough.
+    fn turn(&mut self, bias: u64, table: u64, count: u64) -> Option<()> {
+        let size = usize::try_from(count.checked_mul(8)?).ok()?;
+        let mut bytes = vec![0; size];
+        self.memory.as_ref()?.read(table, &mut bytes).ok()?;
+        let targets: Vec<u64> =
+            bytes.chunks_exact(8).filter_map(|word| word.try_into().ok()).map(u64::from_ne_bytes).collect();
+        let area = self.slots.areas.iter_mut().find(|area| area.free() >= count)?;
+        let first = area.slots.len() as u64;
+        let mut code = Vec::with_capacity(targets.len().checked_mul(CODE_SIZE as usize)?);
+        let mut data = Vec::with_capacity(targets.len().checked_mul(DATA_SIZE as usize)?);
+        let mut pointers = Vec::with_capacity(size);
+        for (slot, &target) in (first..).zip(&targets) {
+            let (code_at, time_at) = (area.code_at(slot), area.data_at(slot));
+            let distance = |to: u64, (_, end): (usize, u64)| {
+                i32::try_from(to.wrapping_sub(code_at.wrapping_add(end)).cast_signed()).ok().map(i32::to_le_bytes)
+            };
+            let mut instructions = CODE;
+            instructions
+                .get_mut(TIME_DISTANCE.0..TIME_DISTANCE.0.checked_add(4)?)?
+                .copy_from_slice(&distance(time_at, TIME_DISTANCE)?);
+            instructions
+                .get_mut(TARGET_DISTANCE.0..TARGET_DISTANCE.0.checked_add(4)?)?
+                .copy_from_slice(&distance(time_at.wrapping_add(8), TARGET_DISTANCE)?);
+            code.extend(instructions);
+            code.extend([0xcc; 2]);
+            data.extend(0u64.to_ne_bytes());
+            data.extend(target.to_ne_bytes());
+            // 0 and -1 are passed over by some C libraries: they stay.
+            let is_function = target != 0 && target != u64::MAX;
+            pointers.extend(if is_function { code_at } else { target }.to_ne_bytes());
+        }
+        let (code_at, data_at) = (area.code_at(first), area.data_at(first));
+        let memory = self.memory.as_ref()?;
+        memory.write(code_at, &code).ok()?;
+        memory.write(data_at, &data).ok()?;
+        memory.write(table, &pointers).ok()?;
+        area.collected.extend(targets.iter().map(|_| false));
+        area.slots.extend(targets.into_iter().map(|target| (target, bias)));
+        Some(())
+    }
+
+    /// The loader makes memory read-only: tables in it are relocated now.
+    pub(super) fn time_waiting(&mut self, address: u64, length: u64) {
+        let inside = |&(_, table, _): &(u64, u64, u64)| table.checked_sub(address).is_some_and(|at| at < length);
+        let ready: Vec<_> = self.slots.waiting.iter().copied().filter(inside).collect();
+        self.slots.waiting.retain(|table| !inside(table));
+        for (bias, table, count) in ready {
+            self.turn(bias, table, count);
+        }
+    }
+
+    /// What was written down since the last time.
+    fn collect(&mut self, process: u32, calls: &mut Vec<InitialiserCall>) {
+        let Some(memory) = &self.memory else { return };
+        for area in &mut self.slots.areas {
+            let Some(first) = area.collected.iter().position(|&collected| !collected) else { continue };
+            let from = area.data_at(first as u64);
+            let mut bytes = vec![0; (area.slots.len() - first) * DATA_SIZE as usize];
+            if memory.read(from, &mut bytes).is_err() {
+                continue;
+            }
+            let slots = area.slots.iter().zip(&mut area.collected).skip(first);
+            for (data, (&(address, bias), collected)) in bytes.chunks_exact(DATA_SIZE as usize).zip(slots) {
+                let counter = data.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
+                if counter != 0 && !*collected {
+                    *collected = true;
+                    calls.push(InitialiserCall { process, address, bias, counter });
+                }
+            }
+        }
+    }
+}
+
+impl Follower<'_> {
+    /// Has the initialisers of new objects timed.
+    pub(super) fn time_initialisers(
+        &mut self,
+        thread: u32,
+        space: &Rc<RefCell<Space>>,
+        objects: &[LinkedObject],
+    ) -> std::io::Result<()> {
+        if space.borrow().is_32_bit {
+            return Ok(());
+        }
+        let tables: Vec<(u64, u64, u64)> = {
+            let space = space.borrow();
+            let table = |object: &LinkedObject| {
+                let (table, count) = space.initialisers_of(object)?;
+                Some((object.bias, table, count))
+            };
+            objects.iter().filter_map(table).collect()
+        };
+        let needed = tables.iter().map(|&(_, _, count)| count).fold(0u64, u64::saturating_add);
+        if needed == 0 || !self.make_room(thread, space, needed)? {
+            return Ok(());
+        }
+        let mut space = space.borrow_mut();
+        for (bias, table, count) in tables {
+            // Before it is relocated it holds distances from the bias, or nothing.
+            if space.word(table).is_some_and(|first| first >= bias && first != 0) {
+                space.turn(bias, table, count);
+            } else {
+                space.slots.waiting.push((bias, table, count));
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory for so many more slots, in the program.
+    fn make_room(&mut self, thread: u32, space: &Rc<RefCell<Space>>, needed: u64) -> std::io::Result<bool> {
+        let waiting: u64 = space.borrow().slots.waiting.iter().map(|&(_, _, count)| count).sum();
+        let needed = needed.saturating_add(waiting);
+        if space.borrow().slots.areas.iter().any(|area| area.free() >= needed) {
+            return Ok(true);
+        }
+        let Some(call) = space.borrow().call else { return Ok(false) };
+        let Some(registers) = self.tracer.registers(thread)? else { return Ok(false) };
+        let capacity = needed.max(SLOTS);
+        let size = capacity.saturating_mul(CODE_SIZE + DATA_SIZE).next_multiple_of(PAGE);
+        // PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, no descriptor.
+        let map = Argument { number: 9, number_32_bit: 192, arguments: [0, size, 7, 0x22, u64::MAX, 0] };
+        let Ok(result) = call.make(&self.tracer, thread, &registers, &map)? else { return Ok(false) };
+        // Some systems forbid memory that is writable and executable.
+        let Some(address) = u64::try_from(result).ok().filter(|&address| address != 0) else { return Ok(false) };
+        let area = Area { address, capacity, slots: Vec::new(), collected: Vec::new() };
+        space.borrow_mut().slots.areas.push(area);
+        Ok(true)
+    }
+
+    /// Takes what a thread's process has written down so far.
+    pub(super) fn collect(&mut self, thread: u32) {
+        let Some(state) = self.threads.get(&thread) else { return };
+        let process = state.process;
+        let space = Rc::clone(&state.space);
+        space.borrow_mut().collect(process, &mut self.calls);
+    }
+
+    /// Of all processes; they may be running.
+    pub(super) fn collect_all(&mut self) {
+        let leaders: Vec<u32> = self
+            .threads
+            .iter()
+            .filter(|(number, thread)| **number == thread.process)
+            .map(|(&number, _)| number)
+            .collect();
+        for leader in leaders {
+            self.collect(leader);
+        }
+    }
+}
+
+/// One note for each process's calls, in their order.
+pub(super) fn notes(mut calls: Vec<InitialiserCall>, began: TimeStamp, ended: TimeStamp) -> Vec<Note> {
+    calls.sort_by_key(|call| (call.process, call.counter));
+    let of_process = |calls: &[InitialiserCall]| {
+        let process = calls.first()?.process;
+        let times: Vec<InitialiserTime> = calls
+            .iter()
+            .filter_map(|call| {
+                let at = began.time_of(ended, call.counter)?;
+                Some(InitialiserTime { address: call.address, at, bias: call.bias })
+            })
+            .collect();
+        Some(Note { at: times.first()?.at, process, thread: process, what: NoteKind::Initialisers(times) })
+    };
+    calls.chunk_by(|one, other| one.process == other.process).filter_map(of_process).collect()
+}

@@ -1,0 +1,112 @@
+//! Seeing each page: fault-around is switched off for the files that a process maps.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use coldstart_sys::tracing::Argument;
+use coldstart_sys::userfault::{CLOSE_CALL, FaultAroundSwitch, USER_MODE_ONLY, USERFAULTFD_CALL};
+
+use super::super::note::NoteKind;
+use super::image::{MapLine, maps};
+use super::space::Space;
+use super::{Follower, functions};
+
+const PAGE: u64 = 4096;
+const O_CLOEXEC: u64 = 0o2_000_000;
+
+impl Follower<'_> {
+    /// Has the process make the descriptor, takes it, and switches fault-around off for all files mapped so far.
+    pub(super) fn see_each_page(
+        &mut self,
+        thread: u32,
+        space: &Rc<RefCell<Space>>,
+        lines: Option<&[MapLine]>,
+        at: u64,
+    ) -> std::io::Result<()> {
+        let switch = self.switch_for(thread, &space.borrow())?;
+        let done = match switch {
+            Ok(switch) => {
+                let own;
+                let lines = match lines {
+                    Some(lines) => lines,
+                    None => {
+                        own = maps(thread);
+                        &own
+                    }
+                };
+                for line in lines.iter().filter(|line| line.file.inode != 0 && line.is_private) {
+                    // The kernel's own pseudo files refuse, and have no pages of interest.
+                    let _ = switch.off(line.start, line.end.saturating_sub(line.start));
+                }
+                space.borrow_mut().switch = Some(switch);
+                None
+            }
+            Err(reason) => Some(reason),
+        };
+        let seen = space.borrow().pages();
+        self.note(thread, at, NoteKind::Pages(seen, done));
+        Ok(())
+    }
+
+    /// The switch, or why there is none.
+    fn switch_for(&self, thread: u32, space: &Space) -> std::io::Result<Result<FaultAroundSwitch, String>> {
+        let Some(call) = space.call else { return Ok(Err("no place in it where a call can be made".to_owned())) };
+        // The program's own filter may answer a call that it does not expect by killing the program.
+        if filters(thread) > self.options.own_filters {
+            return Ok(Err("it has a seccomp filter of its own".to_owned()));
+        }
+        let Some(registers) = self.tracer.registers(thread)? else { return Ok(Err("it has ended".to_owned())) };
+        let make = |(number, number_32_bit): (u64, u64), argument: u64| {
+            let call_of = Argument { number, number_32_bit, arguments: [argument, 0, 0, 0, 0, 0] };
+            call.make(&self.tracer, thread, &registers, &call_of)
+        };
+        let descriptor = match make(USERFAULTFD_CALL, O_CLOEXEC | USER_MODE_ONLY)? {
+            Ok(result) if result >= 0 => result,
+            Ok(result) => {
+                let errno = i32::try_from(result.saturating_neg()).unwrap_or(0);
+                return Ok(Err(format!("userfaultfd: {}", std::io::Error::from_raw_os_error(errno))));
+            }
+            Err(_) => return Ok(Err("it has ended".to_owned())),
+        };
+        let taken = FaultAroundSwitch::take(space.process, i32::try_from(descriptor).unwrap_or(-1));
+        let _ = make(CLOSE_CALL, descriptor.cast_unsigned())?;
+        Ok(taken.map_err(|error| format!("userfaultfd without asynchronous write protection (Linux 6.7): {error}")))
+    }
+
+    /// A file has been mapped.
+    pub(super) fn map_returns(&mut self, thread: u32, at: u64) -> std::io::Result<()> {
+        let Some(registers) = self.tracer.registers(thread)? else { return Ok(()) };
+        let Some(space) = self.space(thread) else { return Ok(()) };
+        let result = registers.call_result();
+        if (-4095..0).contains(&result) {
+            return Ok(());
+        }
+        let address = if registers.is_32_bit() { result.cast_unsigned() & 0xffff_ffff } else { result.cast_unsigned() };
+        let [_, length, protection] = registers.call_arguments();
+        let length = length.checked_next_multiple_of(PAGE).unwrap_or(0);
+        let refused = match &space.borrow().switch {
+            Some(switch) => switch.off(address, length).is_err(),
+            None => false,
+        };
+        if refused && !space.borrow().told_shared {
+            space.borrow_mut().told_shared = true;
+            let what = "files that it maps to share them are seen up to 16 pages at a time".to_owned();
+            self.note(thread, at, NoteKind::Obstacle(what));
+        }
+        if functions::is_code(protection) && !self.options.functions.is_empty() && !registers.is_32_bit() {
+            let descriptor = registers.fifth_call_argument() as i32;
+            if let Some(file) = functions::file_behind(space.borrow().process, descriptor) {
+                let offset = registers.sixth_call_argument();
+                self.arm(&mut space.borrow_mut(), file, address, length, offset);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many seccomp filters a thread has (`Seccomp_filters` of `proc_pid_status(5)`, Linux 5.9).
+fn filters(thread: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}

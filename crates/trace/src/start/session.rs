@@ -1,0 +1,135 @@
+//! Launching a program and having it followed.
+//!
+//! The launch is ours, as for a measurement: it knows when the program is ready and ends all of it. Who follows by ptrace is another
+//! process, which the launch does not take for the program's, because it is started before.
+
+use std::cell::RefCell;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+
+use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
+use coldstart_sys::beside::{Worker, start_worker};
+use coldstart_sys::stop_filter::stop_at_filtered_calls;
+use coldstart_sys::time_stamp::monotonic_nanoseconds;
+use coldstart_sys::tracing::traced;
+
+use super::follow::{FollowOptions, Followed, follow};
+use crate::TraceError;
+
+/// How long the follower may take at readiness to fetch what the program has written down.
+const FETCH_LIMIT: Duration = Duration::from_secs(2);
+
+/// A start that was followed.
+pub(super) struct FollowedStart {
+    pub(super) launched: Launched,
+    pub(super) followed: Followed,
+    /// `CLOCK_MONOTONIC` in nanoseconds when the program's process was let go on to its first `execve`.
+    pub(super) launched_at: u64,
+    /// When it was ready, or ended without ever being so.
+    pub(super) until: u64,
+}
+
+/// Changes the command before the filters of ours are added: another observer, say.
+pub(super) type Setup<'a> = &'a dyn Fn(&mut std::process::Command);
+
+/// Launches a program, follows it until it is ready, and ends it.
+pub(super) fn follow_start(
+    command: &CommandLine,
+    launch_options: &LaunchOptions,
+    options: FollowOptions,
+    setup: Option<Setup<'_>>,
+) -> Result<FollowedStart, TraceError> {
+    let worker: RefCell<Option<std::io::Result<Worker>>> = RefCell::new(None);
+    let options = RefCell::new(Some(options));
+    let prepare = |child: &mut std::process::Command| {
+        if let Some(setup) = setup {
+            setup(child);
+        }
+        let Some(mut options) = options.borrow_mut().take() else { return };
+        stop_at_filtered_calls(child);
+        let started = traced(child).and_then(|pending| {
+            start_worker(&[pending.as_fd().as_raw_fd()], move |line| {
+                postcard::to_stdvec(&follow(pending, &mut options, line)).unwrap_or_default()
+            })
+        });
+        *worker.borrow_mut() = Some(started);
+    };
+    let mut ready_at = None;
+    let launched = launch(command, launch_options, Some(&prepare), &mut || {
+        ready_at = Some(monotonic_nanoseconds());
+        if let Some(Ok(worker)) = &*worker.borrow() {
+            worker.nudge(FETCH_LIMIT);
+        }
+    });
+    let until = ready_at.unwrap_or_else(monotonic_nanoseconds);
+    let result = worker.into_inner().map(|worker| worker.and_then(Worker::result));
+    let launched = launched?;
+    let bytes = match result {
+        Some(result) => result.map_err(|source| TraceError::Follower { source })?,
+        None => Vec::new(),
+    };
+    let followed: Followed = postcard::from_bytes(&bytes)
+        .map_err(|error| TraceError::Follower { source: std::io::Error::other(error.to_string()) })?;
+    match followed.trouble {
+        Some(reason) => Err(TraceError::NotFollowed { reason }),
+        None => Ok(FollowedStart { launched, launched_at: followed.began_at, followed, until }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::start::follow::{ArmedFunctions, FileFacts};
+
+    #[test]
+    fn look_at_a_start() {
+        let words: Vec<String> = match std::env::var("TRY") {
+            Ok(words) => words.split(' ').map(str::to_owned).collect(),
+            Err(_) => return,
+        };
+        let command =
+            CommandLine { program: words[0].clone().into(), arguments: words[1..].iter().map(Into::into).collect() };
+        let mut facts = FileFacts::default();
+        facts.learn(
+            &std::fs::canonicalize(
+                coldstart_launch::find_program(words[0].as_ref(), std::env::var_os("PATH").as_deref(), None).unwrap(),
+            )
+            .unwrap(),
+        );
+        let options = FollowOptions {
+            records: std::env::var_os("NOREC").is_none(),
+            each_page: std::env::var_os("NOUFFD").is_none(),
+            initialisers: true,
+            functions: ArmedFunctions::default(),
+            facts,
+            own_filters: 1,
+        };
+        let launch_options = LaunchOptions { output: coldstart_launch::Output::Inherit, ..LaunchOptions::default() };
+        let begin = std::time::Instant::now();
+        let start = follow_start(&command, &launch_options, options, None).unwrap();
+        eprintln!("own {:.2} ms", (start.until - start.launched_at) as f64 / 1e6); eprintln!("whole {:?} launched {:?} end {:?}", begin.elapsed(), start.launched.elapsed, start.launched.end);
+        let followed = &start.followed;
+        eprintln!(
+            "{} notes, {} records, lost {}, stops {}, stopped {:?} {:?} {:?}",
+            followed.notes.len(),
+            followed.records.len(),
+            followed.lost,
+            followed.stops,
+            Duration::from_nanos(followed.stopped),
+            followed.no_records,
+            followed.trouble
+        );
+        if std::env::var_os("NOTES").is_some() {
+            for note in &followed.notes {
+                let text = format!("{:?}", note.what);
+                eprintln!(
+                    "{:>10.3} {} {} {}",
+                    (note.at - start.launched_at) as f64 / 1e6,
+                    note.process,
+                    note.thread,
+                    &text[..text.len().min(300)]
+                );
+            }
+        }
+    }
+}
