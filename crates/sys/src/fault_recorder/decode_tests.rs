@@ -38,7 +38,7 @@ impl Bytes {
     fn text(mut self, text: &str) -> Self {
         self.0.extend(text.as_bytes());
         self.0.push(0);
-        while self.0.len() % 8 != 0 {
+        while !self.0.len().is_multiple_of(8) {
             self.0.push(0);
         }
         self
