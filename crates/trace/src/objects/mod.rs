@@ -1,1 +1,32 @@
 //! What is known of the ELF objects that a start used: segments, sections, symbols, relocations, functions.
+//!
+//! Files are opened after the run (for breakpoints: while the program stands still) and mapped with a guard, so one that shrinks
+//! or vanishes is an error and not a crash. What a newcomer would not guess: nearly all of it comes from tables that stripped files
+//! keep, because the loader or the unwinder needs them; section headers and symbols only make the names better.
+
+mod access;
+mod coverage;
+mod debug_names;
+mod decode;
+mod describe;
+mod error;
+mod file;
+mod frames;
+mod functions;
+mod inner_starts;
+mod made_up_sections;
+mod names;
+mod readable_name;
+mod relocation_runs;
+mod relocation_targets;
+mod sections;
+mod touched;
+
+pub use access::{Access, data_access};
+pub use coverage::Coverage;
+pub use describe::describe;
+pub use error::ObjectError;
+pub use file::ObjectFile;
+pub use functions::{Dropped, FunctionStart, FunctionStarts, StartSource, WantedPages, function_starts};
+pub use readable_name::readable_name;
+pub use touched::TouchedPages;

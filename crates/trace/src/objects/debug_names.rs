@@ -1,0 +1,66 @@
+//! Where the names of a stripped object are: in a debug file beside it, or packed into the object itself.
+
+use std::path::{Path, PathBuf};
+
+use coldstart_elf::{
+    DEFAULT_DEBUG_ROOT, ElfFile, MiniDebugLimits, SymbolTable, build_id, crc_matches, debug_file_candidates,
+};
+
+use super::file::ObjectFile;
+
+/// The file that holds them.
+#[derive(Debug, Default)]
+pub(super) enum DebugNames {
+    /// There is none, or the object has its own.
+    #[default]
+    None,
+    /// A debug file, as distributions install them.
+    File(ObjectFile),
+    /// From `.gnu_debugdata`.
+    Mini(Vec<u8>),
+}
+
+impl DebugNames {
+    /// Looks for them, unless the object at `path` has a symbol table of its own. The debug file is the one with the same build
+    /// id, or with the checksum that the object names.
+    pub(super) fn of(path: &Path, file: &ElfFile<'_>) -> Self {
+        if file.symbols().is_ok_and(|symbols| symbols.is_some()) {
+            return Self::None;
+        }
+        let id = build_id(file);
+        let link = file.debug_link().ok().flatten();
+        if id.is_some() || link.is_some() {
+            let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            let roots = [PathBuf::from(DEFAULT_DEBUG_ROOT)];
+            for candidate in debug_file_candidates(&real, id.as_ref().map(|id| id.bytes()), link.as_ref(), &roots) {
+                let Ok(debug) = ObjectFile::open(&candidate) else { continue };
+                let is_right = debug.read(|other| match (&id, build_id(other)) {
+                    (Some(id), Some(other)) => id.bytes() == other.bytes(),
+                    _ => link.as_ref().is_some_and(|link| crc_matches(link, other.bytes())),
+                });
+                if is_right.unwrap_or(false) {
+                    return Self::File(debug);
+                }
+            }
+        }
+        match file.mini_debug_file(MiniDebugLimits::default()) {
+            Ok(Some(bytes)) => Self::Mini(bytes),
+            _ => Self::None,
+        }
+    }
+
+    /// The symbols in it.
+    pub(super) fn symbols(&self) -> Option<SymbolTable<'_>> {
+        let bytes = match self {
+            Self::None => return None,
+            Self::File(file) => file.view().bytes(),
+            Self::Mini(bytes) => bytes.as_slice(),
+        };
+        ElfFile::parse(bytes).ok()?.symbols().ok()?
+    }
+
+    /// Whether part of the debug file was gone when it was looked at: what its names say is worth nothing then.
+    pub(super) fn shrank(&self) -> bool {
+        matches!(self, Self::File(file) if file.view().shrank())
+    }
+}

@@ -1,0 +1,60 @@
+//! An object's file, opened.
+
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use coldstart_elf::ElfFile;
+use coldstart_sys::file_view::FileView;
+use rustix::fs::{Mode, OFlags};
+
+use super::error::ObjectError;
+
+/// An object's file, mapped. It may shrink or vanish while it is open: then it gives an error.
+#[derive(Debug)]
+pub struct ObjectFile {
+    path: PathBuf,
+    view: FileView,
+}
+
+impl ObjectFile {
+    /// Opens a regular file. A pipe that nobody writes to does not make us wait.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is no regular file.
+    pub fn open(path: &Path) -> Result<Self, ObjectError> {
+        let io = |source| ObjectError::Io { path: path.to_owned(), source };
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| io(errno.into()))?;
+        Self::of(path, file)
+    }
+
+    /// A file that is open for reading already, `/proc/PID/map_files` say. The path is where its debug file is looked for, and
+    /// what errors name; the descriptor may be closed afterwards.
+    ///
+    /// # Errors
+    /// If it is no regular file, or cannot be mapped.
+    pub fn of(path: &Path, file: impl AsFd) -> Result<Self, ObjectError> {
+        let view = FileView::map(file).map_err(|source| ObjectError::Io { path: path.to_owned(), source })?;
+        Ok(Self { path: path.to_owned(), view })
+    }
+
+    /// Its path, as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Lets `look` look at the file. What a file that shrinks has lost reads as zeros and would be taken for damage of the file
+    /// itself, so that is asked last.
+    pub(super) fn read<T>(&self, look: impl FnOnce(&ElfFile<'_>) -> T) -> Result<T, ObjectError> {
+        let looked = ElfFile::parse(self.view.bytes()).map(|file| look(&file));
+        if self.view.shrank() {
+            return Err(ObjectError::Shrank { path: self.path.clone() });
+        }
+        looked.map_err(|source| ObjectError::Elf { path: self.path.clone(), source })
+    }
+
+    /// The mapping. Prefer [`Self::read`], which notices when bytes are gone.
+    pub(super) fn view(&self) -> &FileView {
+        &self.view
+    }
+}

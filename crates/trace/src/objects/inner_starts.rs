@@ -1,0 +1,192 @@
+//! Candidates held against the code: which of them are instructions, and begin something.
+//!
+//! An unwind entry is believed, because the unwinder relies on it, unless another one overlaps it. Everything else has to agree with
+//! the code of the entry that covers it, taken apart from its start. A symbol that no entry covers (hand-written code) is believed if
+//! all it covers can be taken apart and the last instruction ends where the symbol does, which tables in the code hardly ever do.
+
+use std::collections::BTreeSet;
+
+use coldstart_elf::{ElfFile, Vaddr};
+
+use super::decode::{CodeKind, Decoded, decode};
+use super::frames::Frame;
+use super::functions::{Dropped, StartSource};
+
+/// What is known of an object's code.
+pub(super) struct Inner<'a, 'data, W> {
+    pub(super) file: &'a ElfFile<'data>,
+    pub(super) kind: CodeKind,
+    /// Ascending, each start once.
+    pub(super) frames: &'a [Frame],
+    /// Start and end of functions by their symbols, ascending, each start once.
+    pub(super) symbols: &'a [Extent],
+    /// Targets of relocations, ascending, that are no unwind entry's start.
+    pub(super) targets: &'a [u64],
+    /// Whether the start of an address is asked for.
+    pub(super) is_wanted: &'a W,
+}
+
+/// First address, and first address behind.
+type Extent = (u64, u64);
+/// Address, size and proof.
+type Start = (u64, Option<u64>, StartSource);
+
+/// All places that are proven, in no order.
+pub(super) fn inner_starts<W: Fn(u64) -> bool>(inner: &Inner<'_, '_, W>, dropped: &mut Dropped) -> Vec<Start> {
+    let doubtful = overlapping(inner, dropped);
+    let mut starts = Vec::new();
+    for (number, frame) in inner.frames.iter().enumerate() {
+        if !(inner.is_wanted)(frame.start) || doubtful.contains(&number) {
+            continue;
+        }
+        if inner.may_begin(frame.start) {
+            starts.push((frame.start, Some(frame.end.saturating_sub(frame.start)), StartSource::Unwind));
+        } else {
+            dropped.no_code = dropped.no_code.saturating_add(1);
+        }
+    }
+    let (covered, alone): (Vec<Extent>, Vec<Extent>) =
+        inner.symbols.iter().copied().partition(|(start, _)| inner.frame_number(*start).is_some());
+    starts.extend(inside(inner, &covered, dropped));
+    starts.extend(without_frames(inner, &alone, dropped));
+    starts
+}
+
+impl<W: Fn(u64) -> bool> Inner<'_, '_, W> {
+    fn bytes(&self, start: u64, end: u64) -> &[u8] {
+        let bytes = self.file.memory_from(Vaddr(start)).unwrap_or_default();
+        let size = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
+        bytes.get(..size).unwrap_or(bytes)
+    }
+
+    fn may_begin(&self, address: u64) -> bool {
+        self.kind.may_begin(address, self.bytes(address, address.saturating_add(16)))
+    }
+
+    /// The entry that covers an address; of several that overlap, the nearest.
+    fn frame_number(&self, address: u64) -> Option<usize> {
+        let before = self.frames.partition_point(|frame| frame.start <= address).checked_sub(1)?;
+        self.frames.get(before).filter(|frame| address < frame.end).map(|_| before)
+    }
+
+    /// What the code from `start` to `end` says of places in it. AArch64 needs no proof beyond their alignment.
+    fn decode(&self, start: u64, end: u64, places: &[u64]) -> Decoded {
+        match self.kind {
+            CodeKind::X86(bitness) => decode(bitness, self.bytes(start, end), start, places),
+            CodeKind::Aarch64 => Decoded {
+                is_instruction: places.iter().map(|place| place.is_multiple_of(4)).collect(),
+                is_clean: true,
+                ..Decoded::default()
+            },
+        }
+    }
+}
+
+/// Numbers of entries that begin inside another one, or hold another one, where the code does not agree with both. Ascending.
+fn overlapping<W: Fn(u64) -> bool>(inner: &Inner<'_, '_, W>, dropped: &mut Dropped) -> BTreeSet<usize> {
+    let mut doubtful = BTreeSet::new();
+    // The entry that reaches furthest so far.
+    let mut outer: Option<(usize, Frame)> = None;
+    for (number, frame) in inner.frames.iter().enumerate() {
+        if let Some((outer_number, outer)) = outer.filter(|(_, outer)| frame.start < outer.end) {
+            let is_asked_for = (inner.is_wanted)(frame.start) || (inner.is_wanted)(outer.start);
+            let agrees =
+                || inner.decode(outer.start, frame.start.saturating_add(1), &[frame.start]).is_instruction == [true];
+            if is_asked_for && !agrees() {
+                doubtful.extend([outer_number, number]);
+            }
+        }
+        if outer.is_none_or(|(_, outer)| outer.end < frame.end) {
+            outer = Some((number, *frame));
+        }
+    }
+    dropped.overlapping = dropped.overlapping.saturating_add(doubtful.len() as u64);
+    doubtful
+}
+
+/// Symbols and targets of relocations inside of unwind entries. `symbols` are those that an entry covers, ascending.
+fn inside<W: Fn(u64) -> bool>(inner: &Inner<'_, '_, W>, symbols: &[Extent], dropped: &mut Dropped) -> Vec<Start> {
+    let mut starts = Vec::new();
+    let (mut symbols, mut targets) = (symbols, inner.targets);
+    for frame in inner.frames {
+        let within = |place: &u64| (frame.start..frame.end).contains(place);
+        let (symbols, targets) = (
+            take(&mut symbols, |(start, _)| *start < frame.start, |(start, _)| within(start)),
+            take(&mut targets, |target| *target < frame.start, |target| within(target)),
+        );
+        let is_inner = |start: &u64| *start != frame.start && (inner.is_wanted)(*start);
+        let mut places: Vec<u64> =
+            symbols.iter().map(|(start, _)| *start).chain(targets.iter().copied()).filter(is_inner).collect();
+        if places.is_empty() {
+            continue;
+        }
+        places.sort_unstable();
+        places.dedup();
+        let decoded = inner.decode(frame.start, frame.end, &places);
+        for (number, place) in places.iter().enumerate() {
+            let says = |flags: &[bool]| flags.get(number).copied().unwrap_or(false);
+            let symbol = symbols.iter().find(|(start, _)| start == place);
+            if !says(&decoded.is_instruction) {
+                dropped.mid_instruction = dropped.mid_instruction.saturating_add(1);
+            } else if !inner.may_begin(*place) {
+                dropped.no_code = dropped.no_code.saturating_add(1);
+            } else if let Some((start, end)) = symbol {
+                starts.push((*place, Some(end.saturating_sub(*start)), StartSource::Symbol));
+            } else if decoded.is_clean && !decoded.has_indirect_jump && says(&decoded.is_behind_a_jump) {
+                starts.push((*place, None, StartSource::Relocation));
+            } else {
+                // What code runs into, or jumps to by a table, is a label of its function.
+                dropped.labels = dropped.labels.saturating_add(1);
+            }
+        }
+    }
+    starts
+}
+
+/// Leaves out what is before, and takes what is within.
+fn take<'a, T>(list: &mut &'a [T], is_before: impl Fn(&T) -> bool, is_within: impl Fn(&T) -> bool) -> &'a [T] {
+    let rest = list.get(list.iter().take_while(|item| is_before(item)).count()..).unwrap_or_default();
+    let (within, rest) =
+        rest.split_at_checked(rest.iter().take_while(|item| is_within(item)).count()).unwrap_or_default();
+    *list = rest;
+    within
+}
+
+/// Symbols that no unwind entry covers.
+fn without_frames<W: Fn(u64) -> bool>(
+    inner: &Inner<'_, '_, W>,
+    symbols: &[Extent],
+    dropped: &mut Dropped,
+) -> Vec<Start> {
+    let mut starts = Vec::new();
+    let mut symbols = symbols;
+    while let Some(((start, end), rest)) = symbols.split_first() {
+        // Symbols inside of this one (a second way into the same function) have to agree with its code.
+        let count = rest.iter().take_while(|(inner_start, _)| inner_start < end).count();
+        let (nested, rest) = rest.split_at_checked(count).unwrap_or_default();
+        symbols = rest;
+        let mut places: Vec<u64> = std::iter::once(*start).chain(nested.iter().map(|(start, _)| *start)).collect();
+        if !places.iter().any(|place| (inner.is_wanted)(*place)) {
+            continue;
+        }
+        // An entry that begins inside must agree, too.
+        let first = inner.frames.partition_point(|frame| frame.start <= *start);
+        let behind = inner.frames.partition_point(|frame| frame.start < *end);
+        let frames = inner.frames.get(first..behind).unwrap_or_default();
+        places.extend(frames.iter().map(|frame| frame.start));
+        places.sort_unstable();
+        let decoded = inner.decode(*start, *end, &places);
+        let is_proven = decoded.is_clean && decoded.is_instruction.iter().all(|is| *is);
+        let wanted = std::iter::once((*start, *end))
+            .chain(nested.iter().copied())
+            .filter(|(start, _)| (inner.is_wanted)(*start));
+        for (start, end) in wanted {
+            match (is_proven, inner.may_begin(start)) {
+                (true, true) => starts.push((start, Some(end.saturating_sub(start)), StartSource::Symbol)),
+                (true, false) => dropped.no_code = dropped.no_code.saturating_add(1),
+                (false, _) => dropped.mid_instruction = dropped.mid_instruction.saturating_add(1),
+            }
+        }
+    }
+    starts
+}

@@ -1,0 +1,176 @@
+//! Names for what a start touched: symbols from every table there is, and unwind entries for functions that have none.
+//!
+//! Of several names for one place one is chosen, and always the same. What is handed out does not overlap, so that an address has
+//! one name: a symbol inside another one goes, and one that reaches into the next ends there.
+
+use std::cmp::Reverse;
+
+use coldstart_elf::{ElfFile, Symbol, SymbolBinding, SymbolKind, SymbolTable};
+use coldstart_profile::trace::ObjectSymbol;
+
+use super::frames::{Frame, Frames};
+use super::readable_name::readable_name;
+use super::sections::{LoadedSection, section_at};
+use super::touched::TouchedRanges;
+
+/// `EM_ARM`, where the lowest bit of a function's address says that it is Thumb code (ARM ELF ABI, section 5.5.3).
+const ARM: u16 = 40;
+
+/// A name for a place; ordered by address, the best name of an address first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate<'data> {
+    address: u64,
+    has_no_size: bool,
+    has_no_kind: bool,
+    /// Global symbols before weak ones before local ones.
+    binding: u8,
+    length: usize,
+    name: &'data [u8],
+    size: Reverse<u64>,
+    is_function: bool,
+}
+
+/// The symbols of what was touched, ascending by address and apart.
+pub(super) fn names<'data>(
+    file: &ElfFile<'data>,
+    debug: Option<SymbolTable<'data>>,
+    sections: &[LoadedSection],
+    touched: &TouchedRanges,
+) -> Vec<ObjectSymbol> {
+    if touched.is_empty() {
+        return Vec::new();
+    }
+    let own = file.symbols().ok().flatten();
+    let dynamic = file.dynamic().ok().flatten().and_then(|dynamic| file.dynamic_symbols(&dynamic).ok());
+    let mut found = Vec::new();
+    for table in [own, debug, dynamic].iter().flatten() {
+        let candidate = |symbol: Symbol| candidate(file.encoding().machine, table, &symbol, sections, touched);
+        found.extend(table.iter().filter_map(candidate));
+    }
+    found.sort_unstable();
+    // The largest size that any of the names of an address has.
+    found.dedup_by(|other, first| {
+        let same = other.address == first.address;
+        if same {
+            first.size = first.size.min(other.size);
+        }
+        same
+    });
+    let frames = Frames::read(file).unwrap_or_default();
+    let mut named: Vec<ObjectSymbol> = apart(found, &frames).into_iter().map(symbol).collect();
+    named.extend(nameless(&named, &frames, sections, touched));
+    named.sort_by_key(|symbol| symbol.address);
+    cut(&mut named);
+    named
+}
+
+fn candidate<'data>(
+    machine: u16,
+    table: &SymbolTable<'data>,
+    symbol: &Symbol,
+    sections: &[LoadedSection],
+    touched: &TouchedRanges,
+) -> Option<Candidate<'data>> {
+    if !symbol.has_address() {
+        return None;
+    }
+    let is_function = matches!(symbol.kind, SymbolKind::Function | SymbolKind::IndirectFunction);
+    let address = if machine == ARM && is_function { symbol.value.0 & !1 } else { symbol.value.0 };
+    if !touched.overlap(address, symbol.size) {
+        return None;
+    }
+    // What has no kind is a label of hand-written code, or one of the linker's marks (`__bss_start`), which name nothing.
+    let has_no_kind = !is_function && symbol.kind != SymbolKind::Object;
+    let section = section_at(sections, address)?;
+    if has_no_kind && !section.is_executable {
+        return None;
+    }
+    let name = table.name(symbol);
+    // `$x` and `$d` tell disassemblers of ARM where code and data are.
+    if name.is_empty() || name.starts_with(b"$") {
+        return None;
+    }
+    let binding = match symbol.binding {
+        SymbolBinding::Global => 0,
+        SymbolBinding::Unique | SymbolBinding::Weak => 1,
+        _ => 2,
+    };
+    Some(Candidate {
+        address,
+        has_no_size: symbol.size == 0,
+        has_no_kind,
+        binding,
+        length: name.len(),
+        name,
+        size: Reverse(symbol.size),
+        is_function: is_function || has_no_kind,
+    })
+}
+
+/// Leaves out what lies inside something larger. Functions without a size get that of their unwind entry.
+fn apart<'data>(candidates: Vec<Candidate<'data>>, frames: &Frames) -> Vec<Candidate<'data>> {
+    let mut apart: Vec<Candidate<'_>> = Vec::with_capacity(candidates.len());
+    let mut end = 0;
+    for mut candidate in candidates {
+        if candidate.address < end {
+            continue;
+        }
+        if candidate.size.0 == 0 && candidate.is_function {
+            let frame = frames.at(candidate.address).filter(|frame| frame.start == candidate.address);
+            candidate.size.0 = frame.map_or(0, |frame| frame.end.saturating_sub(frame.start));
+        }
+        end = candidate.address.saturating_add(candidate.size.0);
+        apart.push(candidate);
+    }
+    apart
+}
+
+fn symbol(candidate: Candidate<'_>) -> ObjectSymbol {
+    ObjectSymbol {
+        address: candidate.address,
+        size: candidate.size.0,
+        name: readable_name(candidate.name),
+        is_function: candidate.is_function,
+    }
+}
+
+/// Functions that only the unwind tables know.
+fn nameless(
+    named: &[ObjectSymbol],
+    frames: &Frames,
+    sections: &[LoadedSection],
+    touched: &TouchedRanges,
+) -> Vec<ObjectSymbol> {
+    let is_named = |frame: &Frame| {
+        let behind = named.partition_point(|symbol| symbol.address <= frame.start);
+        let before = behind.checked_sub(1).and_then(|before| named.get(before));
+        before.is_some_and(|symbol| {
+            frame.start == symbol.address || frame.start < symbol.address.saturating_add(symbol.size)
+        })
+    };
+    // The one entry of a PLT is no function, and that of a signal trampoline begins in padding.
+    let is_function = |frame: &Frame| {
+        let section = section_at(sections, frame.start);
+        !frame.is_signal && section.is_some_and(|section| section.is_executable && !section.is_linkage())
+    };
+    let wanted = |frame: &&Frame| touched.overlap(frame.start, frame.end.saturating_sub(frame.start));
+    let frames = frames.list.iter().filter(wanted).filter(|frame| !is_named(frame) && is_function(frame));
+    let mut nameless: Vec<ObjectSymbol> = frames
+        .map(|frame| ObjectSymbol {
+            address: frame.start,
+            size: frame.end.saturating_sub(frame.start),
+            name: format!("fn_{:x}", frame.start),
+            is_function: true,
+        })
+        .collect();
+    nameless.dedup_by_key(|symbol| symbol.address);
+    nameless
+}
+
+/// Ends what reaches into the next one.
+fn cut(symbols: &mut [ObjectSymbol]) {
+    let starts: Vec<u64> = symbols.iter().skip(1).map(|symbol| symbol.address).collect();
+    for (symbol, next) in symbols.iter_mut().zip(starts) {
+        symbol.size = symbol.size.min(next.saturating_sub(symbol.address));
+    }
+}

@@ -1,0 +1,121 @@
+//! Which parts of an object a start used, so that only those are named.
+
+use std::collections::BTreeSet;
+
+use coldstart_elf::{ElfFile, Segment};
+
+/// Bytes of a page, as traces count them.
+pub(super) const PAGE: u64 = 4096;
+
+/// Pages of an object that were touched, and addresses in it that events name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TouchedPages {
+    file_pages: BTreeSet<u64>,
+    zero_filled_pages: BTreeSet<u64>,
+    code: BTreeSet<u64>,
+}
+
+impl TouchedPages {
+    /// Nothing was touched.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A page of the file was touched: file offset / 4096.
+    pub fn add_file_page(&mut self, page: u64) {
+        self.file_pages.insert(page);
+    }
+
+    /// A page of zero-filled memory was touched: address without load bias / 4096.
+    pub fn add_zero_filled_page(&mut self, page: u64) {
+        self.zero_filled_pages.insert(page);
+    }
+
+    /// An instruction has to be named: its address without load bias.
+    pub fn add_code(&mut self, address: u64) {
+        self.code.insert(address);
+    }
+
+    /// Whether nothing was touched.
+    pub fn is_empty(&self) -> bool {
+        self.file_pages.is_empty() && self.zero_filled_pages.is_empty() && self.code.is_empty()
+    }
+
+    /// The addresses that were touched. A page of the file that two segments share (the end of one and the beginning of the
+    /// next) counts at both places: which of them was meant is not known.
+    pub(super) fn ranges(&self, file: &ElfFile<'_>) -> TouchedRanges {
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for segment in file.load_segments() {
+            let (from, to) = file_extent(segment);
+            for page in self.file_pages.range(from / PAGE..to.div_ceil(PAGE)) {
+                let first = page.saturating_mul(PAGE).max(from);
+                let last = page.saturating_add(1).saturating_mul(PAGE).min(to);
+                let address = |offset: u64| segment.address.0.saturating_add(offset.saturating_sub(from));
+                ranges.push((address(first), address(last)));
+            }
+        }
+        let page_at = |page: &u64| (page.saturating_mul(PAGE), page.saturating_add(1).saturating_mul(PAGE));
+        ranges.extend(self.zero_filled_pages.iter().map(page_at));
+        ranges.extend(self.code.iter().map(|address| (*address, address.saturating_add(1))));
+        TouchedRanges::new(ranges)
+    }
+}
+
+/// Offsets of the file whose pages a segment shows. The zeros behind its file part begin in the last of these pages, which is
+/// still a page of the file.
+fn file_extent(segment: &Segment) -> (u64, u64) {
+    let from = segment.offset.0;
+    if segment.file_size == 0 {
+        return (from, from);
+    }
+    let memory_end = from.saturating_add(segment.memory_size);
+    let file_end = from.saturating_add(segment.file_size);
+    (from, file_end.checked_next_multiple_of(PAGE).unwrap_or(file_end).min(memory_end.max(file_end)))
+}
+
+/// Addresses as ranges, ascending and apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct TouchedRanges {
+    ranges: Vec<(u64, u64)>,
+}
+
+impl TouchedRanges {
+    fn new(mut ranges: Vec<(u64, u64)>) -> Self {
+        ranges.retain(|(from, to)| from < to);
+        ranges.sort_unstable();
+        let mut merged: Vec<(u64, u64)> = Vec::with_capacity(ranges.len());
+        for (from, to) in ranges {
+            match merged.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(to),
+                _ => merged.push((from, to)),
+            }
+        }
+        Self { ranges: merged }
+    }
+
+    /// Whether any byte of `size` bytes at `address` is in them; a size of 0 counts as 1.
+    pub(super) fn overlap(&self, address: u64, size: u64) -> bool {
+        let end = address.saturating_add(size.max(1));
+        let behind = self.ranges.partition_point(|(_, to)| *to <= address);
+        self.ranges.get(behind).is_some_and(|(from, _)| *from < end)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TouchedRanges;
+
+    #[test]
+    fn ranges_are_merged_and_found() {
+        let ranges = TouchedRanges::new(vec![(8, 12), (0, 4), (3, 6), (9, 9)]);
+        assert_eq!(ranges.ranges, [(0, 6), (8, 12)]);
+        for (address, size, expected) in [(5, 1, true), (6, 2, false), (6, 3, true), (11, 0, true), (12, 9, false)] {
+            assert_eq!(ranges.overlap(address, size), expected, "{size} bytes at {address}");
+        }
+        assert!(!ranges.overlap(u64::MAX, u64::MAX));
+    }
+}
