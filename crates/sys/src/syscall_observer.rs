@@ -27,6 +27,8 @@ pub struct FileNameCall {
     pub base: NameBase,
     /// The name as the program wrote it.
     pub name: OsString,
+    /// Whether the call makes the file where there is none (`O_CREAT`).
+    pub may_create: bool,
 }
 
 /// What a call asks of the file it names.
@@ -247,13 +249,18 @@ fn decode(notification: &libc::seccomp_notif) -> Option<FileNameCall> {
     let arguments = &notification.data.args;
     let process = notification.pid;
     let name = read_name(process, arguments[entry.name])?;
+    let open_flags = match entry.kind {
+        Kind::Open(at) => Some(arguments[at]),
+        Kind::OpenHow(at) => Some(read_word(process, arguments[at])?),
+        Kind::Fixed(_) | Kind::LookUpWithFlags(_) => None,
+    };
     let request = match entry.kind {
         Kind::Fixed(request) => request,
-        Kind::Open(at) => open_request(arguments[at]),
-        Kind::OpenHow(at) => open_request(read_word(process, arguments[at])?),
+        Kind::Open(_) | Kind::OpenHow(_) => open_request(open_flags.unwrap_or_default()),
         Kind::LookUpWithFlags(at) if arguments[at] & libc::AT_SYMLINK_NOFOLLOW as u64 != 0 => FileRequest::LookUpLink,
         Kind::LookUpWithFlags(_) => FileRequest::LookUp,
     };
+    let may_create = open_flags.is_some_and(|flags| flags & libc::O_CREAT as u64 != 0);
     // `fstatat(fd, "", AT_EMPTY_PATH)` asks about an open file: no name is looked up.
     if name.is_empty() {
         return None;
@@ -263,7 +270,7 @@ fn decode(notification: &libc::seccomp_notif) -> Option<FileNameCall> {
         None | Some(libc::AT_FDCWD) => NameBase::WorkingDirectory,
         Some(descriptor) => NameBase::Descriptor(descriptor),
     };
-    Some(FileNameCall { thread: process, request, base, name })
+    Some(FileNameCall { thread: process, request, base, name, may_create })
 }
 
 fn open_request(flags: u64) -> FileRequest {

@@ -221,7 +221,7 @@ fn changed_since(metadata: &fs::Metadata, moment: SystemTime) -> bool {
 }
 
 /// Whether the file system keeps its files in memory only.
-fn lives_in_memory(descriptor: &OwnedFd) -> bool {
+pub(crate) fn lives_in_memory(descriptor: &OwnedFd) -> bool {
     const TMPFS: i64 = 0x0102_1994;
     const RAMFS: i64 = 0x8584_58f6;
     rustix::fs::fstatfs(descriptor).is_ok_and(|stat| matches!(stat.f_type, TMPFS | RAMFS))
@@ -233,7 +233,7 @@ mod tests {
     use coldstart_profile::PageIndex;
 
     fn fill(page: u64, pages: u64, at: u64) -> PageFill {
-        PageFill { device: 1, inode: 2, page, pages, at: Duration::from_millis(at) }
+        PageFill { device: 1, inode: 2, page, pages, at: Duration::from_millis(at), thread: 3 }
     }
 
     #[test]

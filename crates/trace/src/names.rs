@@ -2,15 +2,16 @@
 //!
 //! Each call is resolved while its caller stands still, because a moment later the caller may have changed its working
 //! directory, its root, or be gone. Names are resolved inside the caller's own root (`RESOLVE_IN_ROOT`), so programs in a
-//! chroot or a container are understood too. Only the first use of a name counts; the rest costs one look-up here.
+//! chroot or a container are understood too. Only the first use of a name is kept; the rest costs one look-up here.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use coldstart_profile::FileIdentity;
 use coldstart_sys::syscall_observer::{FileNameCall, FileRequest, NameBase, SyscallObserver};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 
@@ -25,6 +26,12 @@ pub struct SeenName {
     pub request: SeenRequest,
     /// The file it means; `None` when there is none.
     pub file: Option<SeenFile>,
+    /// Whether there was nothing of that name, and the call did not make it either.
+    pub failed: bool,
+    /// The thread that asked.
+    pub thread: u32,
+    /// The process (thread group) that asked; `None` if it was gone before it could be seen.
+    pub process: Option<u32>,
     /// `CLOCK_MONOTONIC`.
     pub at: Duration,
 }
@@ -47,6 +54,10 @@ pub struct SeenFile {
     pub real_path: PathBuf,
     /// Whether it is a regular file.
     pub is_regular: bool,
+    /// Whether it is a directory.
+    pub is_directory: bool,
+    /// Size and time when it was asked for.
+    pub identity: FileIdentity,
     /// `st_dev`.
     pub device: u64,
     /// `st_ino`.
@@ -58,23 +69,41 @@ pub struct SeenFile {
 pub struct NameLog {
     /// First uses.
     pub names: Vec<SeenName>,
+    /// How often names were asked for once more.
+    pub repeats: u64,
+    /// The thread of ours that looked the names up: what it reads of directories and inodes, it reads in the program's stead.
+    pub observer: Option<u32>,
+    with_memory_trees: bool,
     known: HashSet<(PathBuf, SeenRequest)>,
+    processes: HashMap<u32, Option<u32>>,
 }
 
 /// Trees whose files live in the kernel's memory only: nothing to prefetch there.
-const VIRTUAL_TREES: [&str; 3] = ["/proc", "/sys", "/dev"];
+const MEMORY_TREES: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 impl NameLog {
-    /// Follows the observed tree until its last process is gone.
+    /// Follows the observed tree until its last process is gone. Names in `/proc`, `/sys` and `/dev` are left out.
     ///
     /// # Errors
     /// [`TraceError::Names`] when the kernel refuses the observation.
     pub fn follow(observer: &SyscallObserver) -> Result<Self, TraceError> {
-        let mut log = Self::default();
+        Self::default().followed(observer)
+    }
+
+    /// Follows the observed tree until its last process is gone, and keeps all names.
+    ///
+    /// # Errors
+    /// [`TraceError::Names`] when the kernel refuses the observation.
+    pub fn follow_all(observer: &SyscallObserver) -> Result<Self, TraceError> {
+        Self { with_memory_trees: true, ..Self::default() }.followed(observer)
+    }
+
+    fn followed(mut self, observer: &SyscallObserver) -> Result<Self, TraceError> {
+        self.observer = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).ok();
         loop {
-            let more = observer.next(&mut |call| log.note(&call)).map_err(|source| TraceError::Names { source })?;
+            let more = observer.next(&mut |call| self.note(&call)).map_err(|source| TraceError::Names { source })?;
             if !more {
-                return Ok(log);
+                return Ok(self);
             }
         }
     }
@@ -82,7 +111,8 @@ impl NameLog {
     fn note(&mut self, call: &FileNameCall) {
         let at = crate::working_set::monotonic_now();
         let Some((root, inside)) = absolute_name(call) else { return };
-        if VIRTUAL_TREES.iter().any(|tree| inside.starts_with(tree)) {
+        let in_memory_tree = MEMORY_TREES.iter().any(|tree| inside.starts_with(tree));
+        if in_memory_tree && !self.with_memory_trees {
             return;
         }
         let request = match call.request {
@@ -92,14 +122,40 @@ impl NameLog {
         };
         let path = join_below(&root, &inside);
         if !self.known.insert((path.clone(), request)) {
+            self.repeats = self.repeats.saturating_add(1);
             return;
         }
-        let file = resolve(call, &inside);
+        let thread = call.thread;
+        let process = *self.processes.entry(thread).or_insert_with(|| process_of(thread));
+        // `/proc/self` would be us, and links into descriptors cannot be followed inside another root.
+        let (file, is_missing) = if in_memory_tree {
+            (None, is_missing_for(&path, process.unwrap_or(thread), thread))
+        } else {
+            let file = resolve(call, &inside);
+            let is_missing = file.is_none();
+            (file, is_missing)
+        };
         // Some programs open directories without O_DIRECTORY and list them all the same.
-        let is_directory = file.as_ref().is_some_and(|(_, file_type)| *file_type == FileType::Directory);
+        let is_directory = file.as_ref().is_some_and(|file| file.is_directory);
         let request = if request == SeenRequest::Content && is_directory { SeenRequest::Entries } else { request };
-        self.names.push(SeenName { path, request, file: file.map(|(file, _)| file), at });
+        let failed = is_missing && !call.may_create;
+        self.names.push(SeenName { path, request, file, failed, thread, process, at });
     }
+}
+
+/// The process of a thread.
+fn process_of(thread: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// Whether a name in the kernel's own trees means nothing for this process.
+fn is_missing_for(path: &Path, process: u32, thread: u32) -> bool {
+    let of = |name: &str, own: PathBuf| path.strip_prefix(name).ok().map(|rest| own.join(rest));
+    let path = of("/proc/self", PathBuf::from(format!("/proc/{process}")))
+        .or_else(|| of("/proc/thread-self", PathBuf::from(format!("/proc/{process}/task/{thread}"))))
+        .unwrap_or_else(|| path.to_path_buf());
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 /// The caller's root as we see it, and the name made absolute inside it.
@@ -125,8 +181,8 @@ fn join_below(root: &Path, inside: &Path) -> PathBuf {
     root.join(relative)
 }
 
-/// The file a name means inside the caller's root, and its type.
-fn resolve(call: &FileNameCall, inside: &Path) -> Option<(SeenFile, FileType)> {
+/// The file a name means inside the caller's root.
+fn resolve(call: &FileNameCall, inside: &Path) -> Option<SeenFile> {
     let root_path = format!("/proc/{}/root", call.thread);
     let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(root_path, directory, Mode::empty()).ok()?;
@@ -141,6 +197,12 @@ fn resolve(call: &FileNameCall, inside: &Path) -> Option<(SeenFile, FileType)> {
         return None;
     }
     let file_type = FileType::from_raw_mode(stat.st_mode);
-    let is_regular = file_type == FileType::RegularFile;
-    Some((SeenFile { real_path, is_regular, device: stat.st_dev, inode: stat.st_ino }, file_type))
+    Some(SeenFile {
+        real_path,
+        is_regular: file_type == FileType::RegularFile,
+        is_directory: file_type == FileType::Directory,
+        identity: FileIdentity::from_stat(stat.st_size, stat.st_mtime, stat.st_mtime_nsec as i64),
+        device: stat.st_dev,
+        inode: stat.st_ino,
+    })
 }

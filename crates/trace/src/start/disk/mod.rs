@@ -1,1 +1,22 @@
 //! What a start asked of files: names, reads, what came from the disk and why.
+//!
+//! As root the kernel tells it all ([`DiskRecorder`]); the names come from the program's own calls (`crate::NameLog`). Both are joined
+//! afterwards by pure functions: [`disk_pieces`] makes the pieces of a trace, [`file_sums`] the figures of each file. What a newcomer
+//! would not guess: whether somebody waited for a page is not told by the page, but by what its thread did right before (`causes`).
+
+mod category;
+mod causes;
+mod known;
+mod log;
+mod pieces;
+mod recorder;
+mod residency;
+mod sums;
+mod tracepoints;
+
+pub use category::Places;
+pub use known::{KnownFile, KnownFiles};
+pub use log::{DiskFill, DiskLog, DiskRead, FileKey};
+pub use pieces::{DiskPieces, Setting, disk_pieces};
+pub use recorder::DiskRecorder;
+pub use sums::{FileSums, file_sums};

@@ -1,0 +1,170 @@
+//! A tracefs instance of our own: tracepoints recorded into a buffer that nobody else uses.
+//!
+//! Tracefs is mounted detached (`fsmount`), so there is nothing to unmount, and other users of it are not disturbed. What a newcomer
+//! would not guess: instances outlive the process that made them, so those of dead recorders are removed first.
+//! Source: `Documentation/trace/ftrace.rst`.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+
+use super::line::Line;
+
+/// Memory for all CPUs' ring buffers together, in KiB, on machines with so many of them that [`MOST_KIB`] each would be too much.
+const ALL_KIB: usize = 256 << 10;
+/// Each CPU's part of the ring buffer, in KiB: 32 to 50 bytes an event, so 160,000 events fit at least.
+const MOST_KIB: usize = 8 << 10;
+/// The least part that is worth having, in KiB: 20,000 events.
+const LEAST_KIB: usize = 1 << 10;
+const PREFIX: &str = "coldstart-";
+
+/// The number of the next instance of this process.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// An instance; removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    folder: PathBuf,
+    /// Keeps the detached mount alive; the path goes through it.
+    _mount: OwnedFd,
+}
+
+impl Instance {
+    /// Makes an instance whose events carry `CLOCK_MONOTONIC`; none is enabled yet.
+    ///
+    /// # Errors
+    /// Fails without `CAP_SYS_ADMIN`, or where the kernel has no tracefs.
+    pub(crate) fn make() -> io::Result<Self> {
+        let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_create(&context)?;
+        let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
+        let instances = PathBuf::from(format!("/proc/self/fd/{}/instances", mount.as_raw_fd()));
+        remove_orphans(&instances);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = instances.join(format!("{PREFIX}{}-{number}", std::process::id()));
+        fs::create_dir(&folder)?;
+        let instance = Self { folder, _mount: mount };
+        let processors = instance.processors().count().max(1);
+        let part = (ALL_KIB / processors).clamp(LEAST_KIB, MOST_KIB);
+        instance.write("trace_clock", "mono")?;
+        instance.write("buffer_size_kb", &part.to_string())?;
+        // Lost events must be lost at the end, where they can be told, not at the beginning.
+        instance.write("options/overwrite", "0")?;
+        Ok(instance)
+    }
+
+    /// Switches a tracepoint (`filemap/mm_filemap_fault`) on.
+    ///
+    /// # Errors
+    /// `NotFound` where the kernel has no such tracepoint.
+    pub(crate) fn enable(&self, event: &str) -> io::Result<()> {
+        // The event's folder is looked at first, because writing would try to create a file.
+        let switch = Path::new("events").join(event).join("enable");
+        fs::metadata(self.folder.join(&switch))?;
+        fs::write(self.folder.join(switch), "1")
+    }
+
+    /// Records nothing but what `thread` does, and all processes and threads that it makes from now on; may be called again for
+    /// further ones. Recording goes on, if it was stopped. The number is that of the initial PID namespace.
+    ///
+    /// # Errors
+    /// Fails when tracefs refuses.
+    pub(crate) fn follow(&self, thread: u32) -> io::Result<()> {
+        self.write("options/event-fork", "1")?;
+        // Appended: without that, `O_TRUNC` would clear the list of those followed already.
+        let mut list = fs::OpenOptions::new().append(true).open(self.folder.join("set_event_pid"))?;
+        io::Write::write_all(&mut list, thread.to_string().as_bytes())?;
+        self.write("tracing_on", "1")
+    }
+
+    /// Stops recording; what is in the buffer stays there.
+    ///
+    /// # Errors
+    /// Fails when tracefs refuses.
+    pub(crate) fn stop(&self) -> io::Result<()> {
+        self.write("tracing_on", "0")
+    }
+
+    /// Writes into one of the instance's files.
+    ///
+    /// # Errors
+    /// Fails when tracefs refuses.
+    pub(crate) fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        fs::write(self.folder.join(file), value)
+    }
+
+    /// Hands each event recorded so far to `see`, in order of time. Measured: 0.3 seconds for 100,000 events, most of it the
+    /// kernel's formatting, which is why the text is read and not the raw buffer.
+    ///
+    /// # Errors
+    /// Fails when tracefs cannot be read.
+    pub(crate) fn read(&self, see: &mut dyn FnMut(&Line<'_>)) -> io::Result<()> {
+        // Bytes, because a thread may have any bytes for a name.
+        let text = fs::read(self.folder.join("trace"))?;
+        for line in text.split(|byte| *byte == b'\n') {
+            if let Some(line) = Line::parse(&String::from_utf8_lossy(line)) {
+                see(&line);
+            }
+        }
+        Ok(())
+    }
+
+    /// How many events did not fit the buffer.
+    pub(crate) fn lost(&self) -> u64 {
+        let lost_of = |stats: String| {
+            stats
+                .lines()
+                .filter_map(|line| line.split_once(": "))
+                .filter(|(name, _)| matches!(*name, "overrun" | "commit overrun" | "dropped events"))
+                .filter_map(|(_, count)| count.trim().parse::<u64>().ok())
+                .sum::<u64>()
+        };
+        self.processors().filter_map(|cpu| fs::read_to_string(cpu.join("stats")).ok()).map(lost_of).sum()
+    }
+
+    fn processors(&self) -> impl Iterator<Item = PathBuf> {
+        fs::read_dir(self.folder.join("per_cpu")).into_iter().flatten().flatten().map(|cpu| cpu.path())
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // A directory in tracefs goes away whole; there is nobody left to tell if it does not.
+        let _ = self.write("events/enable", "0");
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// Removes the instances of recorders that were killed.
+fn remove_orphans(instances: &Path) {
+    for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).and_then(maker);
+        if let Some(process) = process.and_then(rustix::process::Pid::from_raw)
+            && rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH)
+        {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// The process in `4711-0`.
+fn maker(name: &str) -> Option<i32> {
+    name.split('-').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_maker_of_an_instance_is_known() {
+        assert_eq!(maker("4711-3"), Some(4711));
+        assert_eq!(maker("4711"), Some(4711));
+        assert_eq!(maker("x-3"), None);
+    }
+}

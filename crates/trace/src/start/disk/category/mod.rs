@@ -1,0 +1,271 @@
+//! Whose file it is: the program's, the system's, the user's.
+//!
+//! Only paths are looked at. What a newcomer would not guess: most programs' own folder is not where their file is. `/usr/bin` holds
+//! everybody's programs, so the folders that bear the program's name count (`/usr/share/NAME`), and of programs in a prefix of their
+//! own (`/opt/NAME/bin`, `/nix/store/HASH-NAME/bin`) the whole prefix.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use coldstart_profile::trace::FileCategory;
+
+/// Folders where each package has a folder of its own name.
+const FOLDERS_OF_PACKAGES: [&str; 8] = [
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/usr/share",
+    "/usr/local/lib",
+    "/usr/local/libexec",
+    "/usr/local/share",
+    "/opt",
+];
+/// Folders where each package has a folder that nobody else writes to, whatever its name.
+const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
+/// Prefixes whose `bin` belongs to all.
+const SHARED_PREFIXES: [&str; 3] = ["/", "/usr", "/usr/local"];
+/// Folders in a prefix where programs are.
+const FOLDERS_OF_PROGRAMS: [&str; 4] = ["bin", "sbin", "libexec", "games"];
+const SYSTEM: [&str; 15] = [
+    "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/etc", "/var", "/nix", "/gnu", "/opt", "/snap",
+    "/boot", "/app",
+];
+const MEMORY: [&str; 3] = ["/proc", "/sys", "/dev"];
+/// Types of file systems that keep their files in memory only.
+const MEMORY_FILE_SYSTEMS: [&str; 12] = [
+    "tmpfs",
+    "ramfs",
+    "devtmpfs",
+    "proc",
+    "sysfs",
+    "devpts",
+    "cgroup",
+    "cgroup2",
+    "tracefs",
+    "debugfs",
+    "securityfs",
+    "mqueue",
+];
+
+/// The places by which a file's owner is told. All paths are absolute, without symbolic links.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The program's file.
+    pub program: PathBuf,
+    /// Folders that belong to the program alone.
+    pub program_folders: BTreeSet<PathBuf>,
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// Folders for settings, caches and the like outside dot-folders of the home.
+    pub profile_folders: BTreeSet<PathBuf>,
+    /// Mount points; whether their files are in memory only.
+    pub mounts: Vec<(PathBuf, bool)>,
+}
+
+impl Places {
+    /// From the program's real path and what its environment says (`HOME`, `XDG_*_HOME`). Mounts are not known yet.
+    pub fn new(program: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Self {
+        let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = absolute("HOME").filter(|home| home != Path::new("/"));
+        let profile_folders = ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"]
+            .into_iter()
+            .filter_map(absolute)
+            .filter(|folder| !home.as_ref().is_some_and(|home| home.starts_with(folder)))
+            .collect();
+        let program_folders = program_folders(program, home.as_deref());
+        Self { program: program.to_path_buf(), program_folders, home, profile_folders, mounts: Vec::new() }
+    }
+
+    /// The same, for a program started from here with our own environment.
+    pub fn here(program: &Path) -> Self {
+        let mut places = Self::new(program, &|name| std::env::var_os(name));
+        let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
+        places.mounts = parse_mounts(&mounts);
+        places
+    }
+
+    /// Whose file it is.
+    pub fn category(&self, path: &Path, is_block_device: bool) -> FileCategory {
+        if is_block_device {
+            return FileCategory::Metadata;
+        }
+        if self.is_in_memory(path) {
+            return FileCategory::Memory;
+        }
+        if path == self.program || self.program_folders.iter().any(|folder| path.starts_with(folder)) {
+            return FileCategory::Program;
+        }
+        if self.profile_folders.iter().any(|folder| path.starts_with(folder)) {
+            return FileCategory::Profile;
+        }
+        if let Some(inside) = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+            let is_hidden = inside.as_os_str().as_bytes().starts_with(b".");
+            return if is_hidden { FileCategory::Profile } else { FileCategory::Data };
+        }
+        let is_system = SYSTEM.iter().any(|folder| path.starts_with(folder)) && !path.starts_with("/var/tmp");
+        // What has no path has a name like `(unnamed inode 12 of 254:0)`.
+        if is_system || !path.is_absolute() || path == Path::new("/") {
+            return FileCategory::System;
+        }
+        FileCategory::Data
+    }
+
+    /// The innermost mount decides: a disk may be mounted below `/run`. A root that is in memory (a live system) says nothing.
+    fn is_in_memory(&self, path: &Path) -> bool {
+        let depth = |mount: &Path| mount.components().count();
+        let innermost = self
+            .mounts
+            .iter()
+            .filter(|(mount, _)| mount != Path::new("/") && path.starts_with(mount))
+            // Of two mounts at one place the later one hides the earlier.
+            .max_by_key(|(mount, _)| depth(mount));
+        match innermost {
+            Some((_, in_memory)) => *in_memory,
+            None => MEMORY.iter().any(|folder| path.starts_with(folder)),
+        }
+    }
+}
+
+/// Folders that belong to the program alone.
+fn program_folders(program: &Path, home: Option<&Path>) -> BTreeSet<PathBuf> {
+    let mut folders = BTreeSet::new();
+    let Some(folder) = program.parent() else { return folders };
+    let mut names: BTreeSet<OsString> = program.file_name().map(names_of).unwrap_or_default();
+    if let Some(package) = STORES.iter().find_map(|store| first_below(program, store)) {
+        folders.insert(package);
+        return folders;
+    }
+    match FOLDERS_OF_PACKAGES.iter().find_map(|shared| below_shared(program, shared)) {
+        Some(package) => {
+            names.extend(package.file_name().map(names_of).unwrap_or_default());
+            folders.insert(package);
+        }
+        None => {
+            let own = own_prefix(folder, home).unwrap_or(folder);
+            if !is_shared(own, home) {
+                folders.insert(own.to_path_buf());
+            }
+        }
+    }
+    for name in names {
+        folders.extend(FOLDERS_OF_PACKAGES.iter().map(|shared| Path::new(shared).join(&name)));
+        folders.extend(architecture_folders().map(|shared| shared.join(&name)));
+    }
+    folders
+}
+
+/// `/usr/lib/NAME` of what is below it; also `/usr/lib/ARCH/NAME`. `None` for a program right in the shared folder.
+fn below_shared(program: &Path, shared: &str) -> Option<PathBuf> {
+    let package = first_below(program, shared)?;
+    let package = if package.file_name().is_some_and(is_architecture) {
+        first_below(program, package.to_str()?)?
+    } else {
+        package
+    };
+    (package != program).then_some(package)
+}
+
+/// Whether it is a folder for libraries of one machine (Debian's multiarch).
+fn is_architecture(name: &OsStr) -> bool {
+    name.as_bytes().ends_with(b"-linux-gnu")
+}
+
+/// The first folder below `above` on the way to `path`.
+fn first_below(path: &Path, above: &str) -> Option<PathBuf> {
+    let first = path.strip_prefix(above).ok()?.components().next()?;
+    Some(Path::new(above).join(first))
+}
+
+/// Of `PREFIX/bin` the prefix, where that is not everybody's.
+fn own_prefix<'path>(folder: &'path Path, home: Option<&Path>) -> Option<&'path Path> {
+    let is_folder_of_programs =
+        folder.file_name().is_some_and(|name| FOLDERS_OF_PROGRAMS.iter().any(|known| name == *known));
+    let prefix = folder.parent().filter(|_| is_folder_of_programs)?;
+    let is_users = home.is_some_and(|home| prefix == home.join(".local"));
+    (!is_users && !is_shared(prefix, home)).then_some(prefix)
+}
+
+/// Folders that hold more than one program's files.
+fn is_shared(folder: &Path, home: Option<&Path>) -> bool {
+    let holds_home = home.is_some_and(|home| home.starts_with(folder));
+    let of_a_prefix = |prefix: &&str| {
+        let is_known = |inside: &Path| {
+            inside.as_os_str().is_empty() || FOLDERS_OF_PROGRAMS.iter().any(|name| inside == Path::new(name))
+        };
+        folder.strip_prefix(prefix).is_ok_and(is_known)
+    };
+    let of_the_user = home.is_some_and(|home| folder == home.join(".local/bin") || folder == home.join("bin"));
+    let is_whole = folder.components().count() <= 2 || folder == Path::new("/var/tmp");
+    let of_packages = FOLDERS_OF_PACKAGES.iter().any(|shared| folder == Path::new(shared))
+        || folder.file_name().is_some_and(is_architecture);
+    holds_home || of_the_user || is_whole || of_packages || SHARED_PREFIXES.iter().any(of_a_prefix)
+}
+
+fn architecture_folders() -> impl Iterator<Item = PathBuf> {
+    [std::env::consts::ARCH].into_iter().map(|machine| PathBuf::from(format!("/usr/lib/{machine}-linux-gnu")))
+}
+
+/// The names that a program's folders may have: `python3.11` is also `python3` and `python`, `soffice.bin` also `soffice`.
+fn names_of(name: &OsStr) -> BTreeSet<OsString> {
+    let name = name.as_bytes();
+    let mut names = vec![name];
+    if let Some(stem) = [&b".bin"[..], b".real", b".sh"].iter().find_map(|suffix| name.strip_suffix(*suffix)) {
+        names.push(stem);
+    }
+    let mut rest = name;
+    while let Some(dot) = rest.iter().rposition(|byte| *byte == b'.') {
+        let (stem, version) = rest.split_at(dot);
+        if !version.iter().skip(1).all(u8::is_ascii_digit) {
+            break;
+        }
+        names.push(stem);
+        rest = stem;
+    }
+    let plain = rest.trim_ascii_end();
+    let letters = plain.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |last| last + 1);
+    names.extend(plain.get(..letters).map(|stem| stem.strip_suffix(b"-").unwrap_or(stem)));
+    let is_a_name =
+        |name: &&[u8]| name.len() >= 2 && !name.iter().all(u8::is_ascii_digit) && !COMMON_NAMES.contains(name);
+    names.into_iter().filter(is_a_name).map(|name| OsString::from_vec(name.to_vec())).collect()
+}
+
+/// Names of folders that hold more than one package's files.
+const COMMON_NAMES: [&[u8]; 5] = [b"lib", b"bin", b"share", b"doc", b"locale"];
+
+/// Mount points with whether they are in memory, in order of mounting. Source: `proc_pid_mountinfo(5)`.
+fn parse_mounts(text: &[u8]) -> Vec<(PathBuf, bool)> {
+    let parse = |line: &[u8]| {
+        let mut words = line.split(|byte| *byte == b' ');
+        let place = words.nth(4)?;
+        let kind = words.skip_while(|word| *word != b"-").nth(1)?;
+        let in_memory = MEMORY_FILE_SYSTEMS.iter().any(|known| known.as_bytes() == kind);
+        Some((PathBuf::from(OsString::from_vec(unescape(place))), in_memory))
+    };
+    text.split(|byte| *byte == b'\n').filter_map(parse).collect()
+}
+
+/// Undoes the kernel's `\040` for a space.
+fn unescape(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, behind)) = rest.split_first() {
+        let octal = behind.get(..3).filter(|_| first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                plain.push(byte);
+                rest = behind.get(3..).unwrap_or_default();
+            }
+            None => {
+                plain.push(first);
+                rest = behind;
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests;
