@@ -156,6 +156,36 @@ fn what_only_looks_like_a_function_is_dropped() {
     }
 }
 
+/// Unwind entries written by hand: two that overlap and agree with the code, and two that do not.
+#[cfg(target_arch = "x86_64")]
+const OVERLAPPING: &str = r#"
+__asm__(
+    ".text\n"
+    "one: mov $1,%eax\n two: add $2,%eax\n ret\n one_end:\n .balign 16\n"
+    "three: mov $0x11223344,%eax\n ret\n three_end:\n .set four, three + 2\n"
+    ".section .eh_frame,\"a\",@progbits\n"
+    "common: .long common_end - . - 4\n .long 0\n .byte 1\n .asciz \"zR\"\n .byte 1,0x78,16,1,0x1b,0,0,0\n common_end:\n"
+    ".macro entry from,to\n .long 16\n .long . - common\n .long \\from - .\n .long \\to - \\from\n .byte 0,0,0,0\n .endm\n"
+    "entry one,one_end\n entry two,one_end\n entry three,three_end\n entry four,three_end\n"
+    ".text\n"
+);
+"#;
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn of_unwind_entries_that_overlap_the_code_decides() {
+    let folder = tempfile::tempdir().unwrap();
+    // GNU ld makes no search table of such entries.
+    let flags = ["-shared", "-fPIC", "-nostdlib", "-Wl,--no-eh-frame-hdr"];
+    let file = build(folder.path(), "overlapping", OVERLAPPING, &flags);
+    let found = all_starts(&file);
+    let source = |name: &str| start_at(&found.starts, all_symbols(&file, name)).map(|start| start.source);
+    for (name, expected) in [("one", true), ("two", true), ("three", false), ("four", false)] {
+        assert_eq!(source(name), expected.then_some(StartSource::Unwind), "{name}: {found:x?}");
+    }
+    assert_eq!(found.dropped.overlapping, 2);
+}
+
 /// The address of any symbol, one without a kind as well.
 fn all_symbols(file: &Path, name: &str) -> u64 {
     let text = output("nm", &[], file);

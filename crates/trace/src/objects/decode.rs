@@ -45,7 +45,7 @@ impl CodeKind {
 }
 
 /// Bytes of the longest x86 instruction.
-const LONGEST: usize = 15;
+pub(super) const LONGEST: usize = 15;
 
 /// What became of taking a stretch of code apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

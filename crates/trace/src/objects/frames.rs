@@ -11,6 +11,9 @@ use std::collections::HashMap;
 
 use coldstart_elf::{ElfFile, Encoding, UnwindTable, Vaddr};
 
+/// Bytes of the longest list of what an entry holds besides. All letters there are (`zPLRSBG`) are fewer.
+const LONGEST_AUGMENTATION: usize = 16;
+
 /// All unwind entries of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Frames {
@@ -132,7 +135,9 @@ impl Reader<'_> {
             return None;
         }
         let version = *bytes.get(4)?;
-        let augmentation = bytes.get(5..)?.split(|byte| *byte == 0).next()?;
+        // A few letters; a hostile file could make each reading long.
+        let letters = bytes.get(5..)?;
+        let augmentation = letters.get(..LONGEST_AUGMENTATION).unwrap_or(letters).split(|byte| *byte == 0).next()?;
         let mut rest = bytes.get(5_usize.checked_add(augmentation.len())?.checked_add(1)?..)?;
         if augmentation.is_empty() {
             return Some(Common { form: 0, is_signal: false });

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use coldstart_elf::{ElfFile, Vaddr};
 
-use super::decode::{CodeKind, Decoded, decode};
+use super::decode::{CodeKind, Decoded, LONGEST, decode};
 use super::frames::Frame;
 use super::functions::{Dropped, StartSource};
 
@@ -60,7 +60,7 @@ impl<W: Fn(u64) -> bool> Inner<'_, '_, W> {
     }
 
     fn may_begin(&self, address: u64) -> bool {
-        self.kind.may_begin(address, self.bytes(address, address.saturating_add(16)))
+        self.kind.may_begin(address, self.bytes(address, address.saturating_add(LONGEST as u64)))
     }
 
     /// The entry that covers an address; of several that overlap, the nearest.
@@ -85,23 +85,48 @@ impl<W: Fn(u64) -> bool> Inner<'_, '_, W> {
 /// Numbers of entries that begin inside another one, or hold another one, where the code does not agree with both. Ascending.
 fn overlapping<W: Fn(u64) -> bool>(inner: &Inner<'_, '_, W>, dropped: &mut Dropped) -> BTreeSet<usize> {
     let mut doubtful = BTreeSet::new();
-    // The entry that reaches furthest so far.
+    // The entry that reaches furthest so far, and those that begin inside of it: they are held against its code together, so
+    // that no code is taken apart twice, however the entries lie.
     let mut outer: Option<(usize, Frame)> = None;
+    let mut nested: Vec<(usize, Frame)> = Vec::new();
     for (number, frame) in inner.frames.iter().enumerate() {
-        if let Some((outer_number, outer)) = outer.filter(|(_, outer)| frame.start < outer.end) {
-            let is_asked_for = (inner.is_wanted)(frame.start) || (inner.is_wanted)(outer.start);
-            let agrees =
-                || inner.decode(outer.start, frame.start.saturating_add(1), &[frame.start]).is_instruction == [true];
-            if is_asked_for && !agrees() {
-                doubtful.extend([outer_number, number]);
-            }
+        if let Some((_, holder)) = outer
+            && frame.start < holder.end
+        {
+            nested.push((number, *frame));
         }
         if outer.is_none_or(|(_, outer)| outer.end < frame.end) {
+            contradicting(inner, outer, &nested, &mut doubtful);
+            nested.clear();
             outer = Some((number, *frame));
         }
     }
+    contradicting(inner, outer, &nested, &mut doubtful);
     dropped.overlapping = dropped.overlapping.saturating_add(doubtful.len() as u64);
     doubtful
+}
+
+/// Adds the entries of `nested` that `outer`'s code has no instruction for, and then `outer` itself.
+fn contradicting<W: Fn(u64) -> bool>(
+    inner: &Inner<'_, '_, W>,
+    outer: Option<(usize, Frame)>,
+    nested: &[(usize, Frame)],
+    doubtful: &mut BTreeSet<usize>,
+) {
+    let (Some((outer_number, outer)), Some((_, last))) = (outer, nested.last()) else { return };
+    let is_asked_for = |frame: &Frame| (inner.is_wanted)(frame.start);
+    if !is_asked_for(&outer) && !nested.iter().any(|(_, frame)| is_asked_for(frame)) {
+        return;
+    }
+    let places: Vec<u64> = nested.iter().map(|(_, frame)| frame.start).collect();
+    // The last one's first instruction has to be whole.
+    let decoded = inner.decode(outer.start, last.start.saturating_add(LONGEST as u64), &places);
+    let wrong: Vec<usize> =
+        nested.iter().zip(decoded.is_instruction).filter(|(_, is)| !is).map(|((number, _), _)| *number).collect();
+    if !wrong.is_empty() {
+        doubtful.extend(wrong);
+        doubtful.insert(outer_number);
+    }
 }
 
 /// Symbols and targets of relocations inside of unwind entries. `symbols` are those that an entry covers, ascending.
@@ -125,7 +150,8 @@ fn inside<W: Fn(u64) -> bool>(inner: &Inner<'_, '_, W>, symbols: &[Extent], drop
         let decoded = inner.decode(frame.start, frame.end, &places);
         for (number, place) in places.iter().enumerate() {
             let says = |flags: &[bool]| flags.get(number).copied().unwrap_or(false);
-            let symbol = symbols.iter().find(|(start, _)| start == place);
+            let symbol =
+                symbols.binary_search_by_key(place, |(start, _)| *start).ok().and_then(|found| symbols.get(found));
             if !says(&decoded.is_instruction) {
                 dropped.mid_instruction = dropped.mid_instruction.saturating_add(1);
             } else if !inner.may_begin(*place) {

@@ -5,6 +5,7 @@
 //! keep, because the loader or the unwinder needs them; section headers and symbols only make the names better.
 
 mod access;
+mod code;
 mod coverage;
 mod debug_names;
 mod decode;

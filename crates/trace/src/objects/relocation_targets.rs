@@ -2,6 +2,9 @@
 
 use coldstart_elf::{ElfFile, RelocationClass, RelocationClasses, Vaddr};
 
+/// More targets than any program has (Chromium has half a million relocations); bounds memory for hostile files.
+const MOST: usize = 1 << 22;
+
 /// The addresses among what relative relocations write that `is_wanted` accepts, ascending.
 pub(super) fn relocation_targets(file: &ElfFile<'_>, is_wanted: impl Fn(u64) -> bool) -> Vec<u64> {
     let mut targets = Vec::new();
@@ -11,7 +14,11 @@ pub(super) fn relocation_targets(file: &ElfFile<'_>, is_wanted: impl Fn(u64) -> 
     // Where the record has no addend, the word to be changed holds it.
     let word_at =
         |address: Vaddr| encoding.word(file.memory_bytes("a relocated word", address, encoding.word_size()).ok()?);
-    let mut add = |target: Option<u64>| targets.extend(target.filter(|target| is_wanted(*target)));
+    let mut add = |target: Option<u64>| {
+        if targets.len() < MOST {
+            targets.extend(target.filter(|target| is_wanted(*target)));
+        }
+    };
     let mut classes = RelocationClasses::new(encoding.machine);
     for table in relocations.all_tables() {
         table.for_each(|relocation| {

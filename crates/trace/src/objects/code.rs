@@ -1,0 +1,27 @@
+//! An object's instructions.
+
+use coldstart_elf::{Class, Vaddr};
+
+use super::file::ObjectFile;
+
+impl ObjectFile {
+    /// Up to so many bytes of code from an address (without load bias) on; `None` outside of executable segments.
+    pub fn code_at(&self, address: u64, length: u64) -> Option<Vec<u8>> {
+        let length = usize::try_from(length).ok()?;
+        let code = self.read(|file| {
+            let bytes = file.memory_from(Vaddr(address))?;
+            file.segment_at(Vaddr(address))?.is_executable().then(|| bytes.iter().take(length).copied().collect())
+        });
+        code.ok()?
+    }
+
+    /// Whether its code has 64 or 32 bits; `None` for a file that cannot be read.
+    pub fn bitness(&self) -> Option<u32> {
+        self.read(|file| if file.encoding().class == Class::Elf64 { 64 } else { 32 }).ok()
+    }
+
+    /// The page, by its address, that its first segment begins in; `None` for a file that cannot be read.
+    pub fn first_page(&self) -> Option<u64> {
+        self.read(|file| file.load_segments().map(|segment| segment.address.0 >> 12).min()).ok()?
+    }
+}
