@@ -5,12 +5,13 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
+use super::event::PerfEvent;
 use super::ring::Ring;
 
 /// What is kept at most, of all rings together: 15 million faults. Later ones stay in the rings, and are counted as lost when those are full.
@@ -24,8 +25,8 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Starts the thread for rings, each with a descriptor of its event.
-    pub(super) fn start(rings: Vec<(Ring, OwnedFd)>) -> io::Result<Self> {
+    /// Starts the thread for rings, each with the events that write into it; the first of them owns it.
+    pub(super) fn start(rings: Vec<(Ring, Arc<[PerfEvent]>)>) -> io::Result<Self> {
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let told = Arc::clone(&stop);
         let thread = without_signals(|| {
@@ -71,9 +72,9 @@ fn without_signals<T>(spawn: impl FnOnce() -> T) -> T {
 }
 
 /// Empties rings until it is told to stop, and once more then.
-fn collect(rings: Vec<(Ring, OwnedFd)>, stop: &OwnedFd) -> Vec<Vec<u8>> {
+fn collect(rings: Vec<(Ring, Arc<[PerfEvent]>)>, stop: &OwnedFd) -> Vec<Vec<u8>> {
     let mut rings: Vec<Collected> =
-        rings.into_iter().map(|(ring, event)| Collected { ring, event, bytes: Vec::new(), is_over: false }).collect();
+        rings.into_iter().map(|(ring, events)| Collected { ring, events, bytes: Vec::new(), is_over: false }).collect();
     let mut kept = 0;
     while !wait(&mut rings, stop, &mut kept) {}
     for collected in &mut rings {
@@ -84,9 +85,9 @@ fn collect(rings: Vec<(Ring, OwnedFd)>, stop: &OwnedFd) -> Vec<Vec<u8>> {
 
 struct Collected {
     ring: Ring,
-    event: OwnedFd,
+    events: Arc<[PerfEvent]>,
     bytes: Vec<u8>,
-    /// All processes are gone: the descriptor would be ready for ever.
+    /// All recorded processes are gone: the descriptor would be ready for ever.
     is_over: bool,
 }
 
@@ -102,9 +103,7 @@ impl Collected {
 fn wait(rings: &mut [Collected], stop: &OwnedFd, kept: &mut usize) -> bool {
     let mut waits = vec![PollFd::new(stop, PollFlags::IN)];
     let open: Vec<usize> = (0..rings.len()).filter(|&at| rings.get(at).is_some_and(|ring| !ring.is_over)).collect();
-    waits.extend(
-        open.iter().filter_map(|&at| Some(PollFd::from_borrowed_fd(rings.get(at)?.event.as_fd(), PollFlags::IN))),
-    );
+    waits.extend(open.iter().filter_map(|&at| Some(PollFd::new(rings.get(at)?.events.first()?, PollFlags::IN))));
     match poll(&mut waits, None) {
         Ok(_) => {}
         Err(rustix::io::Errno::INTR) => return false,
@@ -115,7 +114,13 @@ fn wait(rings: &mut [Collected], stop: &OwnedFd, kept: &mut usize) -> bool {
     for (&at, answer) in open.iter().zip(answers.iter().skip(1)) {
         let Some(ring) = rings.get_mut(at).filter(|_| !answer.is_empty()) else { continue };
         ring.drain(kept);
-        ring.is_over = answer.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
+        if answer.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+            ring.is_over = true;
+            // Or other processes would fill the ring, and what finds no place there be counted as lost.
+            for event in ring.events.iter() {
+                let _ = event.disable();
+            }
+        }
     }
     answers.first().is_none_or(|answer| !answer.is_empty())
 }

@@ -73,7 +73,7 @@ fn served_sample(event: u64, thread: u32, at: u64, address: u64, misc: u32) -> V
 /// All records of the rings in order.
 fn all(rings: Vec<Vec<u8>>) -> Vec<Record> {
     let rings: Vec<_> = rings.into_iter().map(|bytes| (bytes, layout())).collect();
-    let order = order(&rings, true);
+    let order = order(&rings, 100, true);
     assert_eq!((order.unreadable, order.lost, order.throttled), (0, 0, 0));
     order.places.iter().map(|&place| read(&rings, place).unwrap()).collect()
 }
@@ -161,7 +161,7 @@ fn what_is_missing_is_counted() {
     let cut = Bytes::default().u32(1).record(bindings::PERF_RECORD_MMAP2, 0);
     let tail = vec![1, 0, 0];
     let ring = [lost, samples, throttled, unthrottled, of_nobody, of_the_future, cut, tail].concat();
-    let order = order(&[(ring, layout())], true);
+    let order = order(&[(ring, layout())], 100, true);
     assert_eq!((order.lost, order.throttled, order.unreadable, order.places.len()), (15, 1, 4, 0));
 }
 
@@ -188,6 +188,19 @@ fn a_major_fault_whose_begin_is_lost_stands_for_itself() {
 }
 
 #[test]
+fn faults_of_other_processes_are_left_out() {
+    let of_200 = |at| {
+        let raw = Bytes::default().u64(USER).u32(200).u32(200).u64(at).u32(36).u64(0xbe).u64(at << 12).u64(0).u64(4);
+        raw.u32(0).record(bindings::PERF_RECORD_SAMPLE, 2)
+    };
+    let task = |at| Bytes::default().u32(200).u32(100).u32(200).u32(101).u64(at).end(at);
+    let began = task(10).record(bindings::PERF_RECORD_FORK, 0);
+    let ended = task(20).record(bindings::PERF_RECORD_EXIT, 0);
+    let records = all(vec![[of_200(5), began, of_200(15), ended, of_200(25)].concat()]);
+    assert_eq!(records.iter().map(|record| record.at).collect::<Vec<_>>(), [10, 15, 20]);
+}
+
+#[test]
 fn a_raw_record_of_another_size_is_damaged() {
     let short = Bytes::default().u64(USER).u32(1).u32(1).u64(5).u32(20).u64(0).u64(0).u32(0);
     assert_eq!(only(&short.record(bindings::PERF_RECORD_SAMPLE, 2)), Decoded::Damaged);
@@ -199,7 +212,7 @@ proptest! {
     #[test]
     fn any_bytes_come_to_an_end(rings in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..400), 0..4)) {
         let rings: Vec<_> = rings.into_iter().map(|bytes| (bytes, layout())).collect();
-        let order = order(&rings, true);
+        let order = order(&rings, 100, true);
         for &place in &order.places {
             prop_assert!(read(&rings, place).is_some());
         }
@@ -218,7 +231,7 @@ proptest! {
         }
         ring.truncate(ring.len().saturating_sub(cut));
         let rings = vec![(ring, layout())];
-        let order = order(&rings, true);
+        let order = order(&rings, 100, true);
         prop_assert!(order.places.iter().all(|&place| read(&rings, place).is_some()));
     }
 }

@@ -38,7 +38,7 @@ pub enum FaultRecorderError {
     /// Not enough file descriptors for events of all processors.
     #[error("recording page faults takes {needed} file descriptors, and this process may have {limit}")]
     TooManyDescriptors {
-        /// How many there must be at once, those for waiting not counted.
+        /// How many there must be at once.
         needed: usize,
         /// `RLIMIT_NOFILE`, soft; 0 if there is none, and the whole system has too few.
         limit: u64,

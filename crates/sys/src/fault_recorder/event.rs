@@ -35,11 +35,13 @@ pub(super) struct Description {
     pub(super) tells_of_mappings: bool,
     /// Whether it is limited to what happens while the processor runs the program's own code.
     pub(super) user_only: bool,
+    /// Whether it is of all processes of the machine, rather than of one and all that it starts.
+    pub(super) of_all_processes: bool,
     /// A condition on the tracepoint's fields.
     pub(super) filter: Option<&'static CStr>,
 }
 
-/// An open event. Closing it ends it, in all processes that inherited it.
+/// An open event. Closing it ends it, also in processes that inherited it.
 #[derive(Debug)]
 pub(super) struct PerfEvent {
     descriptor: OwnedFd,
@@ -50,6 +52,8 @@ pub(super) struct PerfEvent {
 impl PerfEvent {
     /// Opens it, switched off. `buffer_bytes` is the size of the ring that it will have.
     pub(super) fn open(description: &Description, process: u32, processor: u32, buffer_bytes: usize) -> Result<Self> {
+        let process = libc::pid_t::try_from(process).map_err(|_| Errno::SRCH)?;
+        let process = if description.of_all_processes { -1 } else { process };
         let mut attributes = attributes(description, buffer_bytes);
         // Linux 6.0. Nothing that older kernels have answers EINVAL to the rest of it.
         let (descriptor, tells_lost) = match open(&mut attributes, process, processor) {
@@ -100,11 +104,6 @@ impl PerfEvent {
         let lost = words.get(8..16).filter(|_| read == 16)?;
         Some(u64::from_ne_bytes(lost.try_into().ok()?))
     }
-
-    /// Another descriptor of the same event, closed at `execve` as the first one is.
-    pub(super) fn second_descriptor(&self) -> Result<OwnedFd> {
-        rustix::io::fcntl_dupfd_cloexec(&self.descriptor, 0)
-    }
 }
 
 impl AsFd for PerfEvent {
@@ -121,8 +120,7 @@ fn last_error() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
-fn open(attributes: &mut bindings::perf_event_attr, process: u32, processor: u32) -> Result<OwnedFd> {
-    let process = libc::pid_t::try_from(process).map_err(|_| Errno::SRCH)?;
+fn open(attributes: &mut bindings::perf_event_attr, process: libc::pid_t, processor: u32) -> Result<OwnedFd> {
     let processor = libc::c_int::try_from(processor).map_err(|_| Errno::NODEV)?;
     // SAFETY: the structure is whole and its size stands in it; the kernel may write the size that it expects.
     let descriptor =
@@ -150,7 +148,7 @@ fn attributes(description: &Description, buffer_bytes: usize) -> bindings::perf_
     attributes.clockid = libc::CLOCK_MONOTONIC;
     attributes.sample_period = 1;
     attributes.set_disabled(1);
-    attributes.set_inherit(1);
+    attributes.set_inherit((!description.of_all_processes).into());
     attributes.set_exclude_kernel(description.user_only.into());
     attributes.set_exclude_hv(1);
     attributes.set_sample_id_all(1);

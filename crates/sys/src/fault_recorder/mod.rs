@@ -1,6 +1,7 @@
 //! Page faults and mappings of a process tree, as the kernel records them (`perf_event_open(2)`).
 //!
-//! A process that stands still before its `execve` gets events that all its descendants inherit. Each processor has one ring of
+//! A process that stands still before its `execve` gets events that all its descendants inherit (tracepoints, though, are watched for the whole
+//! machine, see `source`). Each processor has one ring of
 //! memory that the kernel writes records into; a thread of ours sleeps until a ring is a quarter full and copies its bytes out.
 //! Bytes become [`Record`]s only when all is over, and one at a time, because a large program has a million of them.
 //!
@@ -33,6 +34,7 @@ pub use recorded::{Recorded, Records};
 pub use source::{FaultAbilities, FaultSource};
 
 use std::io;
+use std::sync::Arc;
 
 use self::collector::Collector;
 use self::decode::RingLayout;
@@ -62,18 +64,17 @@ impl Default for FaultRecorderOptions {
 /// A running recording. Dropping it stops it, and what was recorded is lost.
 #[derive(Debug)]
 pub struct FaultRecorder {
-    /// Before the events: the thread waits for their descriptors.
     collector: Collector,
-    processors: Vec<Processor>,
+    processors: Vec<(Processor, Arc<[PerfEvent]>)>,
+    process: u32,
     abilities: FaultAbilities,
     buffer_bytes: usize,
 }
 
-/// The events of one processor. The first one owns the ring and tells of mappings and threads as well.
+/// A processor, beside its events: the first one owns the ring, and tells of mappings and threads as well.
 #[derive(Debug)]
 struct Processor {
     number: u32,
-    events: Vec<PerfEvent>,
     layout: RingLayout,
 }
 
@@ -104,24 +105,28 @@ impl FaultRecorder {
         set: &EventSet,
         options: &FaultRecorderOptions,
     ) -> Result<Self, FaultRecorderError> {
-        let (mut processors, rings, buffer_bytes) = first_events(process, online, set, options)?;
-        for processor in &mut processors {
+        let (first, buffer_bytes) = first_events(process, online, set, options)?;
+        let (mut processors, mut rings) = (Vec::new(), Vec::new());
+        for (number, event, ring) in first {
+            let mut layout = RingLayout::default();
+            layout.add(event.id(), set.first().layout);
+            let mut events = vec![event];
             for description in set.others() {
-                let event = PerfEvent::open(description, process, processor.number, buffer_bytes)
+                let event = PerfEvent::open(description, process, number, buffer_bytes)
                     .map_err(|errno| FaultRecorderError::opening(process, online.len() * set.len(), errno))?;
-                if let Some(first) = processor.events.first() {
+                if let Some(first) = events.first() {
                     event.write_to_the_ring_of(first).map_err(FaultRecorderError::failed("join the events' rings"))?;
                 }
-                processor.layout.add(event.id(), description.layout);
-                processor.events.push(event);
+                layout.add(event.id(), description.layout);
+                events.push(event);
             }
+            let events: Arc<[PerfEvent]> = events.into();
+            rings.push((ring, Arc::clone(&events)));
+            processors.push((Processor { number, layout }, events));
         }
-        let waits_for = processors.iter().filter_map(|processor| processor.events.first());
-        let waits_for = waits_for.map(PerfEvent::second_descriptor).collect::<Result<Vec<_>, _>>();
-        let waits_for = waits_for.map_err(FaultRecorderError::failed("keep the rings' descriptors"))?;
-        let collector = Collector::start(rings.into_iter().zip(waits_for).collect())
-            .map_err(FaultRecorderError::failed("start the thread that empties the rings"))?;
-        let recorder = Self { collector, processors, abilities: set.abilities(), buffer_bytes };
+        let collector =
+            Collector::start(rings).map_err(FaultRecorderError::failed("start the thread that empties the rings"))?;
+        let recorder = Self { collector, processors, process, abilities: set.abilities(), buffer_bytes };
         for event in recorder.events() {
             event.enable().map_err(FaultRecorderError::failed("switch the events on"))?;
         }
@@ -148,20 +153,23 @@ impl FaultRecorder {
         }
         // A record that finds the ring full is told of by the next one that does not; of the last ones only the event knows.
         let lost = self.events().map(PerfEvent::lost).sum::<Option<u64>>();
-        let recorded_on: Vec<u32> = self.processors.iter().map(|processor| processor.number).collect();
+        let recorded_on: Vec<u32> = self.processors.iter().map(|(processor, _)| processor.number).collect();
         let late = processors::online().into_iter().filter(|number| !recorded_on.contains(number)).collect();
         let bytes = self.collector.finish().map_err(|source| FaultRecorderError::Failed {
             what: "take over what the thread that empties the rings has",
             source,
         })?;
-        let layouts = self.processors.into_iter().map(|processor| processor.layout);
-        Ok(Recorded::new(bytes.into_iter().zip(layouts).collect(), self.abilities, lost, late))
+        let layouts = self.processors.into_iter().map(|(processor, _)| processor.layout);
+        Ok(Recorded::new(bytes.into_iter().zip(layouts).collect(), self.process, self.abilities, lost, late))
     }
 
     fn events(&self) -> impl Iterator<Item = &PerfEvent> {
-        self.processors.iter().flat_map(|processor| &processor.events)
+        self.processors.iter().flat_map(|(_, events)| events.iter())
     }
 }
+
+/// A processor's number, its first event and that event's ring.
+type First = (u32, PerfEvent, Ring);
 
 /// Opens each processor's first event and maps its ring, in the largest size that the kernel grants.
 fn first_events(
@@ -169,11 +177,11 @@ fn first_events(
     online: &[u32],
     set: &EventSet,
     options: &FaultRecorderOptions,
-) -> Result<(Vec<Processor>, Vec<Ring>, usize), FaultRecorderError> {
+) -> Result<(Vec<First>, usize), FaultRecorderError> {
     let mut refused = None;
     for bytes in buffer_size::sizes(options.buffer_bytes_per_cpu, online.len()) {
         match first_events_of_size(process, online, set, bytes) {
-            Ok((processors, rings)) => return Ok((processors, rings, bytes)),
+            Ok(first) => return Ok((first, bytes)),
             Err(error @ FaultRecorderError::NoMemory { .. }) => refused = Some(error),
             Err(error) => return Err(error),
         }
@@ -187,18 +195,16 @@ fn first_events_of_size(
     online: &[u32],
     set: &EventSet,
     bytes: usize,
-) -> Result<(Vec<Processor>, Vec<Ring>), FaultRecorderError> {
-    let (mut processors, mut rings) = (Vec::new(), Vec::new());
+) -> Result<Vec<First>, FaultRecorderError> {
+    let mut first = Vec::new();
     for &number in online {
         let event = match PerfEvent::open(set.first(), process, number, bytes) {
             // Gone offline since we asked.
             Err(rustix::io::Errno::NODEV) => continue,
             opened => opened.map_err(|errno| FaultRecorderError::opening(process, online.len() * set.len(), errno))?,
         };
-        rings.push(Ring::map(&event, bytes).map_err(|errno| FaultRecorderError::no_memory(bytes, errno.into()))?);
-        let mut layout = RingLayout::default();
-        layout.add(event.id(), set.first().layout);
-        processors.push(Processor { number, events: vec![event], layout });
+        let ring = Ring::map(&event, bytes).map_err(|errno| FaultRecorderError::no_memory(bytes, errno.into()))?;
+        first.push((number, event, ring));
     }
-    Ok((processors, rings))
+    Ok(first)
 }

@@ -24,6 +24,8 @@ enum Role {
     MajorFault,
     /// Says that a fault, told of by an earlier record, waited for the disk.
     Served,
+    /// A fault of a process that has nothing to do with the recorded ones.
+    Foreign,
 }
 
 /// All records in order, and what else stood between them.
@@ -37,8 +39,9 @@ pub(super) struct Order {
     pub(super) unreadable: u64,
 }
 
-/// Orders the records of all rings by time.
-pub(super) fn order(rings: &[(Vec<u8>, RingLayout)], begin_is_told: bool) -> Order {
+/// Orders the records of all rings by time. `process` is the first of the recorded ones; `begin_is_told` says that faults come from
+/// tracepoints, of all processes of the machine.
+pub(super) fn order(rings: &[(Vec<u8>, RingLayout)], process: u32, begin_is_told: bool) -> Order {
     let mut order = Order::default();
     for (ring, (bytes, layout)) in (0u16..).zip(rings) {
         let mut next = 0;
@@ -70,44 +73,71 @@ pub(super) fn order(rings: &[(Vec<u8>, RingLayout)], begin_is_told: bool) -> Ord
     }
     order.places.sort_unstable_by_key(|place| (place.at, place.ring, place.offset));
     if begin_is_told {
-        join_served(rings, &mut order.places);
+        join_served(rings, process, &mut order.places);
     }
     order
 }
 
-/// Marks the faults that waited for the disk. A thread does nothing between a fault's begin and its end, so its last fault is the one;
-/// if that is of another page, a record was lost, and the one of the end stays in the place of the begin.
-fn join_served(rings: &[(Vec<u8>, RingLayout)], places: &mut Vec<Place>) {
-    // Few faults are major, and most programs have none in a hot start.
-    if !places.iter().any(|place| place.role == Role::Served) {
-        return;
-    }
+/// Marks the faults that waited for the disk, and takes out those of other processes. A thread does nothing between a fault's begin and
+/// its end, so its last fault is the one; if that is of another page, a record was lost, and the one of the end stays in its place.
+fn join_served(rings: &[(Vec<u8>, RingLayout)], process: u32, places: &mut Vec<Place>) {
+    let mut tree = Tree::of(process);
     let mut last_of_thread: HashMap<u32, (usize, u64)> = HashMap::new();
-    let mut marked = Vec::new();
     for at in 0..places.len() {
         let Some(place) = places.get(at).copied() else { break };
         let Some(record) = read(rings, place) else { continue };
-        let RecordKind::Fault(fault) = record.what else { continue };
-        let page = fault.address >> 12;
-        if place.role != Role::Served {
-            last_of_thread.insert(record.thread, (at, page));
-            continue;
+        let (at, role) = match record.what {
+            RecordKind::Fault(fault) if place.role == Role::Served => match last_of_thread.remove(&record.thread) {
+                Some((begin, page)) if page == fault.address >> 12 => (begin, Role::MajorFault),
+                _ => (at, Role::Record),
+            },
+            RecordKind::Fault(_) if !tree.has(record.process) => (at, Role::Foreign),
+            RecordKind::Fault(fault) => {
+                last_of_thread.insert(record.thread, (at, fault.address >> 12));
+                continue;
+            }
+            RecordKind::Began { .. } => {
+                tree.begin(record.process);
+                continue;
+            }
+            RecordKind::Ended => {
+                tree.end(record.process);
+                continue;
+            }
+            RecordKind::Mapped(_) | RecordKind::Executed { .. } => continue,
+        };
+        if let Some(place) = places.get_mut(at) {
+            place.role = role;
         }
-        match last_of_thread.remove(&record.thread) {
-            Some((begin, begun)) if begun == page => marked.push((begin, at)),
-            _ => {
-                if let Some(place) = places.get_mut(at) {
-                    place.role = Role::Record;
-                }
+    }
+    places.retain(|place| matches!(place.role, Role::Record | Role::MajorFault));
+}
+
+/// Which processes are of the tree: each with its number of threads, because numbers of processes come back.
+struct Tree(HashMap<u32, u32>);
+
+impl Tree {
+    fn of(process: u32) -> Self {
+        Self(HashMap::from([(process, 1)]))
+    }
+
+    fn has(&self, process: u32) -> bool {
+        self.0.contains_key(&process)
+    }
+
+    fn begin(&mut self, process: u32) {
+        let threads = self.0.entry(process).or_default();
+        *threads = threads.saturating_add(1);
+    }
+
+    fn end(&mut self, process: u32) {
+        if let Some(threads) = self.0.get_mut(&process) {
+            *threads = threads.saturating_sub(1);
+            if *threads == 0 {
+                self.0.remove(&process);
             }
         }
     }
-    for (begin, _) in marked {
-        if let Some(place) = places.get_mut(begin) {
-            place.role = Role::MajorFault;
-        }
-    }
-    places.retain(|place| place.role != Role::Served);
 }
 
 /// Takes a record apart.

@@ -12,7 +12,7 @@ pub struct Recorded {
     places: Vec<Place>,
     /// What the recording can tell.
     pub abilities: FaultAbilities,
-    /// How many records found a ring full. On Linux before 6.0 those at the very end are not counted.
+    /// How many records found a ring full; with tracepoints they may have been of other processes. On Linux before 6.0 those at the very end are not counted.
     pub lost: u64,
     /// How often the kernel left faults out because there were too many (`kernel.perf_event_max_sample_rate`); it is not known how many.
     pub throttled: u64,
@@ -25,12 +25,13 @@ pub struct Recorded {
 impl Recorded {
     pub(super) fn new(
         rings: Vec<(Vec<u8>, RingLayout)>,
+        process: u32,
         abilities: FaultAbilities,
         lost: Option<u64>,
         late_processors: Vec<u32>,
     ) -> Self {
         let begin_is_told = abilities.source == Some(FaultSource::Tracepoints);
-        let Order { places, lost: told, throttled, unreadable } = order(&rings, begin_is_told);
+        let Order { places, lost: told, throttled, unreadable } = order(&rings, process, begin_is_told);
         let lost = lost.unwrap_or(0).max(told);
         Self { rings, places, abilities, lost, throttled, unreadable, late_processors }
     }

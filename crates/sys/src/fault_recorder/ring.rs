@@ -100,7 +100,8 @@ mod tests {
     fn what_finds_no_place_is_counted_and_records_may_lie_across_the_end() {
         let layout = SampleLayout::Served { major: false };
         let (counts, tells_of_mappings) = (Counts::MinorFaults, false);
-        let description = Description { counts, layout, tells_of_mappings, user_only: true, filter: None };
+        let (user_only, of_all_processes, filter) = (true, false, None);
+        let description = Description { counts, layout, tells_of_mappings, user_only, of_all_processes, filter };
         let processor = sched_getcpu();
         let mut only = CpuSet::new();
         only.set(processor);

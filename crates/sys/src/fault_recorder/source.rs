@@ -9,7 +9,8 @@ use super::tracepoint::{self, Tracepoint};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultSource {
     /// The tracepoints `exceptions:page_fault_user` and `page_fault_kernel`, and the software event for what was major. Needs
-    /// `CAP_PERFMON` or `kernel.perf_event_paranoid` of -1, and an x86 processor.
+    /// `CAP_PERFMON` or `kernel.perf_event_paranoid` of -1, and an x86 processor. While it is recorded, faults of all processes of the
+    /// machine are a little slower; those of others are sorted out by what began in the tree.
     Tracepoints,
     /// The software events for minor and major faults.
     SoftwareEvents,
@@ -65,6 +66,7 @@ impl EventSet {
                 layout: SampleLayout::Nothing,
                 tells_of_mappings: true,
                 user_only: true,
+                of_all_processes: false,
                 filter: None,
             },
             others: Vec::new(),
@@ -78,6 +80,9 @@ impl EventSet {
             layout: SampleLayout::Begun { fields: tracepoint.fields, by_kernel },
             tells_of_mappings: false,
             user_only: false,
+            // A new thread takes copies of all events that it inherits, and for each copy of a tracepoint's the kernel searches its
+            // list of tracepoints (`perf_trace_init`): 15 µs for each processor. Others' faults are sorted out when all is over.
+            of_all_processes: true,
             filter: by_kernel.then_some(OF_THE_PROGRAM),
         };
         Self {
@@ -111,6 +116,7 @@ fn served(major: bool, user_only: bool, tells_of_mappings: bool) -> Description 
         layout: SampleLayout::Served { major },
         tells_of_mappings,
         user_only,
+        of_all_processes: false,
         filter: None,
     }
 }
