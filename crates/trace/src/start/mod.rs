@@ -4,14 +4,18 @@
 //! mappings of files, at the loader's own sign for debuggers, at the program's entry. Neither changes a byte of the program.
 //! Afterwards both records are joined.
 
-mod analyse;
+pub mod analyse;
+mod assemble;
 mod disk;
 mod follow;
+mod function_layer;
 mod note;
+mod record;
 mod session;
 
 pub use disk::{
     DiskFill, DiskLog, DiskPieces, DiskRead, DiskRecorder, FileKey, FileSums, KnownFile, KnownFiles, Places, Setting, disk_pieces,
     file_sums,
 };
+pub use record::{FunctionChoice, PreparedTrace, TraceOptions, TracedStart};
 pub use note::{Image, InitialiserTime, LinkedObject, LoaderState, Note, NoteKind};

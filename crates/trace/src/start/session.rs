@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
+use coldstart_profile::trace::Moment;
 use coldstart_sys::beside::{Worker, start_worker};
 use coldstart_sys::stop_filter::stop_at_filtered_calls;
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
@@ -29,8 +30,15 @@ pub(super) struct FollowedStart {
     pub(super) until: u64,
 }
 
-/// Changes the command before the filters of ours are added: another observer, say.
-pub(super) type Setup<'a> = &'a dyn Fn(&mut std::process::Command);
+impl FollowedStart {
+    /// A time of the monotonic clock, in nanoseconds, as a moment of the start.
+    pub(super) fn moment(&self, monotonic: u64) -> Moment {
+        Moment(monotonic.saturating_sub(self.launched_at))
+    }
+}
+
+/// Changes the command before the filters of ours are added (another observer, say); and what is done when the follower is there.
+pub(super) type Setup<'a> = (&'a dyn Fn(&mut std::process::Command), &'a dyn Fn());
 
 /// Launches a program, follows it until it is ready, and ends it.
 pub(super) fn follow_start(
@@ -42,8 +50,8 @@ pub(super) fn follow_start(
     let worker: RefCell<Option<std::io::Result<Worker>>> = RefCell::new(None);
     let options = RefCell::new(Some(options));
     let prepare = |child: &mut std::process::Command| {
-        if let Some(setup) = setup {
-            setup(child);
+        if let Some((change, _)) = setup {
+            change(child);
         }
         let Some(mut options) = options.borrow_mut().take() else { return };
         stop_at_filtered_calls(child);
@@ -53,6 +61,9 @@ pub(super) fn follow_start(
             })
         });
         *worker.borrow_mut() = Some(started);
+        if let Some((_, prepared)) = setup {
+            prepared();
+        }
     };
     let mut ready_at = None;
     let launched = launch(command, launch_options, Some(&prepare), &mut || {
@@ -73,63 +84,5 @@ pub(super) fn follow_start(
     match followed.trouble {
         Some(reason) => Err(TraceError::NotFollowed { reason }),
         None => Ok(FollowedStart { launched, launched_at: followed.began_at, followed, until }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::start::follow::{ArmedFunctions, FileFacts};
-
-    #[test]
-    fn look_at_a_start() {
-        let words: Vec<String> = match std::env::var("TRY") {
-            Ok(words) => words.split(' ').map(str::to_owned).collect(),
-            Err(_) => return,
-        };
-        let command =
-            CommandLine { program: words[0].clone().into(), arguments: words[1..].iter().map(Into::into).collect() };
-        let mut facts = FileFacts::default();
-        facts.learn(
-            &std::fs::canonicalize(
-                coldstart_launch::find_program(words[0].as_ref(), std::env::var_os("PATH").as_deref(), None).unwrap(),
-            )
-            .unwrap(),
-        );
-        let options = FollowOptions {
-            records: std::env::var_os("NOREC").is_none(),
-            each_page: std::env::var_os("NOUFFD").is_none(),
-            initialisers: true,
-            functions: ArmedFunctions::default(),
-            facts,
-            own_filters: 1,
-        };
-        let launch_options = LaunchOptions { output: coldstart_launch::Output::Inherit, ..LaunchOptions::default() };
-        let begin = std::time::Instant::now();
-        let start = follow_start(&command, &launch_options, options, None).unwrap();
-        eprintln!("own {:.2} ms", (start.until - start.launched_at) as f64 / 1e6); eprintln!("whole {:?} launched {:?} end {:?}", begin.elapsed(), start.launched.elapsed, start.launched.end);
-        let followed = &start.followed;
-        eprintln!(
-            "{} notes, {} records, lost {}, stops {}, stopped {:?} {:?} {:?}",
-            followed.notes.len(),
-            followed.records.len(),
-            followed.lost,
-            followed.stops,
-            Duration::from_nanos(followed.stopped),
-            followed.no_records,
-            followed.trouble
-        );
-        if std::env::var_os("NOTES").is_some() {
-            for note in &followed.notes {
-                let text = format!("{:?}", note.what);
-                eprintln!(
-                    "{:>10.3} {} {} {}",
-                    (note.at - start.launched_at) as f64 / 1e6,
-                    note.process,
-                    note.thread,
-                    &text[..text.len().min(300)]
-                );
-            }
-        }
     }
 }

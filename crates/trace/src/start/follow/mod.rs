@@ -36,8 +36,10 @@ const SIGTRAP: i32 = 5;
 
 /// What to look at besides the loader's stages.
 pub(super) struct FollowOptions {
-    /// Record page faults and mappings.
+    /// Record mappings and processes.
     pub(super) records: bool,
+    /// Record page faults, too.
+    pub(super) faults: bool,
     /// Switch fault-around off.
     pub(super) each_page: bool,
     /// Note when each initialiser is called.
@@ -114,7 +116,7 @@ pub(super) fn follow(pending: PendingTracee, options: &mut FollowOptions, line: 
         Err(error) => return Followed { trouble: Some(error.to_string()), ..Followed::default() },
     };
     let mut followed = Followed::default();
-    let recorder = options.records.then(|| FaultRecorder::start(first, &FaultRecorderOptions::default()));
+    let recorder = options.records.then(|| FaultRecorder::start(first, &FaultRecorderOptions { faults: options.faults, ..FaultRecorderOptions::default() }));
     let recorder = match recorder {
         Some(Ok(recorder)) => Some(recorder),
         Some(Err(error)) => {

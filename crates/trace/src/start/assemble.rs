@@ -1,0 +1,181 @@
+//! Putting the trace together, when all is over: records and notes, descriptions of objects, names, reads and fills.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use coldstart_profile::FileIdentity;
+use coldstart_profile::trace::{
+    FileId, Layer, Moment, PagesSeen, ProcessId, Run, ThreadId, Trace, TracedFile, TracedObject, TracedProcess,
+    TracedThread,
+};
+
+use super::analyse::{self, Analysed, FileSeen, FileUse, Joined, Recorded};
+use super::disk::{DiskLog, FileKey, KnownFiles, Places, Setting, disk_pieces};
+use super::record::monotonic;
+use super::session::FollowedStart;
+use crate::NameLog;
+use crate::block_device::kernel_number;
+use crate::objects::{ObjectFile, TouchedPages, data_access, describe};
+
+/// All that was gathered.
+pub(super) struct Parts<'a> {
+    pub(super) start: FollowedStart,
+    pub(super) names: Option<NameLog>,
+    pub(super) disk: Option<DiskLog>,
+    pub(super) places: &'a Places,
+    pub(super) run: Run,
+    pub(super) layers: &'a BTreeSet<Layer>,
+}
+
+/// Bytes that an instruction has at most (x86).
+const INSTRUCTION: u64 = 15;
+const PAGE: u64 = 4096;
+
+pub(super) fn assemble(parts: Parts<'_>) -> Trace {
+    let Parts { start, names, disk, places, mut run, layers } = parts;
+    let recorded = Recorded {
+        records: &start.followed.records,
+        notes: &start.followed.notes,
+        launched_at: start.launched_at,
+        until: start.until,
+        first: start.launched.process,
+    };
+    let joined = analyse::join(&recorded, &file_seen);
+    let opened = open_objects(&joined);
+    let objects: Vec<TracedObject> = opened.iter().filter_map(|(&file, (object, used))| {
+        describe(object, file, &touched(used)).ok()
+    }).collect();
+    let decode = |file: FileId, address: u64| {
+        let (object, _) = opened.get(&file)?;
+        let bytes = object.code_at(address, INSTRUCTION)?;
+        let access = data_access(&bytes, object.bitness()?);
+        (access.reads != access.writes).then_some(access.writes)
+    };
+    let Analysed { processes, threads, mut files, loads, phases, mut events } =
+        analyse::finish(joined, &objects, &decode);
+    analyse::identify(&mut files, &file_seen, &|path| places.category(path, false));
+    if !layers.contains(&Layer::Pages) {
+        events.clear();
+    }
+    let mut lookups = Vec::new();
+    if let (Some(names), Some(disk)) = (&names, &disk) {
+        let known = known_files(&files, names);
+        let living = Living::new(&processes, &threads);
+        let setting = Setting {
+            launched_at: monotonic(start.launched_at),
+            places,
+            known: &known,
+            thread: &|number, at| living.thread(number, at),
+            process: &|number, at| living.process(number, at),
+        };
+        let until = start.moment(start.until);
+        let pieces = disk_pieces(disk, names, &setting, files);
+        files = pieces.files;
+        events.extend(pieces.events.into_iter().filter(|event| event.at <= until));
+        events.sort_by_key(|event| event.at);
+        lookups = pieces.lookups;
+        lookups.retain(|lookup| lookup.at <= until);
+        run.notes.extend(disk.notes.iter().chain(&pieces.notes).cloned());
+        run.lost_events = run.lost_events.saturating_add(disk.lost);
+    }
+    if let Some(reason) = &start.followed.no_records {
+        run.notes.push(format!("Page touches and mappings are not recorded: {reason}."));
+        run.pages = PagesSeen::None;
+    } else if layers.contains(&Layer::Pages) {
+        run.pages = processes.iter().map(|process| process.pages).max().unwrap_or_default();
+    }
+    run.notes.extend(start.followed.record_limits.iter().map(|limit| format!("{limit}.")));
+    Trace { run, processes, threads, files, objects, loads, phases, events, lookups }
+}
+
+fn file_seen(path: &Path) -> Option<FileSeen> {
+    let path = std::fs::canonicalize(path).ok()?;
+    let metadata = std::fs::metadata(&path).ok()?;
+    let size = i64::try_from(metadata.size()).unwrap_or(i64::MAX);
+    Some(FileSeen {
+        path,
+        device: kernel_number(metadata.dev()),
+        inode: metadata.ino(),
+        identity: FileIdentity::from_stat(size, metadata.mtime(), metadata.mtime_nsec()),
+    })
+}
+
+/// The files that were mapped like objects and still are what they were.
+fn open_objects(joined: &Joined) -> BTreeMap<FileId, (ObjectFile, FileUse)> {
+    let mut opened = BTreeMap::new();
+    for (id, used) in joined.uses() {
+        let file = usize::try_from(id.0).ok().and_then(|place| joined.files.get(place));
+        let Some(file) = file.filter(|file| used.as_object && is_still_there(file)) else { continue };
+        if let Ok(object) = ObjectFile::open(&file.path) {
+            opened.insert(id, (object, used));
+        }
+    }
+    opened
+}
+
+fn is_still_there(file: &TracedFile) -> bool {
+    let same = |metadata: std::fs::Metadata| {
+        // Of btrfs and overlayfs the device number differs; the inode's has to do.
+        metadata.ino() == file.inode && metadata.is_file()
+    };
+    std::fs::metadata(&file.path).is_ok_and(same)
+}
+
+fn touched(used: &FileUse) -> TouchedPages {
+    let mut touched = TouchedPages::new();
+    used.pages.iter().for_each(|&page| touched.add_file_page(page));
+    used.addresses.iter().for_each(|&address| touched.add_code(address));
+    used.instructions.iter().for_each(|&offset| touched.add_file_page(offset / PAGE));
+    touched
+}
+
+fn known_files(files: &[TracedFile], names: &NameLog) -> KnownFiles {
+    let mut known = KnownFiles::new();
+    for file in files {
+        known.add(FileKey { device: file.device, inode: file.inode }, &file.path, file.identity);
+    }
+    known.add_names(names);
+    known
+}
+
+/// Who had a number when: numbers are used again.
+struct Living<'a> {
+    processes: &'a [TracedProcess],
+    threads: &'a [TracedThread],
+    /// Places in the lists, by number, in the order in which they began.
+    by_process: HashMap<u32, Vec<u32>>,
+    by_thread: HashMap<u32, Vec<u32>>,
+}
+
+impl<'a> Living<'a> {
+    fn new(processes: &'a [TracedProcess], threads: &'a [TracedThread]) -> Self {
+        let mut living = Self { processes, threads, by_process: HashMap::new(), by_thread: HashMap::new() };
+        for (place, process) in (0u32..).zip(processes) {
+            living.by_process.entry(process.number).or_default().push(place);
+        }
+        for (place, thread) in (0u32..).zip(threads) {
+            living.by_thread.entry(thread.number).or_default().push(place);
+        }
+        living
+    }
+
+    fn began(&self, process: ProcessId) -> Option<Moment> {
+        self.processes.get(usize::try_from(process.0).ok()?).map(|process| process.began)
+    }
+
+    fn process(&self, number: u32, at: Moment) -> Option<ProcessId> {
+        let places = self.by_process.get(&number)?;
+        let begun = places.iter().rev().find(|&&place| self.began(ProcessId(place)).is_some_and(|began| began <= at));
+        begun.or(places.first()).map(|&place| ProcessId(place))
+    }
+
+    fn thread(&self, number: u32, at: Moment) -> Option<ThreadId> {
+        let places = self.by_thread.get(&number)?;
+        let begun = places.iter().rev().find(|&&place| {
+            let thread = usize::try_from(place).ok().and_then(|place| self.threads.get(place));
+            thread.and_then(|thread| self.began(thread.process)).is_some_and(|began| began <= at)
+        });
+        begun.or(places.first()).map(|&place| ThreadId(place))
+    }
+}

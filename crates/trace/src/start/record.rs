@@ -1,0 +1,229 @@
+//! A whole recording: a program's start, from what was asked for to a finished trace.
+//!
+//! Everything that reads files of the program, or takes time, is done before the launch or after the end: [`PreparedTrace::new`] is called
+//! before the caches are made cold, [`PreparedTrace::record`] afterwards.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::mpsc;
+use std::time::{Duration, SystemTime};
+
+use coldstart_launch::{CommandLine, End, LaunchOptions, Launched, find_program};
+use coldstart_profile::trace::{Layer, PagesSeen, Run, RunEnd, StartState, Trace};
+use coldstart_sys::syscall_observer::{PendingObserver, observe};
+
+use super::assemble::{Parts, assemble};
+use super::disk::{DiskRecorder, Places};
+use super::follow::{ArmedFunctions, FileFacts, FollowOptions};
+use super::function_layer::{self, Arming};
+use super::session::{FollowedStart, follow_start};
+use crate::{NameLog, TraceError};
+
+/// What to record, and how the program is started.
+#[derive(Clone, Debug)]
+pub struct TraceOptions {
+    /// What to record.
+    pub layers: BTreeSet<Layer>,
+    /// How it is started and when it counts as ready.
+    pub launch: LaunchOptions,
+    /// Readiness in the words of the command line, for the trace.
+    pub readiness: String,
+    /// What the caller has made of the caches.
+    pub state: StartState,
+    /// Of which functions the first calls are wanted.
+    pub functions: FunctionChoice,
+}
+
+/// Of which functions the first calls are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionChoice {
+    /// Names of objects (`libLLVM-14.so.1`), or parts of their paths; empty for all that were used.
+    pub objects: Vec<String>,
+    /// Also in pages that the first start did not touch.
+    pub everywhere: bool,
+}
+
+/// A recording of which everything is done that can be done before the launch.
+#[derive(Debug)]
+pub struct PreparedTrace<'a> {
+    command: &'a CommandLine,
+    options: &'a TraceOptions,
+    facts: FileFacts,
+    places: Places,
+}
+
+/// A recorded start.
+#[derive(Debug)]
+pub struct TracedStart {
+    /// What it did.
+    pub trace: Trace,
+    /// How it went.
+    pub launched: Launched,
+}
+
+impl<'a> PreparedTrace<'a> {
+    /// Finds the program and looks at it and its loader.
+    ///
+    /// # Errors
+    /// [`TraceError::Launch`] if there is no such program, [`TraceError::NotFollowed`] on machines that are not x86-64.
+    pub fn new(command: &'a CommandLine, options: &'a TraceOptions) -> Result<Self, TraceError> {
+        if !cfg!(target_arch = "x86_64") {
+            let reason = format!("{} processors are not known to it; only x86-64 is", std::env::consts::ARCH);
+            return Err(TraceError::NotFollowed { reason });
+        }
+        let path = options.launch.environment.iter().rfind(|(name, _)| name == "PATH");
+        let path = path.map_or_else(|| std::env::var_os("PATH"), |(_, value)| value.clone());
+        let program = find_program(&command.program, path.as_deref(), options.launch.working_directory.as_deref())?;
+        let program = std::fs::canonicalize(&program).unwrap_or(program);
+        let mut facts = FileFacts::default();
+        facts.learn(&program);
+        Ok(Self { command, options, facts, places: Places::here(&program) })
+    }
+
+    /// Starts the program, once, or twice if first calls of functions are wanted, and ends whatever is left of it.
+    ///
+    /// # Errors
+    /// See [`TraceError`]. A program that fails is not an error here: the run says how it ended.
+    pub fn record(self) -> Result<TracedStart, TraceError> {
+        let functions = self.options.layers.contains(&Layer::Functions);
+        let (mut trace, launched) = self.record_once()?;
+        if !functions {
+            return Ok(TracedStart { trace, launched });
+        }
+        let arming = function_layer::choose(&trace, &self.options.functions);
+        trace.run.notes.extend(arming.notes.iter().cloned());
+        if !arming.functions.is_empty() {
+            let second = self.follow_functions(&arming)?;
+            function_layer::add(&mut trace, &second, &arming);
+        }
+        Ok(TracedStart { trace, launched })
+    }
+
+    fn record_once(&self) -> Result<(Trace, Launched), TraceError> {
+        let layers = &self.options.layers;
+        let wants_files = layers.contains(&Layer::Files);
+        let wants_pages = layers.contains(&Layer::Pages);
+        let disk = wants_files.then(DiskRecorder::start);
+        let disk = std::cell::RefCell::new(disk);
+        let (send, receive) = mpsc::channel::<io::Result<PendingObserver>>();
+        let namer = wants_files.then(|| {
+            std::thread::spawn(move || match receive.recv().map(|pending| pending.and_then(PendingObserver::accept)) {
+                Ok(Ok(observer)) => NameLog::follow_all(&observer),
+                Ok(Err(source)) => Err(TraceError::Names { source }),
+                // The launch failed before there was a child; its own error says why.
+                Err(_) => Ok(NameLog::default()),
+            })
+        });
+        let prepare = |child: &mut std::process::Command| {
+            if wants_files {
+                send.send(observe(child)).ok();
+            }
+        };
+        let prepared = || {
+            // Here, behind the follower's beginning: what it reads is not the program's.
+            if let Some(disk) = &mut *disk.borrow_mut() {
+                disk.follow(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs());
+            }
+        };
+        let options = FollowOptions {
+            records: true,
+            faults: wants_pages || layers.contains(&Layer::Phases),
+            each_page: wants_pages,
+            initialisers: layers.contains(&Layer::Phases),
+            functions: ArmedFunctions::default(),
+            facts: self.facts.clone(),
+            own_filters: 1 + u32::from(wants_files),
+        };
+        let started = SystemTime::now();
+        let start = follow_start(self.command, &self.options.launch, options, Some((&prepare, &prepared)));
+        drop(send);
+        let names = namer.map(|namer| namer.join().unwrap_or_else(|_| Ok(NameLog::default())));
+        let disk = disk.into_inner().map(DiskRecorder::finish);
+        let start = start?;
+        let names = names.transpose()?;
+        let mut run = self.run(&start, started);
+        if !wants_pages {
+            run.pages = PagesSeen::None;
+        }
+        let launched = start.launched.clone();
+        let parts = Parts { start, names, disk, places: &self.places, run, layers };
+        Ok((assemble(parts), launched))
+    }
+
+    fn follow_functions(&self, arming: &Arming) -> Result<FollowedStart, TraceError> {
+        let options = FollowOptions {
+            records: true,
+            faults: false,
+            each_page: false,
+            initialisers: true,
+            functions: arming.functions.clone(),
+            facts: self.facts.clone(),
+            own_filters: 1,
+        };
+        follow_start(self.command, &self.options.launch, options, None)
+    }
+
+    fn run(&self, start: &FollowedStart, started: SystemTime) -> Run {
+        let mut command = vec![self.command.program.clone()];
+        command.extend(self.command.arguments.iter().cloned());
+        let since = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let uname = rustix::system::uname();
+        Run {
+            command,
+            started: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+            layers: self.options.layers.iter().copied().collect(),
+            state: self.options.state,
+            ready_at: start.launched.ready_after.map(|_| start.moment(start.until)),
+            ended_at: start.moment(start.until),
+            end: match start.launched.end {
+                End::Exited(code) => RunEnd::Exited(code),
+                End::Signalled(signal) => RunEnd::Signalled(signal),
+                End::Ended => RunEnd::EndedWhenReady,
+                End::TimedOut => RunEnd::TimedOut,
+            },
+            readiness: self.options.readiness.clone(),
+            lost_events: start.followed.lost,
+            stops: start.followed.stops,
+            stopped: start.followed.stopped,
+            kernel: uname.release().to_string_lossy().into_owned(),
+            processors: std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1)),
+            complete: true,
+            ..Run::default()
+        }
+    }
+}
+
+/// A duration of the monotonic clock from nanoseconds.
+pub(super) fn monotonic(nanoseconds: u64) -> Duration {
+    Duration::from_nanos(nanoseconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn look_at_a_start() {
+        let words: Vec<String> = match std::env::var("TRY") {
+            Ok(words) => words.split(' ').map(str::to_owned).collect(),
+            Err(_) => return,
+        };
+        let command = CommandLine { program: words[0].clone().into(), arguments: words[1..].iter().map(Into::into).collect() };
+        let layers = std::env::var("LAYERS").unwrap_or("phases,pages,files".into());
+        let options = TraceOptions {
+            layers: Layer::ALL.into_iter().filter(|layer| layers.contains(layer.name())).collect(),
+            launch: LaunchOptions { output: coldstart_launch::Output::Inherit, ..LaunchOptions::default() },
+            readiness: "exit".into(),
+            state: StartState::AsIs,
+            functions: FunctionChoice { objects: std::env::var("OF").into_iter().collect(), everywhere: false },
+        };
+        let begin = std::time::Instant::now();
+        let TracedStart { trace, launched } = PreparedTrace::new(&command, &options).unwrap().record().unwrap();
+        eprintln!("whole {:?}, elapsed {:?}", begin.elapsed(), launched.elapsed);
+        eprintln!("{:#?}", trace.run);
+        eprintln!("{} processes {} threads {} files {} objects {} loads {} phases {} events {} lookups", trace.processes.len(), trace.threads.len(), trace.files.len(), trace.objects.len(), trace.loads.len(), trace.phases.len(), trace.events.len(), trace.lookups.len());
+        for phase in trace.phases.iter().filter(|phase| phase.process.0 == 0 && (phase.end.0 - phase.begin.0 > 300_000 || phase.file.is_none())) {
+            eprintln!("{:>12} {:>12} {:<14} {:?} {:?} {}", phase.begin.to_string(), phase.end.to_string(), phase.kind.name(), phase.known, phase.parent, phase.file.and_then(|file| trace.file(file)).map_or(String::new(), |file| file.path.display().to_string()));
+        }
+    }
+}
