@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use coldstart_elf::{ElfFile, SymbolKind, SymbolTable, Vaddr};
+use coldstart_elf::{ElfFile, SymbolBinding, SymbolKind, SymbolTable, Vaddr};
 
 use super::coverage::Coverage;
 use super::debug_names::DebugNames;
@@ -142,13 +142,14 @@ fn collect(
         }
     }
     // Of several for one start (functions that the linker found to be the same) the longest.
-    frames.sort_unstable_by_key(|frame| (frame.start, std::cmp::Reverse(frame.end)));
+    frames.sort_by_key(|frame| (frame.start, std::cmp::Reverse(frame.end)));
     frames.dedup_by_key(|frame| frame.start);
     let named = named(file, debug, &code, &mut dropped);
     let coverage = {
         let symbols = named.iter().map(|named| Frame { start: named.start, end: named.end, is_signal: false });
         let mut all: Vec<Frame> = frames.iter().copied().chain(symbols).collect();
-        all.sort_unstable_by_key(|frame| (frame.start, std::cmp::Reverse(frame.end)));
+        // Two ascending lists, which the stable sort only merges.
+        all.sort_by_key(|frame| (frame.start, std::cmp::Reverse(frame.end)));
         all.dedup_by_key(|frame| frame.start);
         Coverage::of(code.sections.iter().copied(), all.into_iter())
     };
@@ -194,8 +195,8 @@ fn named(
             let (start, end) = (symbol.value.0, symbol.value.0.saturating_add(symbol.size));
             match code.place(start, end) {
                 Place::Code => {
-                    let name = table.name(&symbol);
-                    let is_part = name.ends_with(b".cold") || name.windows(6).any(|part| part == b".cold.");
+                    // Parts are local, and reading every name of a large table takes its time.
+                    let is_part = symbol.binding == SymbolBinding::Local && is_part(table.name(&symbol));
                     named.push(Named { start, end, is_part });
                 }
                 Place::Linkage => dropped.no_function = dropped.no_function.saturating_add(1),
@@ -207,6 +208,11 @@ fn named(
     named.sort_unstable_by_key(|named| (named.start, named.is_part, std::cmp::Reverse(named.end)));
     named.dedup_by_key(|named| named.start);
     named
+}
+
+/// Whether a symbol names a part of a function: GCC's `f.cold` and LLVM's `f.cold.1`.
+fn is_part(name: &[u8]) -> bool {
+    name.ends_with(b".cold") || name.windows(6).any(|part| part == b".cold.")
 }
 
 /// Where code is.
