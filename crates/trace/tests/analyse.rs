@@ -251,6 +251,11 @@ fn how_completely_pages_were_seen() {
     assert_eq!(analysed.processes[0].pages, PagesSeen::FaultAround);
     assert_eq!(analysed.processes[0].notes, ["why"]);
     assert_eq!(analysed.processes[1].pages, PagesSeen::FaultAround);
+    tape.notes.remove(1);
+    let child = |tape: &Tape| tape.analysed().processes[1].pages;
+    assert_eq!(child(&tape), PagesSeen::FaultAround, "a fork gets memory of its own, in which nothing is switched off");
+    tape.by(200, 200).forked(31, FIRST, true);
+    assert_eq!(child(&tape), PagesSeen::Each);
     tape.records.clear();
     assert_eq!(tape.analysed().processes[0].pages, PagesSeen::None);
 }

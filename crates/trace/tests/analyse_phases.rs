@@ -250,6 +250,19 @@ fn a_dlopen_is_relocated_after_the_list_is_consistent() {
 }
 
 #[test]
+fn a_dlopen_begins_with_what_was_mapped_before_the_loader_said_so() {
+    let mut tape = glibc_to_main();
+    dlopen(&mut tape, 600, 5, PLUGIN);
+    tape.initialisers(630, &[(630, PLUGIN, 0x1100)]);
+    tape.library(700, 6, INNER).loader(706, LoaderState::Adding);
+    tape.linked(710, &[(6, INNER)]).loader(710, LoaderState::Consistent);
+    let lines = lines(&tape.analysed());
+    let expected = [".dlopen 6 700-710 exactly", "..mapping 700-710 exactly", "...mapping 6 700-710 end-at-most"];
+    assert_eq!(lines.last_chunk(), Some(&expected.map(str::to_owned)), "{lines:#?}");
+    assert!(lines.contains(&".dlopen 5 600-700 end-at-most".to_owned()), "{lines:#?}");
+}
+
+#[test]
 fn a_dlopen_that_adds_nothing_is_none() {
     let mut tape = glibc_to_main();
     tape.loader(600, LoaderState::Adding).loader(610, LoaderState::Consistent);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use coldstart_profile::trace::{FileId, Load, Moment, ObjectSegment, ProcessId, TracedObject};
+use coldstart_profile::trace::{FileId, Load, Moment, ObjectSegment, ProcessId, ThreadId, TracedObject};
 
 use super::joined::Joined;
 use super::placement::{Placement, PlacementId};
@@ -32,6 +32,8 @@ pub(super) struct Place {
     pub(super) id: PlacementId,
     pub(super) file: FileId,
     pub(super) process: ProcessId,
+    /// Who mapped it, and when.
+    pub(super) thread: ThreadId,
     pub(super) at: Moment,
     pub(super) bias: u64,
     /// Whether its mapping was recorded; if not, `at` is when it was first heard of.
@@ -118,6 +120,7 @@ fn place(id: PlacementId, placement: &Placement, objects: &Objects<'_>) -> Optio
         id,
         file: placement.file,
         process: placement.process,
+        thread: placement.thread,
         at: placement.at,
         bias,
         was_mapped: placement.lowest.is_some(),

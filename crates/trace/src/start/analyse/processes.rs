@@ -47,6 +47,8 @@ pub(super) struct Processes {
     current: HashMap<u32, Current>,
     /// The number of the process that is launched, while it is still ours: before its `execve`.
     launching: Option<u32>,
+    /// Children that use their parent's memory, and with it what was done so that its touches are seen.
+    sharing: HashMap<ProcessId, ProcessId>,
     /// Whether there are records of the kernel at all.
     has_records: bool,
 }
@@ -60,6 +62,7 @@ impl Processes {
             history: HashMap::new(),
             current: HashMap::new(),
             launching,
+            sharing: HashMap::new(),
             has_records,
         }
     }
@@ -176,7 +179,10 @@ impl Processes {
         let parent = parent.map(|parent| parent.id);
         // The number is used again, and perhaps nobody told that its former owner is gone.
         self.gone_by(process, at);
-        self.begin(process, parent, at, space, false);
+        let child = self.begin(process, parent, at, space, false);
+        if let (Some(child), Some(parent), true) = (child, parent, shares_memory) {
+            self.sharing.insert(child, parent);
+        }
     }
 
     /// A note that `execve` is called.
@@ -270,14 +276,19 @@ impl Processes {
 
     /// The processes, with what can be said of their page touches where nobody noted it. `noted` has the worst of the notes.
     pub(super) fn finish(mut self, noted: &HashMap<ProcessId, PagesSeen>) -> (Vec<TracedProcess>, Vec<TracedThread>) {
-        for (place, process) in self.list.iter_mut().enumerate() {
-            let id = u32::try_from(place).ok().map(ProcessId);
-            let noted = id.and_then(|id| noted.get(&id)).copied();
-            process.pages = match (self.has_records, noted) {
-                (false, _) => PagesSeen::None,
+        // Parents stand before their children.
+        for place in 0..self.list.len() {
+            let Some(id) = u32::try_from(place).ok().map(ProcessId) else { break };
+            let shared = self.sharing.get(&id).and_then(|&parent| self.known(parent)).map(|parent| parent.pages);
+            let pages = match noted.get(&id).copied().or(shared) {
+                _ if !self.has_records => PagesSeen::None,
+                Some(pages) => pages,
                 // Fault-around is on unless somebody switched it off.
-                (true, noted) => noted.unwrap_or(PagesSeen::FaultAround),
+                None => PagesSeen::FaultAround,
             };
+            if let Some(process) = self.list.get_mut(place) {
+                process.pages = pages;
+            }
         }
         (self.list, self.threads)
     }

@@ -53,20 +53,11 @@ pub(super) fn changes(timeline: &Timeline<'_>, started: Option<Moment>) -> Chang
     let mut finder = Finder::new(timeline, started);
     for stop in timeline.stops.iter().filter(|stop| started.is_none_or(|started| stop.at > started)) {
         let (at, thread) = (stop.at, stop.thread);
-        match &stop.what {
-            StopKind::Loader(LoaderState::Adding) => finder.adding(at, thread),
-            StopKind::Linked(objects) => finder.linked.entry(thread).or_default().extend(objects),
-            StopKind::Loader(LoaderState::Consistent) => finder.consistent(at, thread),
-            StopKind::Loader(LoaderState::Deleting) => {
-                finder.leave_all_but_outer(at, thread);
-                finder.deleting.insert(thread, at);
-            }
-            _ => {}
-        }
+        finder.stop(at, thread, &stop.what);
+        finder.last_stop.insert(thread, at);
     }
     finder.finish()
 }
-
 struct Finder<'all> {
     timeline: &'all Timeline<'all>,
     started: Option<Moment>,
@@ -75,6 +66,8 @@ struct Finder<'all> {
     open: Vec<usize>,
     linked: HashMap<ThreadId, Vec<PlacementId>>,
     deleting: HashMap<ThreadId, Moment>,
+    /// When a thread stood still last.
+    last_stop: HashMap<ThreadId, Moment>,
     called: HashMap<PlacementId, Vec<usize>>,
     protected: HashMap<PlacementId, Vec<Moment>>,
 }
@@ -91,10 +84,28 @@ impl<'all> Finder<'all> {
         }
         let (changes, open) = (Changes::default(), Vec::new());
         let (linked, deleting) = (HashMap::new(), HashMap::new());
-        Self { timeline, started, changes, open, linked, deleting, called, protected }
+        Self { timeline, started, changes, open, linked, deleting, last_stop: HashMap::new(), called, protected }
+    }
+
+    fn stop(&mut self, at: Moment, thread: ThreadId, what: &StopKind) {
+        match what {
+            StopKind::Loader(LoaderState::Adding) => self.adding(at, thread),
+            StopKind::Linked(objects) => self.linked.entry(thread).or_default().extend(objects),
+            StopKind::Loader(LoaderState::Consistent) => self.consistent(at, thread),
+            StopKind::Loader(LoaderState::Deleting) => {
+                self.leave_all_but_outer(at, thread);
+                self.deleting.insert(thread, at);
+            }
+            _ => {}
+        }
     }
 
     fn adding(&mut self, at: Moment, thread: ThreadId) {
+        // The loader says so when it enters the first object into its list: it has mapped that one already
+        // (`_dl_map_object_from_fd` in glibc's `elf/dl-load.c`).
+        let since = self.last_stop.get(&thread).copied().or(self.started).unwrap_or_default();
+        let mapped = self.timeline.libraries_in(since, at).iter().find(|place| place.thread == thread);
+        let at = mapped.map_or(at, |place| place.at);
         self.leave_all_but_outer(at, thread);
         self.linked.remove(&thread);
         self.push(at, Known::Exactly, thread);
@@ -263,6 +274,7 @@ pub(super) fn add(tree: &mut Tree, timeline: &Timeline<'_>, changes: &Changes) {
         let first_protected = one.protected.first().copied();
         let loaded = one.protected.last().map_or(consistent, |&last| last.max(consistent));
         let mapped = first_protected.is_none_or(|first| first >= consistent).then_some(consistent);
+        // musl relocates first, so there the loader's word is the end of both.
         let mapped = mapped.filter(|_| one.begin_known == Known::Exactly);
         let (begin, begin_known, end_known) = (one.begin, one.begin_known, Known::Exactly);
         loading::add(tree, Some(node), timeline, Stretch { begin, begin_known, mapped, end: loaded, end_known });
