@@ -97,8 +97,8 @@ impl Instance {
         fs::write(self.folder.join(file), value)
     }
 
-    /// Hands each event recorded so far to `see`, in order of time. Measured: 0.3 seconds for 100,000 events, most of it the
-    /// kernel's formatting, which is why the text is read and not the raw buffer.
+    /// Hands each event recorded so far to `see`, in order of time. The text is read, not the raw buffer: after a cold start of
+    /// LibreOffice that takes about a second on a machine that compiles beside it, and the program has ended by then.
     ///
     /// # Errors
     /// Fails when tracefs cannot be read.
