@@ -131,8 +131,16 @@ pub(crate) fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
     let saved = || Some(cause.downcast_ref::<coldstart_pagecache::SavedError>()?.hint()?.to_owned());
     let replace = || cause.downcast_ref::<coldstart_rewrite::ReplaceError>()?.hint();
     let farm = || cause.downcast_ref::<coldstart_bind::FarmError>()?.hint();
+    let trace = || cause.downcast_ref::<coldstart_tracefile::TraceFileError>()?.hint();
     let work = || crate::commands::inspect_hint(cause).or_else(|| crate::commands::rewriting_hint(cause));
-    pagecache().or_else(saved).or_else(launch).or_else(measure).or_else(replace).or_else(farm).or_else(work)
+    pagecache()
+        .or_else(saved)
+        .or_else(launch)
+        .or_else(measure)
+        .or_else(replace)
+        .or_else(farm)
+        .or_else(trace)
+        .or_else(work)
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     ProgramNotStarted,
     /// 127: a launcher did not find the program.
     ProgramNotFound,
+    /// The code of the program that was started, where all is as if we were not there.
+    OfProgram(u8),
     /// 130: a signal asked us to stop; everything was put back.
     Interrupted,
 }
@@ -34,6 +36,7 @@ impl Exit {
             Self::Broken => 2,
             Self::ProgramNotStarted => 126,
             Self::ProgramNotFound => 127,
+            Self::OfProgram(code) => code,
             Self::Interrupted => 130,
         }
     }

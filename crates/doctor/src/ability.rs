@@ -35,6 +35,8 @@ pub enum Verb {
     Pagecache,
     /// `prefetch`
     Prefetch,
+    /// `trace`
+    Trace,
     /// `speedup`
     Speedup,
 }
@@ -91,13 +93,17 @@ pub enum Ability {
     PrefetchRecord,
     /// `prefetch run` and `prefetch show`
     PrefetchRun,
+    /// `trace -- PROGRAM`
+    TraceRecord,
+    /// `trace show`, `trace sql` and `trace import`
+    TraceShow,
     /// `speedup`
     Speedup,
 }
 
 impl Ability {
     /// All, in the order they are told.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 27] = [
         Self::Inspect,
         Self::Resolve,
         Self::MeasureCold,
@@ -122,6 +128,8 @@ impl Ability {
         Self::PagecacheRestore,
         Self::PrefetchRecord,
         Self::PrefetchRun,
+        Self::TraceRecord,
+        Self::TraceShow,
         Self::Speedup,
     ];
 
@@ -158,6 +166,7 @@ impl Ability {
             | Self::PagecacheSave
             | Self::PagecacheRestore => Verb::Pagecache,
             Self::PrefetchRecord | Self::PrefetchRun => Verb::Prefetch,
+            Self::TraceRecord | Self::TraceShow => Verb::Trace,
             Self::Speedup => Verb::Speedup,
         }
     }
@@ -189,6 +198,8 @@ impl Ability {
             Self::PagecacheRestore => "pagecache restore",
             Self::PrefetchRecord => "prefetch record",
             Self::PrefetchRun => "prefetch run, prefetch show",
+            Self::TraceRecord => "trace",
+            Self::TraceShow => "trace show, trace sql, trace import",
             Self::Speedup => "speedup",
         }
     }

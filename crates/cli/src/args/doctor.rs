@@ -45,6 +45,8 @@ pub(crate) enum VerbChoice {
     Pagecache,
     /// Record and replay what a program reads
     Prefetch,
+    /// Record what a start does
+    Trace,
     /// The whole story
     Speedup,
 }

@@ -9,6 +9,22 @@ use coldstart_launch::Readiness;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LaunchingArgs {
+    #[command(flatten)]
+    pub(crate) waiting: WaitingArgs,
+
+    /// File to give the program as standard input at each start [default: nothing to read]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+
+    /// Show the program's own output
+    // Between the program's lines nobody could read ours.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) show_output: bool,
+}
+
+/// What is waited for, and for how long.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct WaitingArgs {
     /// When the program counts as started
     ///
     /// exit: it ends by itself; stdout:REGEX: a line of its output matches; port:N: a TCP port of this machine accepts;
@@ -25,15 +41,6 @@ pub(crate) struct LaunchingArgs {
     /// Seconds between asking what is left of a start to end (SIGTERM) and killing it (SIGKILL)
     #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
     pub(crate) grace: Duration,
-
-    /// File to give the program as standard input at each start [default: nothing to read]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) input: Option<PathBuf>,
-
-    /// Show the program's own output
-    // Between the program's lines nobody could read ours.
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) show_output: bool,
 }
 
 /// The program and its arguments, behind `--`.

@@ -16,6 +16,7 @@ pub(crate) mod resolve;
 pub(crate) mod rewriting;
 pub(crate) mod speedup;
 pub(crate) mod status;
+pub(crate) mod trace;
 pub(crate) mod unbind;
 pub(crate) mod unpack;
 pub(crate) mod verify;
@@ -64,6 +65,8 @@ pub(crate) enum Verb {
     Speedup(speedup::SpeedupArgs),
     /// Say which edits of ours a file holds, and which libraries have changed since
     Status(status::StatusArgs),
+    /// Record what one start of a program really does, and show it
+    Trace(trace::TraceArgs),
     /// Restore what was there before `bind`, byte for byte
     Unbind(unbind::UnbindArgs),
     /// Restore what was there before `pack`, byte for byte

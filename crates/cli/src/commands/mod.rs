@@ -17,6 +17,7 @@ mod restoring;
 mod rewriting;
 mod speedup;
 mod status;
+mod trace;
 mod unbind;
 mod unpack;
 mod verify;
@@ -44,6 +45,7 @@ pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
         Verb::Resolve(args) => resolve::run(args),
         Verb::Speedup(args) => speedup::run(args),
         Verb::Status(args) => status::run(args),
+        Verb::Trace(args) => trace::run(args),
         Verb::Unbind(args) => unbind::run(args),
         Verb::Unpack(args) => unpack::run(args),
         Verb::Verify(args) => verify::run(args),

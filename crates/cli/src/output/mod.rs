@@ -44,6 +44,11 @@ pub(crate) fn complain(style: &Style, label: &str, text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{style}{label}:{style:#} {text}");
 }
 
+/// Writes a result to stderr, where stdout belongs to the program that was started.
+pub(crate) fn report(text: &str) {
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Says once, on stderr, what was done in a lesser way or left out. The result itself stays true.
 pub(crate) fn note(text: &str) {
     complain(&style::NOTE, "note", text);

@@ -61,6 +61,7 @@ fn verb(choice: VerbChoice) -> Verb {
         VerbChoice::Ldcache => Verb::Ldcache,
         VerbChoice::Pagecache => Verb::Pagecache,
         VerbChoice::Prefetch => Verb::Prefetch,
+        VerbChoice::Trace => Verb::Trace,
         VerbChoice::Speedup => Verb::Speedup,
     }
 }

@@ -28,6 +28,8 @@ use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
 
+pub(super) use pattern::fits as fits_pattern;
+
 /// The schema of `--json`; `action` tells the three apart.
 const SCHEMA: &str = "coldstart.ldcache/1";
 /// The system's cache.

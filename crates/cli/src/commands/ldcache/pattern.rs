@@ -1,7 +1,7 @@
 //! Patterns of names: `*`, `?`, `[...]`, as in /etc/ld.so.conf and on a shell's command line.
 
 /// Whether a name fits a pattern (`fnmatch` in the C locale). A dot at the beginning is like any other character here.
-pub(super) fn fits(pattern: &[u8], name: &[u8]) -> bool {
+pub(in crate::commands) fn fits(pattern: &[u8], name: &[u8]) -> bool {
     let (mut rest, mut left) = (pattern, name);
     // Where to go on when what follows the last star does not fit: behind the star, one character further.
     let mut retry: Option<(&[u8], &[u8])> = None;

@@ -5,7 +5,7 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
 /// `2026-11-22 00:47` of seconds since 1970-01-01 UTC.
-pub(super) fn minute(seconds: i64) -> String {
+pub(in crate::commands) fn minute(seconds: i64) -> String {
     let Some(moment) = civil(seconds) else { return beyond(seconds) };
     let (year, month, day) = (moment.year(), moment.month(), moment.day());
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", moment.hour(), moment.minute())

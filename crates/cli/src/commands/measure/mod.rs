@@ -36,6 +36,8 @@ use crate::output::{self, json};
 pub(crate) use progress::Progress;
 pub(crate) use states::coldest_state;
 
+pub(super) use date::minute;
+
 use gate::Gate;
 use states::States;
 use store::Store;

@@ -1,0 +1,30 @@
+//! `coldstart trace`: record what one start of a program really does, and show it.
+
+mod import;
+mod record;
+mod show;
+mod sql;
+
+use std::path::Path;
+
+use coldstart_profile::trace::Trace;
+use coldstart_tracefile::TraceFile;
+
+use crate::args::trace::{TraceAction, TraceArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+
+pub(super) fn run(args: &TraceArgs) -> Result<Exit, CliError> {
+    match (&args.action, &args.record) {
+        (Some(TraceAction::Show(args)), _) => show::run(args),
+        (Some(TraceAction::Sql(args)), _) => sql::run(args),
+        (Some(TraceAction::Import(args)), _) => import::run(args),
+        (None, Some(args)) => record::run(args),
+        // The parser demands one of them.
+        (None, None) => Err(anyhow::anyhow!("there is no program to record").into()),
+    }
+}
+
+fn read(path: &Path) -> Result<Trace, CliError> {
+    Ok(TraceFile::open(path)?.read()?)
+}

@@ -1,0 +1,121 @@
+//! Recording: one start of a program, into a trace file.
+//!
+//! The program's input and output are ours, as if we were not there, so nothing of ours goes to stdout unless JSON was asked
+//! for, and then the program's output is dropped.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use coldstart_launch::{CommandLine, Input, LaunchOptions, Output, Readiness};
+use coldstart_profile::trace::{Layer, Run, RunEnd, Trace};
+use coldstart_tracefile::write_trace;
+
+use super::show;
+use crate::args::trace::RecordArgs;
+use crate::commands::launching::{command_line, waiting_options};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output;
+use crate::output::path::printable;
+
+/// What is to be recorded, and how.
+struct Wanted<'a> {
+    command: &'a CommandLine,
+    options: &'a LaunchOptions,
+    layers: &'a [Layer],
+    /// Patterns of objects whose functions are wanted; empty for all.
+    functions_of: &'a [String],
+    /// Watch all functions, not only those in code that was seen to be used.
+    all_functions: bool,
+    /// Make the caches cold first.
+    cold: bool,
+}
+
+pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
+    let command = command_line(&args.program);
+    let file = args.output.clone().unwrap_or_else(|| default_path(&command));
+    let (options, layers) = (launch_options(args)?, args.layers());
+    let wanted = Wanted {
+        command: &command,
+        options: &options,
+        layers: &layers,
+        functions_of: &args.functions_of,
+        all_functions: args.all_functions,
+        cold: args.cold,
+    };
+    let trace = recorded(&wanted)?;
+    write_trace(&file, &trace)?;
+    if args.json {
+        show::print_json(&trace, "coldstart.trace/1")?;
+        return Ok(if trace.run.ready_at.is_some() { Exit::Done } else { Exit::No });
+    }
+    output::report(&format!("\n{}\nwrote {}\n", show::summary(&trace), printable(&file)));
+    Ok(exit(&trace.run, &args.waiting.ready))
+}
+
+fn recorded(wanted: &Wanted<'_>) -> Result<Trace, CliError> {
+    let Wanted { command, options, layers, functions_of, all_functions, cold } = wanted;
+    let _ = (options, layers, functions_of, all_functions, cold);
+    Err(anyhow!("cannot record `{command}`: recording is not built in").into())
+}
+
+/// The trace's place unless another is asked for: in the working directory, under the program's name.
+fn default_path(command: &CommandLine) -> PathBuf {
+    let mut name = Path::new(&command.program).file_name().unwrap_or(OsStr::new("program")).to_os_string();
+    name.push(".coldtrace");
+    PathBuf::from(name)
+}
+
+/// The program's streams are ours unless something else is asked for.
+fn launch_options(args: &RecordArgs) -> Result<LaunchOptions, CliError> {
+    Ok(LaunchOptions {
+        input: args.input.clone().map_or(Input::Inherit, Input::File),
+        output: if args.hide_output || args.json { Output::Null } else { Output::Inherit },
+        ..waiting_options(&args.waiting)?
+    })
+}
+
+/// The program's own code where its end was waited for, as if we were not there.
+fn exit(run: &Run, readiness: &Readiness) -> Exit {
+    match (readiness, run.end) {
+        (_, RunEnd::Interrupted) => Exit::Interrupted,
+        (Readiness::Exit, RunEnd::Exited(code)) => Exit::OfProgram(code.to_le_bytes()[0]),
+        // As a shell says it.
+        (Readiness::Exit, RunEnd::Signalled(signal)) => Exit::OfProgram(128 | signal.to_le_bytes()[0]),
+        _ if run.ready_at.is_some() => Exit::Done,
+        _ => Exit::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coldstart_profile::trace::Moment;
+
+    use super::*;
+
+    #[test]
+    fn the_exit_code_is_the_programs_where_its_end_is_waited_for() {
+        let run = |end, is_ready: bool| Run { end, ready_at: is_ready.then_some(Moment(1)), ..Run::default() };
+        let port = Readiness::Port(1);
+        let code = |run: &Run, readiness| std::process::ExitCode::from(exit(run, readiness));
+        let is = |number: u8| std::process::ExitCode::from(number);
+        for (found, expected) in [
+            (code(&run(RunEnd::Exited(3), true), &Readiness::Exit), is(3)),
+            (code(&run(RunEnd::Signalled(9), true), &Readiness::Exit), is(137)),
+            (code(&run(RunEnd::TimedOut, false), &Readiness::Exit), is(1)),
+            (code(&run(RunEnd::EndedWhenReady, true), &port), is(0)),
+            (code(&run(RunEnd::Exited(0), false), &port), is(1)),
+            (code(&run(RunEnd::Interrupted, false), &port), is(130)),
+        ] {
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn a_trace_has_the_programs_name() {
+        let command = |program: &str| CommandLine { program: program.into(), arguments: Vec::new() };
+        assert_eq!(default_path(&command("/usr/bin/vi")), Path::new("vi.coldtrace"));
+        assert_eq!(default_path(&command("..")), Path::new("program.coldtrace"));
+    }
+}

@@ -1,0 +1,51 @@
+//! What of each file was touched, read, brought from the disk, and for nothing.
+
+use std::cmp::Reverse;
+
+use coldstart_profile::trace::figures::{FileFigures, PageCounts};
+use coldstart_profile::trace::{Layer, PagesSeen};
+
+use super::{View, words};
+use crate::output::path::fitted;
+use crate::output::size::bytes;
+use crate::output::table::{Align, Table};
+use crate::output::text::{counted, fit, heading, table};
+
+/// Files, those first of which most came from the disk or was used.
+pub(super) fn part(view: &View<'_>) -> String {
+    let is_used = |file: &&FileFigures| file.pages.used > 0 || file.pages.filled > 0;
+    let mut files: Vec<&FileFigures> = view.files().into_iter().filter(is_used).collect();
+    if files.is_empty() {
+        return String::new();
+    }
+    files.sort_by_key(|file| Reverse((file.pages.filled.max(file.pages.used), file.pages.used)));
+    let mut rows = Table::new(&[
+        ("touched", Align::Right),
+        ("read", Align::Right),
+        ("from disk", Align::Right),
+        ("wasted", Align::Right),
+        ("whose", Align::Left),
+        ("file", Align::Left),
+    ]);
+    let basis = &view.figures.basis;
+    let touched = |count| if basis.pages == PagesSeen::None { "-".to_owned() } else { bytes(PageCounts::bytes(count)) };
+    let of_files = |count| {
+        if basis.layers.contains(&Layer::Files) { bytes(PageCounts::bytes(count)) } else { "-".to_owned() }
+    };
+    // Pages whose touches are not seen would count as wasted.
+    let wasted = |count| if basis.pages == PagesSeen::Each { of_files(count) } else { "-".to_owned() };
+    let shown = files.len().min(view.limit);
+    for file in files.iter().take(shown) {
+        rows.row(vec![
+            touched(file.pages.touched),
+            of_files(file.pages.read),
+            of_files(file.pages.filled),
+            wasted(file.pages.wasted),
+            view.trace.file(file.file).map_or("", |file| file.category.name()).to_owned(),
+            String::new(),
+        ]);
+    }
+    fit(&mut rows, |row, room| files.get(row).map_or_else(String::new, |file| fitted(view.path(file.file), room)));
+    let summary = format!("{} in use, in bytes of whole pages", counted(files.len() as u64, "file"));
+    heading("Files", &summary) + &table(&rows) + &words::omitted(shown, files.len())
+}

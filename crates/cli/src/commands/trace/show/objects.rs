@@ -1,0 +1,63 @@
+//! What each object took: relocation, initialisers, touches.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use coldstart_profile::page_count;
+use coldstart_profile::trace::FileId;
+use coldstart_profile::trace::figures::FileFigures;
+
+use super::{View, words};
+use crate::output::path::fitted;
+use crate::output::size::{grouped, percent};
+use crate::output::table::{Align, Table};
+use crate::output::text::{counted, fit, heading, table};
+
+/// Objects, those first that took the most time of the loader.
+pub(super) fn part(view: &View<'_>) -> String {
+    let mut times: HashMap<FileId, (u64, u64)> = HashMap::new();
+    for time in &view.figures.times.objects {
+        let (relocation, initialisers) = times.entry(time.file).or_default();
+        *relocation = relocation.saturating_add(time.relocation);
+        *initialisers = initialisers.saturating_add(time.initialisers);
+    }
+    let time_of = |file: &FileFigures| times.get(&file.file).copied().unwrap_or_default();
+    let mut files: Vec<&FileFigures> =
+        view.files().into_iter().filter(|file| view.trace.object(file.file).is_some()).collect();
+    if files.is_empty() {
+        return String::new();
+    }
+    files.sort_by_cached_key(|file| {
+        let (relocation, initialisers) = time_of(file);
+        Reverse((relocation.saturating_add(initialisers), file.pages.touched))
+    });
+    let mut rows = Table::new(&[
+        ("relocation", Align::Right),
+        ("initialisers", Align::Right),
+        ("functions", Align::Right),
+        ("touches", Align::Right),
+        ("pages", Align::Right),
+        ("share", Align::Right),
+        ("object", Align::Left),
+    ]);
+    let shown = files.len().min(view.limit);
+    for file in files.iter().take(shown) {
+        let (relocation, initialisers) = time_of(file);
+        let size = view.trace.file(file.file).and_then(|file| file.identity).map(|identity| identity.size);
+        rows.row(vec![
+            words::time(relocation),
+            words::time(initialisers),
+            grouped(file.activity.functions.total()),
+            grouped(file.activity.touches.total().all),
+            grouped(file.pages.touched),
+            size.map_or_else(|| "-".to_owned(), |size| percent(file.pages.touched, page_count(size))),
+            String::new(),
+        ]);
+    }
+    fit(&mut rows, |row, room| files.get(row).map_or_else(String::new, |file| fitted(view.path(file.file), room)));
+    let summary = format!(
+        "{}; times of all processes, pages of the file that were touched",
+        counted(files.len() as u64, "object")
+    );
+    heading("Objects", &summary) + &table(&rows) + &words::omitted(shown, files.len())
+}

@@ -1,0 +1,216 @@
+//! `coldstart trace sql`: people's own questions to a trace.
+
+use std::ops::ControlFlow;
+
+use anyhow::Context;
+use coldstart_tracefile::{Answer, TraceFile, Value};
+use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
+
+use crate::args::trace::SqlArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::text::{cut, escaped};
+use crate::output::{self, json};
+
+/// The widest cell of the table, in columns; JSON and CSV have all of it.
+const WIDEST: usize = 60;
+/// Rows whose columns are aligned with each other: more would have to be kept until the last is there.
+const ALIGNED: usize = 2000;
+/// Characters that are printed at once.
+const AT_ONCE: usize = 1 << 16;
+
+pub(super) fn run(args: &SqlArgs) -> Result<Exit, CliError> {
+    if args.json {
+        let mut answer = AnswerJson::default();
+        ask(args, |part| {
+            answer.add(part);
+            Ok(())
+        })?;
+        json::print("coldstart.trace-sql/1", &answer)?;
+    } else if args.csv {
+        let mut lines = Lines::default();
+        ask(args, |part| lines.add(part))?;
+        output::print(&lines.text)?;
+    } else {
+        let mut table = Rows::default();
+        ask(args, |part| table.add(part))?;
+        table.print()?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Hands each part of the answer on, until one cannot be taken.
+fn ask(args: &SqlArgs, mut take: impl FnMut(Answer<'_>) -> Result<(), CliError>) -> Result<(), CliError> {
+    let mut failed = None;
+    TraceFile::open(&args.file)?.query(&args.question, None, |part| match take(part) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            failed = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    failed.map_or(Ok(()), Err)
+}
+
+fn in_words(value: &Value<'_>) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) => number.to_string(),
+        Value::Text(text) => escaped(text),
+        Value::Bytes(bytes) => hexadecimal(bytes),
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Columns and rows, as they are. Bytes that are no text: an object with `bytes`, hexadecimal.
+#[derive(Default, Serialize)]
+struct AnswerJson {
+    columns: Vec<String>,
+    rows: Vec<Vec<serde_json::Value>>,
+}
+
+impl AnswerJson {
+    fn add(&mut self, part: Answer<'_>) {
+        match part {
+            Answer::Columns(names) => self.columns = names.to_vec(),
+            Answer::Row(values) => self.rows.push(values.iter().map(in_json).collect()),
+        }
+    }
+}
+
+fn in_json(value: &Value<'_>) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Integer(number) => (*number).into(),
+        Value::Real(number) => (*number).into(),
+        Value::Text(text) => (*text).into(),
+        Value::Bytes(bytes) => serde_json::json!({ "bytes": hexadecimal(bytes) }),
+    }
+}
+
+/// Comma-separated values (RFC 4180), printed as they come.
+#[derive(Default)]
+struct Lines {
+    text: String,
+}
+
+impl Lines {
+    fn add(&mut self, part: Answer<'_>) -> Result<(), CliError> {
+        let cells: Vec<String> = match part {
+            Answer::Columns(names) => names.iter().map(|name| escaped(name)).collect(),
+            Answer::Row(values) => values.iter().map(in_words).collect(),
+        };
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(&cells).context("cannot write the answer as CSV")?;
+        let line = writer.into_inner().map_err(|error| anyhow::anyhow!("cannot write the answer as CSV: {error}"))?;
+        self.text.push_str(&String::from_utf8_lossy(&line));
+        if self.text.len() >= AT_ONCE {
+            output::print(&self.text)?;
+            self.text.clear();
+        }
+        Ok(())
+    }
+}
+
+/// A table for people, printed when enough rows are there to align them.
+#[derive(Default)]
+struct Rows {
+    names: Vec<String>,
+    rows: Vec<Vec<(String, bool)>>,
+    /// How wide columns are at least: further rows stand below those that are printed already.
+    widths: Vec<usize>,
+    is_begun: bool,
+}
+
+impl Rows {
+    fn add(&mut self, part: Answer<'_>) -> Result<(), CliError> {
+        match part {
+            Answer::Columns(names) => self.names = names.iter().map(|name| cut(&escaped(name), WIDEST)).collect(),
+            Answer::Row(values) => {
+                let is_number = |value: &Value<'_>| matches!(value, Value::Integer(_) | Value::Real(_));
+                self.rows.push(values.iter().map(|value| (cut(&in_words(value), WIDEST), is_number(value))).collect());
+            }
+        }
+        if self.rows.len() >= ALIGNED { self.print() } else { Ok(()) }
+    }
+
+    fn print(&mut self) -> Result<(), CliError> {
+        output::print(&self.lines())
+    }
+
+    /// What was not printed yet.
+    fn lines(&mut self) -> String {
+        self.widths.resize(self.names.len(), 0);
+        // A column of numbers leans to the right, its name too.
+        let numbers: Vec<bool> = (0..self.names.len())
+            .map(|column| self.rows.iter().filter_map(|row| row.get(column)).any(|(_, is_number)| *is_number))
+            .collect();
+        let mut lines: Vec<Vec<(String, bool)>> = std::mem::take(&mut self.rows);
+        if !std::mem::replace(&mut self.is_begun, true) {
+            lines.insert(0, self.names.iter().cloned().zip(numbers).collect());
+        }
+        for line in &lines {
+            for ((cell, _), width) in line.iter().zip(&mut self.widths) {
+                *width = cell.width().max(*width);
+            }
+        }
+        let mut text = String::new();
+        for line in &lines {
+            let mut row = String::new();
+            for ((cell, leans_right), width) in line.iter().zip(&self.widths) {
+                let room = " ".repeat(width.saturating_sub(cell.width()));
+                let (before, behind) = if *leans_right { (room.as_str(), "") } else { ("", room.as_str()) };
+                row.push_str(&format!("{before}{cell}{behind}  "));
+            }
+            text.push_str(row.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn tables_align_and_hostile_text_is_harmless() {
+        let mut rows = Rows::default();
+        rows.add(Answer::Columns(&names(&["name", "n"]))).unwrap();
+        rows.add(Answer::Row(&[Value::Text("a\nb\u{1b}[31m"), Value::Integer(12_345)])).unwrap();
+        rows.add(Answer::Row(&[Value::Null, Value::Real(0.5)])).unwrap();
+        rows.add(Answer::Row(&[Value::Bytes(b"\xff\0"), Value::Text("x")])).unwrap();
+        let expected =
+            "name                  n\na\\nb\\u{1b}[31m  12345\n                    0.5\nff00             x\n";
+        assert_eq!(rows.lines(), expected);
+        assert_eq!(rows.lines(), "");
+    }
+
+    #[test]
+    fn values_are_separated_by_commas_and_quoted_where_they_must_be() {
+        let mut lines = Lines::default();
+        lines.add(Answer::Columns(&names(&["a", "b\"c"]))).unwrap();
+        lines.add(Answer::Row(&[Value::Text("x,y"), Value::Null])).unwrap();
+        assert_eq!(lines.text, "a,\"b\"\"c\"\n\"x,y\",\n");
+    }
+
+    #[test]
+    fn json_has_all_as_it_is() {
+        let mut answer = AnswerJson::default();
+        answer.add(Answer::Columns(&names(&["a"])));
+        let long = "\u{1b}".repeat(100);
+        answer.add(Answer::Row(&[Value::Text(&long)]));
+        answer.add(Answer::Row(&[Value::Bytes(&[0xff])]));
+        let text = serde_json::to_string(&answer).unwrap();
+        assert!(text.contains(&"\\u001b".repeat(100)) && text.contains(r#"{"bytes":"ff"}"#), "{text}");
+    }
+}
