@@ -16,7 +16,7 @@ pub(crate) struct TraceArgs {
     pub(crate) action: Option<TraceAction>,
 
     #[command(flatten)]
-    pub(crate) record: Option<RecordArgs>,
+    pub(crate) record: RecordArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -267,7 +267,7 @@ mod tests {
 
     fn parse(words: &str) -> Result<TraceArgs, clap::Error> {
         let line = format!("coldstart trace {words}");
-        match Cli::try_parse_from(line.split(' '))?.verb {
+        match Cli::try_parse_from(line.split_whitespace())?.verb {
             Verb::Trace(args) => Ok(args),
             _ => Err(clap::Error::new(ErrorKind::InvalidSubcommand)),
         }
@@ -276,7 +276,7 @@ mod tests {
     fn program(words: &str) -> Vec<String> {
         let args = parse(words).unwrap();
         assert!(args.action.is_none(), "{words}");
-        let words = args.record.unwrap().program.words;
+        let words = args.record.program.words;
         words.into_iter().map(|word| word.into_string().unwrap()).collect()
     }
 
@@ -303,7 +303,7 @@ mod tests {
             ("--layers pages --functions-of libxul.so -- a", vec![Pages, Functions]),
             ("--all-functions -- a", Layer::ALL.to_vec()),
         ] {
-            assert_eq!(parse(words).unwrap().record.unwrap().layers(), layers, "{words}");
+            assert_eq!(parse(words).unwrap().record.layers(), layers, "{words}");
         }
         assert_eq!(parse("--layers speed -- a").unwrap_err().kind(), ErrorKind::InvalidValue);
     }

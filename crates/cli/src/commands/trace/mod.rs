@@ -15,13 +15,11 @@ use crate::error::CliError;
 use crate::exit::Exit;
 
 pub(super) fn run(args: &TraceArgs) -> Result<Exit, CliError> {
-    match (&args.action, &args.record) {
-        (Some(TraceAction::Show(args)), _) => show::run(args),
-        (Some(TraceAction::Sql(args)), _) => sql::run(args),
-        (Some(TraceAction::Import(args)), _) => import::run(args),
-        (None, Some(args)) => record::run(args),
-        // The parser demands one of them.
-        (None, None) => Err(anyhow::anyhow!("there is no program to record").into()),
+    match &args.action {
+        Some(TraceAction::Show(args)) => show::run(args),
+        Some(TraceAction::Sql(args)) => sql::run(args),
+        Some(TraceAction::Import(args)) => import::run(args),
+        None => record::run(&args.record),
     }
 }
 

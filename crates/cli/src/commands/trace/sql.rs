@@ -189,8 +189,7 @@ mod tests {
         rows.add(Answer::Row(&[Value::Text("a\nb\u{1b}[31m"), Value::Integer(12_345)])).unwrap();
         rows.add(Answer::Row(&[Value::Null, Value::Real(0.5)])).unwrap();
         rows.add(Answer::Row(&[Value::Bytes(b"\xff\0"), Value::Text("x")])).unwrap();
-        let expected =
-            "name                  n\na\\nb\\u{1b}[31m  12345\n                    0.5\nff00             x\n";
+        let expected = "name                n\na\\nb\\u{1b}[31m  12345\n                  0.5\nff00            x\n";
         assert_eq!(rows.lines(), expected);
         assert_eq!(rows.lines(), "");
     }
