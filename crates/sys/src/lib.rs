@@ -15,6 +15,7 @@ pub mod file_view;
 mod guarded_ranges;
 pub mod guardian;
 pub mod held_pages;
+pub mod huge_pages;
 pub mod memory_group;
 pub mod mincore;
 pub mod stop_filter;

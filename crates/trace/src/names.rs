@@ -73,6 +73,8 @@ pub struct NameLog {
     pub repeats: u64,
     /// The thread of ours that looked the names up: what it reads of directories and inodes, it reads in the program's stead.
     pub observer: Option<u32>,
+    /// Each call of `execve`, also one that failed: when, and by which thread.
+    pub executions: Vec<(Duration, u32)>,
     with_memory_trees: bool,
     known: HashSet<(PathBuf, SeenRequest)>,
     processes: HashMap<u32, Option<u32>>,
@@ -110,6 +112,9 @@ impl NameLog {
 
     fn note(&mut self, call: &FileNameCall) {
         let at = crate::working_set::monotonic_now();
+        if call.request == FileRequest::Execute {
+            self.executions.push((at, call.thread));
+        }
         let Some((root, inside)) = absolute_name(call) else { return };
         let in_memory_tree = MEMORY_TREES.iter().any(|tree| inside.starts_with(tree));
         if in_memory_tree && !self.with_memory_trees {

@@ -12,6 +12,7 @@ use coldstart_profile::trace::{
 
 use super::analyse::{self, Analysed, FileSeen, FileUse, Joined, Recorded};
 use super::disk::{DiskLog, FileKey, KnownFiles, Places, Setting, disk_pieces};
+use super::note::{Note, NoteKind};
 use super::record::monotonic;
 use super::session::FollowedStart;
 use crate::NameLog;
@@ -33,7 +34,10 @@ const INSTRUCTION: u64 = 15;
 const PAGE: u64 = 4096;
 
 pub(super) fn assemble(parts: Parts<'_>) -> Trace {
-    let Parts { start, names, disk, places, mut run, layers } = parts;
+    let Parts { mut start, names, disk, places, mut run, layers } = parts;
+    if let Some(names) = &names {
+        add_executions(&mut start, names);
+    }
     let recorded = Recorded {
         records: &start.followed.records,
         notes: &start.followed.notes,
@@ -43,9 +47,10 @@ pub(super) fn assemble(parts: Parts<'_>) -> Trace {
     };
     let joined = analyse::join(&recorded, &file_seen);
     let opened = open_objects(&joined);
-    let objects: Vec<TracedObject> = opened.iter().filter_map(|(&file, (object, used))| {
-        describe(object, file, &touched(used)).ok()
-    }).collect();
+    let objects: Vec<TracedObject> = opened
+        .iter()
+        .filter_map(|(&file, (object, used))| describe(object, file, &touched(object, used)).ok())
+        .collect();
     let decode = |file: FileId, address: u64| {
         let (object, _) = opened.get(&file)?;
         let bytes = object.code_at(address, INSTRUCTION)?;
@@ -89,6 +94,17 @@ pub(super) fn assemble(parts: Parts<'_>) -> Trace {
     Trace { run, processes, threads, files, objects, loads, phases, events, lookups }
 }
 
+/// Calls of `execve` are told by who watches names, where somebody does: of two filters only one is heard.
+fn add_executions(start: &mut FollowedStart, names: &NameLog) {
+    let notes = &mut start.followed.notes;
+    for &(at, thread) in &names.executions {
+        // The caller has its process's number, unless another thread than the first one calls.
+        let at = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
+        notes.push(Note { at, process: thread, thread, what: NoteKind::ExecCalled });
+    }
+    notes.sort_by_key(|note| note.at);
+}
+
 fn file_seen(path: &Path) -> Option<FileSeen> {
     let path = std::fs::canonicalize(path).ok()?;
     let metadata = std::fs::metadata(&path).ok()?;
@@ -122,8 +138,11 @@ fn is_still_there(file: &TracedFile) -> bool {
     std::fs::metadata(&file.path).is_ok_and(same)
 }
 
-fn touched(used: &FileUse) -> TouchedPages {
+fn touched(object: &ObjectFile, used: &FileUse) -> TouchedPages {
     let mut touched = TouchedPages::new();
+    if let Some(first) = object.first_page() {
+        used.zero_filled.iter().for_each(|page| touched.add_zero_filled_page(first.saturating_add(*page)));
+    }
     used.pages.iter().for_each(|&page| touched.add_file_page(page));
     used.addresses.iter().for_each(|&address| touched.add_code(address));
     used.instructions.iter().for_each(|&offset| touched.add_file_page(offset / PAGE));

@@ -14,8 +14,8 @@ mod record;
 mod session;
 
 pub use disk::{
-    DiskFill, DiskLog, DiskPieces, DiskRead, DiskRecorder, FileKey, FileSums, KnownFile, KnownFiles, Places, Setting, disk_pieces,
-    file_sums,
+    DiskFill, DiskLog, DiskPieces, DiskRead, DiskRecorder, FileKey, FileSums, KnownFile, KnownFiles, Places, Setting,
+    disk_pieces, file_sums,
 };
-pub use record::{FunctionChoice, PreparedTrace, TraceOptions, TracedStart};
 pub use note::{Image, InitialiserTime, LinkedObject, LoaderState, Note, NoteKind};
+pub use record::{FunctionChoice, PreparedTrace, TraceOptions, TracedStart};

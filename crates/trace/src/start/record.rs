@@ -8,7 +8,7 @@ use std::io;
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
-use coldstart_launch::{CommandLine, End, LaunchOptions, Launched, find_program};
+use coldstart_launch::{CommandLine, End, LaunchOptions, Launched, Output, find_program};
 use coldstart_profile::trace::{Layer, PagesSeen, Run, RunEnd, StartState, Trace};
 use coldstart_sys::syscall_observer::{PendingObserver, observe};
 
@@ -160,7 +160,12 @@ impl<'a> PreparedTrace<'a> {
             facts: self.facts.clone(),
             own_filters: 1,
         };
-        follow_start(self.command, &self.options.launch, options, None)
+        // What it says has been said by the first start.
+        let mut launch = self.options.launch.clone();
+        if launch.output == Output::Inherit {
+            launch.output = Output::Null;
+        }
+        follow_start(self.command, &launch, options, None)
     }
 
     fn run(&self, start: &FollowedStart, started: SystemTime) -> Run {
@@ -208,7 +213,8 @@ mod tests {
             Ok(words) => words.split(' ').map(str::to_owned).collect(),
             Err(_) => return,
         };
-        let command = CommandLine { program: words[0].clone().into(), arguments: words[1..].iter().map(Into::into).collect() };
+        let command =
+            CommandLine { program: words[0].clone().into(), arguments: words[1..].iter().map(Into::into).collect() };
         let layers = std::env::var("LAYERS").unwrap_or("phases,pages,files".into());
         let options = TraceOptions {
             layers: Layer::ALL.into_iter().filter(|layer| layers.contains(layer.name())).collect(),
@@ -221,9 +227,34 @@ mod tests {
         let TracedStart { trace, launched } = PreparedTrace::new(&command, &options).unwrap().record().unwrap();
         eprintln!("whole {:?}, elapsed {:?}", begin.elapsed(), launched.elapsed);
         eprintln!("{:#?}", trace.run);
-        eprintln!("{} processes {} threads {} files {} objects {} loads {} phases {} events {} lookups", trace.processes.len(), trace.threads.len(), trace.files.len(), trace.objects.len(), trace.loads.len(), trace.phases.len(), trace.events.len(), trace.lookups.len());
-        for phase in trace.phases.iter().filter(|phase| phase.process.0 == 0 && (phase.end.0 - phase.begin.0 > 300_000 || phase.file.is_none())) {
-            eprintln!("{:>12} {:>12} {:<14} {:?} {:?} {}", phase.begin.to_string(), phase.end.to_string(), phase.kind.name(), phase.known, phase.parent, phase.file.and_then(|file| trace.file(file)).map_or(String::new(), |file| file.path.display().to_string()));
+        eprintln!(
+            "{} processes {} threads {} files {} objects {} loads {} phases {} events {} lookups",
+            trace.processes.len(),
+            trace.threads.len(),
+            trace.files.len(),
+            trace.objects.len(),
+            trace.loads.len(),
+            trace.phases.len(),
+            trace.events.len(),
+            trace.lookups.len()
+        );
+        for phase in trace
+            .phases
+            .iter()
+            .filter(|phase| phase.process.0 == 0 && (phase.end.0 - phase.begin.0 > 300_000 || phase.file.is_none()))
+        {
+            eprintln!(
+                "{:>12} {:>12} {:<14} {:?} {:?} {}",
+                phase.begin.to_string(),
+                phase.end.to_string(),
+                phase.kind.name(),
+                phase.known,
+                phase.parent,
+                phase
+                    .file
+                    .and_then(|file| trace.file(file))
+                    .map_or(String::new(), |file| file.path.display().to_string())
+            );
         }
     }
 }

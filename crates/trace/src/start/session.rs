@@ -10,6 +10,7 @@ use std::time::Duration;
 use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
 use coldstart_profile::trace::Moment;
 use coldstart_sys::beside::{Worker, start_worker};
+use coldstart_sys::huge_pages::map_files_by_small_pages;
 use coldstart_sys::stop_filter::stop_at_filtered_calls;
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
 use coldstart_sys::tracing::traced;
@@ -54,6 +55,9 @@ pub(super) fn follow_start(
             change(child);
         }
         let Some(mut options) = options.borrow_mut().take() else { return };
+        if options.each_page {
+            map_files_by_small_pages(child);
+        }
         stop_at_filtered_calls(child);
         let started = traced(child).and_then(|pending| {
             start_worker(&[pending.as_fd().as_raw_fd()], move |line| {

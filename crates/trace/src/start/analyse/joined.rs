@@ -79,6 +79,8 @@ pub(super) struct CalledInitialiser {
 pub struct FileUse {
     /// Pages that were touched: file offset / 4096.
     pub pages: BTreeSet<u64>,
+    /// Pages of memory without bytes of the file that may be its zero-filled memory: pages from the start of the object in memory.
+    pub zero_filled: BTreeSet<u64>,
     /// File offsets of instructions that touched pages, and of functions that were called.
     pub instructions: BTreeSet<u64>,
     /// Addresses, without load bias, of initialisers that were called; and of functions, if mappings were not recorded.
@@ -97,9 +99,12 @@ impl Joined {
     pub fn uses(&self) -> BTreeMap<FileId, FileUse> {
         // Sets that are built from sorted lists cost a fraction of sets that grow.
         let mut lists: HashMap<FileId, (Vec<u64>, Vec<u64>)> = HashMap::new();
+        let mut zero_filled: HashMap<FileId, BTreeSet<u64>> = HashMap::new();
         for seen in &self.seen {
             if !seen.touch.zero_filled {
                 lists.entry(seen.file).or_default().0.push(seen.page);
+            } else {
+                zero_filled.entry(seen.file).or_default().insert(seen.page);
             }
             if let Some(code) = seen.code {
                 lists.entry(code.file).or_default().1.push(code.offset);
@@ -110,6 +115,9 @@ impl Joined {
             let file_use = uses.entry(file).or_default();
             file_use.pages = pages.into_iter().collect();
             file_use.instructions = instructions.into_iter().collect();
+        }
+        for (file, pages) in zero_filled {
+            uses.entry(file).or_default().zero_filled = pages;
         }
         let functions = self.stops.iter().filter_map(|stop| match stop.what {
             StopKind::Function { address, place } => Some((stop, address, place)),

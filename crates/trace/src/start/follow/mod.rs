@@ -116,7 +116,9 @@ pub(super) fn follow(pending: PendingTracee, options: &mut FollowOptions, line: 
         Err(error) => return Followed { trouble: Some(error.to_string()), ..Followed::default() },
     };
     let mut followed = Followed::default();
-    let recorder = options.records.then(|| FaultRecorder::start(first, &FaultRecorderOptions { faults: options.faults, ..FaultRecorderOptions::default() }));
+    let recorder = options.records.then(|| {
+        FaultRecorder::start(first, &FaultRecorderOptions { faults: options.faults, ..FaultRecorderOptions::default() })
+    });
     let recorder = match recorder {
         Some(Ok(recorder)) => Some(recorder),
         Some(Err(error)) => {

@@ -95,7 +95,8 @@ impl Follower<'_> {
         }
         if functions::is_code(protection) && !self.options.functions.is_empty() && !registers.is_32_bit() {
             let descriptor = registers.fifth_call_argument() as i32;
-            if let Some(file) = functions::file_behind(space.borrow().process, descriptor) {
+            let process = space.borrow().process;
+            if let Some(file) = functions::file_behind(process, descriptor) {
                 let offset = registers.sixth_call_argument();
                 self.arm(&mut space.borrow_mut(), file, address, length, offset);
             }
