@@ -29,10 +29,6 @@ pub(super) struct Parts<'a> {
     pub(super) layers: &'a BTreeSet<Layer>,
 }
 
-/// Bytes that an instruction has at most (x86).
-const INSTRUCTION: u64 = 15;
-const PAGE: u64 = 4096;
-
 pub(super) fn assemble(parts: Parts<'_>) -> Trace {
     let Parts { mut start, names, disk, places, mut run, layers } = parts;
     if let Some(names) = &names {
@@ -43,22 +39,13 @@ pub(super) fn assemble(parts: Parts<'_>) -> Trace {
         notes: &start.followed.notes,
         launched_at: start.launched_at,
         until: start.until,
-        first: start.launched.process,
+        first: start.followed.first,
     };
     let joined = analyse::join(&recorded, &file_seen);
-    let opened = open_objects(&joined);
-    let objects: Vec<TracedObject> = opened
-        .iter()
-        .filter_map(|(&file, (object, used))| describe(object, file, &touched(object, used)).ok())
-        .collect();
-    let decode = |file: FileId, address: u64| {
-        let (object, _) = opened.get(&file)?;
-        let bytes = object.code_at(address, INSTRUCTION)?;
-        let access = data_access(&bytes, object.bitness()?);
-        (access.reads != access.writes).then_some(access.writes)
-    };
+    let opened = OpenedObjects::open(&joined, &mut |_, file| is_still_there(file));
+    let objects = opened.describe();
     let Analysed { processes, threads, mut files, loads, phases, mut events } =
-        analyse::finish(joined, &objects, &decode);
+        analyse::finish(joined, &objects, &|file, address| opened.writes(file, address));
     analyse::identify(&mut files, &file_seen, &|path| places.category(path, false));
     if !layers.contains(&Layer::Pages) {
         events.clear();
@@ -103,50 +90,6 @@ fn add_executions(start: &mut FollowedStart, names: &NameLog) {
         notes.push(Note { at, process: thread, thread, what: NoteKind::ExecCalled });
     }
     notes.sort_by_key(|note| note.at);
-}
-
-fn file_seen(path: &Path) -> Option<FileSeen> {
-    let path = std::fs::canonicalize(path).ok()?;
-    let metadata = std::fs::metadata(&path).ok()?;
-    let size = i64::try_from(metadata.size()).unwrap_or(i64::MAX);
-    Some(FileSeen {
-        path,
-        device: kernel_number(metadata.dev()),
-        inode: metadata.ino(),
-        identity: FileIdentity::from_stat(size, metadata.mtime(), metadata.mtime_nsec()),
-    })
-}
-
-/// The files that were mapped like objects and still are what they were.
-fn open_objects(joined: &Joined) -> BTreeMap<FileId, (ObjectFile, FileUse)> {
-    let mut opened = BTreeMap::new();
-    for (id, used) in joined.uses() {
-        let file = usize::try_from(id.0).ok().and_then(|place| joined.files.get(place));
-        let Some(file) = file.filter(|file| used.as_object && is_still_there(file)) else { continue };
-        if let Ok(object) = ObjectFile::open(&file.path) {
-            opened.insert(id, (object, used));
-        }
-    }
-    opened
-}
-
-fn is_still_there(file: &TracedFile) -> bool {
-    let same = |metadata: std::fs::Metadata| {
-        // Of btrfs and overlayfs the device number differs; the inode's has to do.
-        metadata.ino() == file.inode && metadata.is_file()
-    };
-    std::fs::metadata(&file.path).is_ok_and(same)
-}
-
-fn touched(object: &ObjectFile, used: &FileUse) -> TouchedPages {
-    let mut touched = TouchedPages::new();
-    if let Some(first) = object.first_page() {
-        used.zero_filled.iter().for_each(|page| touched.add_zero_filled_page(first.saturating_add(*page)));
-    }
-    used.pages.iter().for_each(|&page| touched.add_file_page(page));
-    used.addresses.iter().for_each(|&address| touched.add_code(address));
-    used.instructions.iter().for_each(|&offset| touched.add_file_page(offset / PAGE));
-    touched
 }
 
 fn known_files(files: &[TracedFile], names: &NameLog) -> KnownFiles {

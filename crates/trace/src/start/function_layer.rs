@@ -12,7 +12,7 @@ use coldstart_profile::trace::{
 
 use super::analyse::{self, Recorded};
 use super::follow::{ArmedFunctions, FileKey};
-use super::record::FunctionChoice;
+use super::record::IsWanted;
 use super::session::FollowedStart;
 use crate::block_device::kernel_number;
 use crate::objects::{FunctionStarts, ObjectFile, TouchedPages, WantedPages, describe, function_starts};
@@ -27,7 +27,9 @@ pub(super) struct Arming {
 }
 
 /// Chooses from what the first start touched.
-pub(super) fn choose(trace: &Trace, choice: &FunctionChoice) -> Arming {
+///
+/// `is_wanted` is asked about an object's path and soname.
+pub(super) fn choose(trace: &Trace, everywhere: bool, is_wanted: &IsWanted<'_>) -> Arming {
     let mut pages: BTreeMap<FileId, BTreeSet<u64>> = BTreeMap::new();
     for event in &trace.events {
         if let (EventKind::Touch(touch), Some(file)) = (event.kind, event.file)
@@ -40,16 +42,13 @@ pub(super) fn choose(trace: &Trace, choice: &FunctionChoice) -> Arming {
     let mut found = false;
     for object in &trace.objects {
         let Some(file) = trace.file(object.file) else { continue };
-        let path = file.path.to_string_lossy();
-        let is_wanted = |name: &String| {
-            path.contains(name.as_str()) || object.soname.as_ref().is_some_and(|soname| soname.contains(name.as_str()))
-        };
-        if !choice.objects.is_empty() && !choice.objects.iter().any(is_wanted) {
+        if !is_wanted(&file.path, object.soname.as_deref()) {
             continue;
         }
+        let path = file.path.to_string_lossy();
         found = true;
         let touched = pages.get(&object.file).cloned().unwrap_or_default();
-        let wanted = if choice.everywhere { WantedPages::All } else { WantedPages::Of(&touched) };
+        let wanted = if everywhere { WantedPages::All } else { WantedPages::Of(&touched) };
         let starts = ObjectFile::open(&file.path).and_then(|opened| function_starts(&opened, &wanted));
         match starts {
             Ok(FunctionStarts { coverage, .. }) if !coverage.is_enough() => arming.notes.push(format!(
@@ -65,21 +64,19 @@ pub(super) fn choose(trace: &Trace, choice: &FunctionChoice) -> Arming {
         }
     }
     if !found {
-        let names = choice.objects.join(", ");
-        arming.notes.push(format!("No object that the program used is called {names}: no function was followed."));
+        arming.notes.push("No object that the program used was asked for: no function was followed.".to_owned());
     }
     arming
 }
 
 /// Adds the first calls of the second start.
-pub(super) fn add(trace: &mut Trace, second: &FollowedStart, arming: &Arming) {
-    let _ = arming;
+pub(super) fn add(trace: &mut Trace, second: &FollowedStart) {
     let recorded = Recorded {
         records: &second.followed.records,
         notes: &second.followed.notes,
         launched_at: second.launched_at,
         until: second.until,
-        first: second.launched.process,
+        first: second.followed.first,
     };
     let joined = analyse::join(&recorded, &|_| None);
     let uses = joined.uses();

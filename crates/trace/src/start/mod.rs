@@ -10,6 +10,7 @@ mod disk;
 mod follow;
 mod function_layer;
 mod note;
+mod opened;
 mod record;
 mod session;
 
@@ -18,4 +19,5 @@ pub use disk::{
     disk_pieces, file_sums,
 };
 pub use note::{Image, InitialiserTime, LinkedObject, LoaderState, Note, NoteKind};
-pub use record::{FunctionChoice, PreparedTrace, TraceOptions, TracedStart};
+pub(crate) use opened::{OpenedObjects, file_seen, is_still_there};
+pub use record::{IsWanted, PreparedTrace, TraceOptions, TracedStart};

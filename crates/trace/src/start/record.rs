@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +17,7 @@ use super::assemble::{Parts, assemble};
 use super::disk::{DiskRecorder, Places};
 use super::follow::{ArmedFunctions, FileFacts, FollowOptions};
 use super::function_layer::{self, Arming};
-use super::session::{FollowedStart, follow_start};
+use super::session::{Ending, FollowedStart, follow_start};
 use crate::{NameLog, TraceError};
 
 /// What to record, and how the program is started.
@@ -30,18 +31,12 @@ pub struct TraceOptions {
     pub readiness: String,
     /// What the caller has made of the caches.
     pub state: StartState,
-    /// Of which functions the first calls are wanted.
-    pub functions: FunctionChoice,
+    /// First calls of functions also in pages that the first start did not touch.
+    pub functions_everywhere: bool,
 }
 
-/// Of which functions the first calls are wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FunctionChoice {
-    /// Names of objects (`libLLVM-14.so.1`), or parts of their paths; empty for all that were used.
-    pub objects: Vec<String>,
-    /// Also in pages that the first start did not touch.
-    pub everywhere: bool,
-}
+/// Whether first calls in an object are wanted, by its path and soname.
+pub type IsWanted<'a> = dyn Fn(&Path, Option<&str>) -> bool + 'a;
 
 /// A recording of which everything is done that can be done before the launch.
 #[derive(Debug)]
@@ -57,8 +52,8 @@ pub struct PreparedTrace<'a> {
 pub struct TracedStart {
     /// What it did.
     pub trace: Trace,
-    /// How it went.
-    pub launched: Launched,
+    /// How it went; `None` if we were interrupted.
+    pub launched: Option<Launched>,
 }
 
 impl<'a> PreparedTrace<'a> {
@@ -84,22 +79,21 @@ impl<'a> PreparedTrace<'a> {
     ///
     /// # Errors
     /// See [`TraceError`]. A program that fails is not an error here: the run says how it ended.
-    pub fn record(self) -> Result<TracedStart, TraceError> {
-        let functions = self.options.layers.contains(&Layer::Functions);
+    pub fn record(self, functions_of: &IsWanted<'_>) -> Result<TracedStart, TraceError> {
         let (mut trace, launched) = self.record_once()?;
-        if !functions {
+        if !self.options.layers.contains(&Layer::Functions) || launched.is_none() {
             return Ok(TracedStart { trace, launched });
         }
-        let arming = function_layer::choose(&trace, &self.options.functions);
+        let arming = function_layer::choose(&trace, self.options.functions_everywhere, functions_of);
         trace.run.notes.extend(arming.notes.iter().cloned());
         if !arming.functions.is_empty() {
             let second = self.follow_functions(&arming)?;
-            function_layer::add(&mut trace, &second, &arming);
+            function_layer::add(&mut trace, &second);
         }
         Ok(TracedStart { trace, launched })
     }
 
-    fn record_once(&self) -> Result<(Trace, Launched), TraceError> {
+    fn record_once(&self) -> Result<(Trace, Option<Launched>), TraceError> {
         let layers = &self.options.layers;
         let wants_files = layers.contains(&Layer::Files);
         let wants_pages = layers.contains(&Layer::Pages);
@@ -145,7 +139,10 @@ impl<'a> PreparedTrace<'a> {
         if !wants_pages {
             run.pages = PagesSeen::None;
         }
-        let launched = start.launched.clone();
+        let launched = match &start.ending {
+            Ending::Launched(launched) => Some(Launched::clone(launched)),
+            Ending::Interrupted(_) => None,
+        };
         let parts = Parts { start, names, disk, places: &self.places, run, layers };
         Ok((assemble(parts), launched))
     }
@@ -173,19 +170,26 @@ impl<'a> PreparedTrace<'a> {
         command.extend(self.command.arguments.iter().cloned());
         let since = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let uname = rustix::system::uname();
+        let (is_ready, end) = match &start.ending {
+            Ending::Interrupted(_) => (false, RunEnd::Interrupted),
+            Ending::Launched(launched) => {
+                let end = match launched.end {
+                    End::Exited(code) => RunEnd::Exited(code),
+                    End::Signalled(signal) => RunEnd::Signalled(signal),
+                    End::Ended => RunEnd::EndedWhenReady,
+                    End::TimedOut => RunEnd::TimedOut,
+                };
+                (launched.ready_after.is_some(), end)
+            }
+        };
         Run {
             command,
             started: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
             layers: self.options.layers.iter().copied().collect(),
             state: self.options.state,
-            ready_at: start.launched.ready_after.map(|_| start.moment(start.until)),
+            ready_at: is_ready.then(|| start.moment(start.until)),
             ended_at: start.moment(start.until),
-            end: match start.launched.end {
-                End::Exited(code) => RunEnd::Exited(code),
-                End::Signalled(signal) => RunEnd::Signalled(signal),
-                End::Ended => RunEnd::EndedWhenReady,
-                End::TimedOut => RunEnd::TimedOut,
-            },
+            end,
             readiness: self.options.readiness.clone(),
             lost_events: start.followed.lost,
             stops: start.followed.stops,
@@ -221,11 +225,14 @@ mod tests {
             launch: LaunchOptions { output: coldstart_launch::Output::Inherit, ..LaunchOptions::default() },
             readiness: "exit".into(),
             state: StartState::AsIs,
-            functions: FunctionChoice { objects: std::env::var("OF").into_iter().collect(), everywhere: false },
+            functions_everywhere: false,
         };
         let begin = std::time::Instant::now();
-        let TracedStart { trace, launched } = PreparedTrace::new(&command, &options).unwrap().record().unwrap();
-        eprintln!("whole {:?}, elapsed {:?}", begin.elapsed(), launched.elapsed);
+        let TracedStart { trace, launched } = PreparedTrace::new(&command, &options)
+            .unwrap()
+            .record(&|path, _| std::env::var("OF").is_ok_and(|of| path.to_string_lossy().contains(&of)))
+            .unwrap();
+        eprintln!("whole {:?}, elapsed {:?}", begin.elapsed(), launched.map(|launched| launched.elapsed));
         eprintln!("{:#?}", trace.run);
         eprintln!(
             "{} processes {} threads {} files {} objects {} loads {} phases {} events {} lookups",

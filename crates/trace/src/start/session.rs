@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
+use coldstart_launch::{CommandLine, LaunchError, LaunchOptions, Launched, launch};
 use coldstart_profile::trace::Moment;
 use coldstart_sys::beside::{Worker, start_worker};
 use coldstart_sys::huge_pages::map_files_by_small_pages;
@@ -23,12 +23,20 @@ const FETCH_LIMIT: Duration = Duration::from_secs(2);
 
 /// A start that was followed.
 pub(super) struct FollowedStart {
-    pub(super) launched: Launched,
+    pub(super) ending: Ending,
     pub(super) followed: Followed,
     /// `CLOCK_MONOTONIC` in nanoseconds when the program's process was let go on to its first `execve`.
     pub(super) launched_at: u64,
     /// When it was ready, or ended without ever being so.
     pub(super) until: u64,
+}
+
+/// How a start came to its end.
+pub(super) enum Ending {
+    /// As launches do.
+    Launched(Box<Launched>),
+    /// We were interrupted by this signal.
+    Interrupted(i32),
 }
 
 impl FollowedStart {
@@ -78,7 +86,11 @@ pub(super) fn follow_start(
     });
     let until = ready_at.unwrap_or_else(monotonic_nanoseconds);
     let result = worker.into_inner().map(|worker| worker.and_then(Worker::result));
-    let launched = launched?;
+    let ending = match launched {
+        Ok(launched) => Ending::Launched(Box::new(launched)),
+        Err(LaunchError::Interrupted { signal }) => Ending::Interrupted(signal),
+        Err(error) => return Err(error.into()),
+    };
     let bytes = match result {
         Some(result) => result.map_err(|source| TraceError::Follower { source })?,
         None => Vec::new(),
@@ -86,7 +98,12 @@ pub(super) fn follow_start(
     let followed: Followed = postcard::from_bytes(&bytes)
         .map_err(|error| TraceError::Follower { source: std::io::Error::other(error.to_string()) })?;
     match followed.trouble {
+        // Before there was a program to follow.
+        None if followed.began_at == 0 => match ending {
+            Ending::Interrupted(signal) => Err(LaunchError::Interrupted { signal }.into()),
+            Ending::Launched(_) => Err(TraceError::NotFollowed { reason: "it was gone before it began".to_owned() }),
+        },
         Some(reason) => Err(TraceError::NotFollowed { reason }),
-        None => Ok(FollowedStart { launched, launched_at: followed.began_at, followed, until }),
+        None => Ok(FollowedStart { ending, launched_at: followed.began_at, followed, until }),
     }
 }

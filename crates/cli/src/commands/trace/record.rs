@@ -3,17 +3,23 @@
 //! The program's input and output are ours, as if we were not there, so nothing of ours goes to stdout unless JSON was asked
 //! for, and then the program's output is dropped.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
+use anyhow::Context;
 use coldstart_launch::{CommandLine, Input, LaunchOptions, Output, Readiness};
-use coldstart_profile::trace::{Layer, Run, RunEnd, Trace};
+use coldstart_pagecache::{EvictOptions, evict};
+use coldstart_profile::trace::{FileCategory, Layer, Run, RunEnd, StartState, Trace, TracedFile};
+use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
+use coldstart_trace::start::{PreparedTrace, TraceOptions};
 use coldstart_tracefile::write_trace;
 
 use super::show;
 use crate::args::trace::RecordArgs;
 use crate::commands::launching::{command_line, waiting_options};
+use crate::commands::ldcache::fits_pattern;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
@@ -55,9 +61,53 @@ pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
 }
 
 fn recorded(wanted: &Wanted<'_>) -> Result<Trace, CliError> {
-    let Wanted { command, options, layers, functions_of, all_functions, cold } = wanted;
-    let _ = (options, layers, functions_of, all_functions, cold);
-    Err(anyhow!("cannot record `{command}`: recording is not built in").into())
+    let state = if !wanted.cold {
+        StartState::AsIs
+    } else if may_drop_caches() {
+        StartState::Cold
+    } else {
+        StartState::FilesEvicted
+    };
+    if state == StartState::FilesEvicted {
+        output::note(
+            "without root the system's caches cannot be dropped: the program is started once to learn its files, and these are evicted",
+        );
+        evict_files(&wanted.start(state, &[Layer::Files, Layer::Pages].into())?);
+    }
+    wanted.start(state, &wanted.layers.iter().copied().collect())
+}
+
+/// What stays in memory costs nothing at the start that is recorded, and is seen to.
+fn evict_files(trace: &Trace) {
+    let is_on_disk = |file: &&TracedFile| !matches!(file.category, FileCategory::Memory | FileCategory::Metadata);
+    for file in trace.files.iter().filter(is_on_disk) {
+        let _ = evict(&file.path, EvictOptions { write_first: false });
+    }
+}
+
+impl Wanted<'_> {
+    fn start(&self, state: StartState, layers: &BTreeSet<Layer>) -> Result<Trace, CliError> {
+        let options = TraceOptions {
+            layers: layers.clone(),
+            launch: self.options.clone(),
+            readiness: self.options.readiness.to_string(),
+            state,
+            functions_everywhere: self.all_functions,
+        };
+        let prepared = PreparedTrace::new(self.command, &options)?;
+        if state == StartState::Cold {
+            drop_caches().context("cannot drop the caches")?;
+        }
+        Ok(prepared.record(&|path, soname| self.wants_functions_of(path, soname))?.trace)
+    }
+
+    fn wants_functions_of(&self, path: &Path, soname: Option<&str>) -> bool {
+        let is = |name: &[u8]| self.functions_of.iter().any(|pattern| fits_pattern(pattern.as_bytes(), name));
+        self.functions_of.is_empty()
+            || is(path.as_os_str().as_bytes())
+            || path.file_name().is_some_and(|name| is(name.as_bytes()))
+            || soname.is_some_and(|name| is(name.as_bytes()))
+    }
 }
 
 /// The trace's place unless another is asked for: in the working directory, under the program's name.

@@ -58,6 +58,8 @@ pub(super) struct Followed {
     /// `CLOCK_MONOTONIC` in nanoseconds when the program's process was let go on to its first `execve`: making ready to record is not
     /// part of the start.
     pub(super) began_at: u64,
+    /// Number of the program's first process.
+    pub(super) first: u32,
     pub(super) notes: Vec<Note>,
     pub(super) records: Vec<Record>,
     pub(super) lost: u64,
@@ -115,7 +117,7 @@ pub(super) fn follow(pending: PendingTracee, options: &mut FollowOptions, line: 
         Ok(None) => return Followed::default(),
         Err(error) => return Followed { trouble: Some(error.to_string()), ..Followed::default() },
     };
-    let mut followed = Followed::default();
+    let mut followed = Followed { first, ..Followed::default() };
     let recorder = options.records.then(|| {
         FaultRecorder::start(first, &FaultRecorderOptions { faults: options.faults, ..FaultRecorderOptions::default() })
     });
