@@ -8,6 +8,7 @@ mod block_device;
 mod cached_reads;
 mod error;
 mod files;
+pub mod import;
 pub mod loader_log;
 mod names;
 pub mod objects;

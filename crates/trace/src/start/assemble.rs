@@ -1,23 +1,16 @@
 //! Putting the trace together, when all is over: records and notes, descriptions of objects, names, reads and fills.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap};
 
-use coldstart_profile::FileIdentity;
-use coldstart_profile::trace::{
-    FileId, Layer, Moment, PagesSeen, ProcessId, Run, ThreadId, Trace, TracedFile, TracedObject, TracedProcess,
-    TracedThread,
-};
+use coldstart_profile::trace::{Layer, Moment, PagesSeen, ProcessId, Run, ThreadId, Trace, TracedFile, TracedProcess, TracedThread};
 
-use super::analyse::{self, Analysed, FileSeen, FileUse, Joined, Recorded};
+use super::analyse::{self, Analysed, Recorded};
 use super::disk::{DiskLog, FileKey, KnownFiles, Places, Setting, disk_pieces};
 use super::note::{Note, NoteKind};
+use super::opened::{OpenedObjects, file_seen, is_still_there};
 use super::record::monotonic;
 use super::session::FollowedStart;
 use crate::NameLog;
-use crate::block_device::kernel_number;
-use crate::objects::{ObjectFile, TouchedPages, data_access, describe};
 
 /// All that was gathered.
 pub(super) struct Parts<'a> {

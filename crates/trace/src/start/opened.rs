@@ -1,0 +1,82 @@
+//! The objects of a start, opened when it is over: descriptions for the trace, and bytes of code where the kernel left out whether
+//! a touch was a write.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use coldstart_profile::FileIdentity;
+use coldstart_profile::trace::{FileId, TracedFile, TracedObject};
+
+use super::analyse::{FileSeen, FileUse, Joined};
+use crate::block_device::kernel_number;
+use crate::objects::{ObjectFile, TouchedPages, data_access, describe};
+
+/// Bytes that an instruction has at most (x86).
+const INSTRUCTION: u64 = 15;
+const PAGE: u64 = 4096;
+
+/// Files that were mapped like objects and still are what they were.
+pub(crate) struct OpenedObjects {
+    opened: BTreeMap<FileId, (ObjectFile, FileUse)>,
+}
+
+impl OpenedObjects {
+    /// Opens those of which `is_same` says that their path still leads to what was mapped.
+    pub(crate) fn open(joined: &Joined, is_same: &mut dyn FnMut(FileId, &TracedFile) -> bool) -> Self {
+        let mut opened = BTreeMap::new();
+        for (id, used) in joined.uses() {
+            let file = usize::try_from(id.0).ok().and_then(|place| joined.files.get(place));
+            let Some(file) = file.filter(|file| used.as_object && is_same(id, file)) else { continue };
+            if let Ok(object) = ObjectFile::open(&file.path) {
+                opened.insert(id, (object, used));
+            }
+        }
+        Self { opened }
+    }
+
+    /// What a trace keeps of each.
+    pub(crate) fn describe(&self) -> Vec<TracedObject> {
+        let described = |(&file, (object, used)): (&FileId, &(ObjectFile, FileUse))| {
+            describe(object, file, &touched(object, used)).ok()
+        };
+        self.opened.iter().filter_map(described).collect()
+    }
+
+    /// Whether an instruction writes to memory, by its address without load bias; `None` if that cannot be told.
+    pub(crate) fn writes(&self, file: FileId, address: u64) -> Option<bool> {
+        let (object, _) = self.opened.get(&file)?;
+        let bytes = object.code_at(address, INSTRUCTION)?;
+        let access = data_access(&bytes, object.bitness()?);
+        (access.reads != access.writes).then_some(access.writes)
+    }
+}
+
+/// Whether a file's path still leads to its inode. Of btrfs and overlayfs the device number differs; the inode's has to do.
+pub(crate) fn is_still_there(file: &TracedFile) -> bool {
+    std::fs::metadata(&file.path).is_ok_and(|metadata| metadata.ino() == file.inode && metadata.is_file())
+}
+
+/// What the file system says of a path.
+pub(crate) fn file_seen(path: &Path) -> Option<FileSeen> {
+    let path = std::fs::canonicalize(path).ok()?;
+    let metadata = std::fs::metadata(&path).ok()?;
+    let size = i64::try_from(metadata.size()).unwrap_or(i64::MAX);
+    Some(FileSeen {
+        path,
+        device: kernel_number(metadata.dev()),
+        inode: metadata.ino(),
+        identity: FileIdentity::from_stat(size, metadata.mtime(), metadata.mtime_nsec()),
+    })
+}
+
+fn touched(object: &ObjectFile, used: &FileUse) -> TouchedPages {
+    let mut touched = TouchedPages::new();
+    if let Some(first) = object.first_page() {
+        used.zero_filled.iter().for_each(|page| touched.add_zero_filled_page(first.saturating_add(*page)));
+    }
+    used.pages.iter().for_each(|&page| touched.add_file_page(page));
+    used.addresses.iter().for_each(|&address| touched.add_code(address));
+    used.instructions.iter().for_each(|&offset| touched.add_file_page(offset / PAGE));
+    touched
+}
