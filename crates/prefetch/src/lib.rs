@@ -5,6 +5,7 @@
 //! figures come from [`probe_device`], which reads a little of the files themselves, past the page cache.
 
 mod beside;
+mod choice;
 mod cost;
 mod planner;
 mod probe;
@@ -12,6 +13,7 @@ mod replay;
 mod windows;
 
 pub use beside::{allow_many_files, replay_beside};
+pub use choice::{Choice, Forecast, PlannedPages, choose_plan};
 pub use cost::{readable_gap, request_time};
 pub use planner::{PlanInput, Strategy, plan_prefetch, transfer_limit};
 pub use probe::{ProbeError, probe_device};

@@ -40,6 +40,9 @@ pub enum PageSource {
     PageCacheFills,
     /// The pages resident at readiness, in order of their files' first opening; offsets ascend within a file.
     Residency,
+    /// Each page's first use by the program itself, by page fault or `read(2)`, with its moment: without what the kernel
+    /// read around it.
+    Touched,
 }
 
 /// One file's part of a working set.

@@ -30,6 +30,8 @@ pub(crate) struct FileCollector<'notes> {
     span: Span,
     /// By (device, inode) in the kernel's numbering, in order of time; `None` without a recording.
     fills: Option<HashMap<(u64, u64), Vec<PageFill>>>,
+    /// Whether what is cached now counts as used, beside the fills.
+    counts_resident: bool,
     seen: HashSet<(u64, u64)>,
     devices: Vec<u64>,
     files: Vec<FileUse>,
@@ -46,7 +48,13 @@ impl<'notes> FileCollector<'notes> {
             by_file
         };
         let fills = fills.map(by_file);
-        Self { span, fills, seen: HashSet::new(), devices: Vec::new(), files: Vec::new(), notes }
+        let (seen, devices, files) = (HashSet::new(), Vec::new(), Vec::new());
+        Self { span, fills, counts_resident: true, seen, devices, files, notes }
+    }
+
+    /// Lets the fills alone say which pages were used: for when all uses are among them, or the start is long over.
+    pub(crate) fn without_resident(self) -> Self {
+        Self { counts_resident: false, ..self }
     }
 
     /// Adds the regular files that were opened for their content.
@@ -82,9 +90,11 @@ impl<'notes> FileCollector<'notes> {
         let fills = self.fills.as_mut().and_then(|fills| fills.remove(&(kernel_number(file.device), file.inode)));
         let limit = page_count(stat.st_size as u64);
         let mut touched = touched_by_fills(fills.as_deref().unwrap_or_default(), self.span.from, limit);
-        let told = resident_pages(&descriptor)
-            .or_else(|reason| cached_by_reading(&descriptor, stat.st_size as u64).ok_or(reason));
-        match told {
+        let told = || {
+            resident_pages(&descriptor)
+                .or_else(|reason| cached_by_reading(&descriptor, stat.st_size as u64).ok_or(reason))
+        };
+        match if self.counts_resident { told() } else { Ok(Vec::new()) } {
             Ok(resident) => touched.extend(not_yet_touched(resident, &touched, opened_at)),
             Err(reason) if touched.is_empty() => {
                 self.notes.unknown_files.push(format!("{}: {reason}", file.real_path.display()));
@@ -127,6 +137,7 @@ impl<'notes> FileCollector<'notes> {
                 let fills = key.and_then(|key| fills.remove(&key)).unwrap_or_default();
                 touched_by_fills(&fills, self.span.from, page_count(device.size))
             }
+            None if !self.counts_resident => Vec::new(),
             None => {
                 let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
                 let resident = rustix::fs::open(&device.path, flags, Mode::empty())

@@ -15,9 +15,11 @@ pub mod objects;
 mod page_fills;
 pub mod start;
 pub mod syscalls;
+mod touched_working_set;
 mod working_set;
 
 pub use error::TraceError;
 pub use names::{NameLog, SeenFile, SeenName, SeenRequest};
 pub use page_fills::{PageFill, PageFillRecorder};
+pub use touched_working_set::{ExactWorkingSet, TraceAge, TracedWorkingSets, traced_working_sets};
 pub use working_set::{Recording, RecordingNotes, record_working_set};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::launching::{LaunchingArgs, ProgramArgs};
+use super::launching::LaunchingArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct PrefetchArgs {
@@ -35,6 +35,14 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) planning: PlanningArgs,
 
+    /// Trace the start, and plan only the pages that the program used, if that is predicted to be faster
+    #[arg(long)]
+    pub(crate) exact: bool,
+
+    /// Plan from this trace (`coldstart trace --layers pages,files`) instead of tracing a start; the program is not started
+    #[arg(long, value_name = "FILE", requires = "exact", conflicts_with = "as_is")]
+    pub(crate) from: Option<PathBuf>,
+
     /// Do not make the caches cold first: record what the start adds to them
     #[arg(long)]
     pub(crate) as_is: bool,
@@ -46,8 +54,15 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) launching: LaunchingArgs,
 
-    #[command(flatten)]
-    pub(crate) program: ProgramArgs,
+    /// The program to start, and its arguments
+    #[arg(
+        required_unless_present = "from",
+        conflicts_with = "from",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub(crate) words: Vec<OsString>,
 }
 
 /// What the planner is told instead of finding it out.
@@ -102,8 +117,13 @@ const RECORD_HELP: &str = "\
 As root the system's caches are dropped first (/proc/sys/vm/drop_caches). Without root the program is started once to \
 learn its files, these are evicted, and it is started again; the order of pages inside a file is then not known.
 
+What comes into the cache at a start is more than the program uses, because the kernel reads around each page. With --exact \
+the start is traced, a plan of the used pages is weighed against one of the cached pages on this device, and the one with \
+the shorter predicted start is written.
+
 Examples:
   coldstart prefetch record -- soffice --headless --convert-to pdf letter.odt
+  coldstart prefetch record --exact -- soffice --headless --convert-to pdf letter.odt
   coldstart prefetch record --ready port:8080 -o server.prefetch -- ./server";
 
 const RUN_HELP: &str = "\

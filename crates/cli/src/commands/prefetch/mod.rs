@@ -1,5 +1,6 @@
 //! `coldstart prefetch`: record what a cold start reads, replay it before the next one.
 
+mod exact;
 mod record;
 mod run;
 mod show;

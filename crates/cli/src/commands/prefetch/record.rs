@@ -1,19 +1,21 @@
 //! `coldstart prefetch record`: from one cold start to a plan.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, anyhow};
 use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
 use coldstart_pagecache::{EvictOptions, evict};
-use coldstart_prefetch::{PlanInput, Strategy, plan_prefetch, probe_device};
+use coldstart_prefetch::{Choice, PlanInput, Strategy, plan_prefetch, probe_device};
 use coldstart_profile::plan::{PlannedDevice, PrefetchPlan};
 use coldstart_profile::{FileKind, WorkingSet};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 use coldstart_trace::{Recording, RecordingNotes, record_working_set};
 use serde::Serialize;
 
+use super::exact::{self, ChoiceJson};
+use crate::args::launching::ProgramArgs;
 use crate::args::prefetch::{PlanningArgs, RecordArgs, StrategyChoice};
 use crate::commands::launching::{command_line, launch_options};
 use crate::error::{CliError, HintExt};
@@ -23,12 +25,8 @@ use crate::output::path::{JsonPath, printable};
 use crate::output::{self, json, size};
 
 pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
-    let command = command_line(&args.program);
-    let output = args.output.clone().unwrap_or_else(|| default_plan_path(&command));
-    let options = launch_options(&args.launching)?;
-    let recorder =
-        PlanRecorder { command: &command, options: &options, planning: &args.planning, make_cold: !args.as_is };
-    let recorded = recorder.record()?;
+    let recorded = recorded(args)?;
+    let output = args.output.clone().unwrap_or_else(|| default_path(recorded.plan.command.first()));
     write_plan(&output, &recorded.plan)?;
     for note in &recorded.notes {
         output::note(note);
@@ -42,9 +40,24 @@ pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
+fn recorded(args: &RecordArgs) -> Result<RecordedPlan, CliError> {
+    if let Some(trace) = &args.from {
+        return exact::record_from(trace, &args.planning);
+    }
+    let command = command_line(&ProgramArgs { words: args.words.clone() });
+    let options = launch_options(&args.launching)?;
+    let recorder =
+        PlanRecorder { command: &command, options: &options, planning: &args.planning, make_cold: !args.as_is };
+    if args.exact { exact::record(&recorder) } else { recorder.record() }
+}
+
 /// The plan's place unless another is asked for: in the working directory, under the program's name.
 pub(crate) fn default_plan_path(command: &CommandLine) -> PathBuf {
-    let name = Path::new(&command.program).file_name().unwrap_or(OsStr::new("program"));
+    default_path(Some(&command.program))
+}
+
+fn default_path(program: Option<&OsString>) -> PathBuf {
+    let name = program.and_then(|program| Path::new(program).file_name()).unwrap_or(OsStr::new("program"));
     let mut name = name.to_os_string();
     name.push(".prefetch");
     PathBuf::from(name)
@@ -70,6 +83,8 @@ pub(crate) struct PlanRecorder<'args> {
 pub(crate) struct RecordedPlan {
     pub(crate) plan: PrefetchPlan,
     pub(crate) working_set: WorkingSet,
+    /// The two plans that it was chosen from, where there were two.
+    pub(crate) choice: Option<Choice>,
     /// What the user should know of how it was recorded, a sentence each.
     pub(crate) notes: Vec<String>,
 }
@@ -81,20 +96,10 @@ impl PlanRecorder<'_> {
         let recording = if self.make_cold { self.record_cold(&mut notes)? } else { self.record_once()? };
         notes.extend(notes_in_words(&recording.notes));
         let hot_start = self.hot_start()?;
-        let device = device_of(&recording.working_set, &mut notes);
-        let input = PlanInput {
-            working_set: &recording.working_set,
-            device,
-            hot_start,
-            recorded_at: now(),
-            strategy: match self.planning.strategy {
-                StrategyChoice::Auto => None,
-                StrategyChoice::Blocking => Some(Strategy::Blocking),
-                StrategyChoice::Concurrent => Some(Strategy::Concurrent),
-            },
-        };
-        let plan = plan_prefetch(&input);
-        Ok(RecordedPlan { plan, working_set: recording.working_set, notes })
+        let planner = Planner { planning: self.planning, hot_start };
+        let device = planner.device_of(&recording.working_set, &mut notes);
+        let plan = planner.plan(&recording.working_set, device);
+        Ok(RecordedPlan { plan, working_set: recording.working_set, choice: None, notes })
     }
 
     /// Makes the caches cold by the best means there is, and records.
@@ -123,7 +128,7 @@ impl PlanRecorder<'_> {
     }
 
     /// The better of two starts right after another: what remains when nothing is read from the disk.
-    fn hot_start(&self) -> Result<Option<Duration>, CliError> {
+    pub(super) fn hot_start(&self) -> Result<Option<Duration>, CliError> {
         let mut best = None;
         for _ in 0..2 {
             let launched = launch(self.command, self.options, None, &mut || ())?;
@@ -133,7 +138,7 @@ impl PlanRecorder<'_> {
         Ok(best)
     }
 
-    fn demand_readiness(&self, launched: &Launched) -> Result<(), CliError> {
+    pub(super) fn demand_readiness(&self, launched: &Launched) -> Result<(), CliError> {
         if launched.succeeded() {
             return Ok(());
         }
@@ -142,18 +147,40 @@ impl PlanRecorder<'_> {
     }
 }
 
-/// Measures the device that holds the largest files; where it cannot be measured, assumes an ordinary SSD and says so.
-fn device_of(working_set: &WorkingSet, notes: &mut Vec<String>) -> PlannedDevice {
-    let regular = |file: &&coldstart_profile::FileUse| file.kind != FileKind::BlockDevice;
-    let paths: Vec<PathBuf> = working_set.files.iter().filter(regular).map(|file| file.path.clone()).collect();
-    probe_device(&paths).unwrap_or_else(|error| {
-        let error = anyhow::Error::new(error);
-        notes.push(format!(
-            "the device could not be measured ({}); the plan assumes an ordinary SSD",
-            crate::error::sentence(&error)
-        ));
-        PlannedDevice { latency: Duration::from_micros(100), bandwidth: 500_000_000, parallel: 8, seeks: false }
-    })
+/// From a working set to a plan.
+pub(super) struct Planner<'args> {
+    pub(super) planning: &'args PlanningArgs,
+    pub(super) hot_start: Option<Duration>,
+}
+
+impl Planner<'_> {
+    pub(super) fn plan(&self, working_set: &WorkingSet, device: PlannedDevice) -> PrefetchPlan {
+        plan_prefetch(&PlanInput {
+            working_set,
+            device,
+            hot_start: self.hot_start,
+            recorded_at: now(),
+            strategy: match self.planning.strategy {
+                StrategyChoice::Auto => None,
+                StrategyChoice::Blocking => Some(Strategy::Blocking),
+                StrategyChoice::Concurrent => Some(Strategy::Concurrent),
+            },
+        })
+    }
+
+    /// Measures the device that holds the largest files; where it cannot be measured, assumes an ordinary SSD and says so.
+    pub(super) fn device_of(&self, working_set: &WorkingSet, notes: &mut Vec<String>) -> PlannedDevice {
+        let regular = |file: &&coldstart_profile::FileUse| file.kind != FileKind::BlockDevice;
+        let paths: Vec<PathBuf> = working_set.files.iter().filter(regular).map(|file| file.path.clone()).collect();
+        probe_device(&paths).unwrap_or_else(|error| {
+            let error = anyhow::Error::new(error);
+            notes.push(format!(
+                "the device could not be measured ({}); the plan assumes an ordinary SSD",
+                crate::error::sentence(&error)
+            ));
+            PlannedDevice { latency: Duration::from_micros(100), bandwidth: 500_000_000, parallel: 8, seeks: false }
+        })
+    }
 }
 
 fn now() -> i64 {
@@ -161,7 +188,7 @@ fn now() -> i64 {
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-fn notes_in_words(notes: &RecordingNotes) -> Vec<String> {
+pub(super) fn notes_in_words(notes: &RecordingNotes) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(reason) = &notes.no_fills {
         words.push(format!("{reason}; pages are planned in order of their files' first opening"));
@@ -194,6 +221,9 @@ struct RecordJson {
     hot_start_seconds: f64,
     predicted_start_seconds: f64,
     ordered_by: &'static str,
+    /// Of `--exact`: the plans weighed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choice: Option<ChoiceJson>,
     notes: Vec<String>,
 }
 
@@ -212,19 +242,36 @@ impl RecordJson {
             hot_start_seconds: plan.summary.hot_start.as_secs_f64(),
             predicted_start_seconds: plan.summary.predicted_start.as_secs_f64(),
             ordered_by: match recorded.working_set.source {
-                coldstart_profile::PageSource::PageCacheFills => "page",
+                coldstart_profile::PageSource::PageCacheFills | coldstart_profile::PageSource::Touched => "page",
                 coldstart_profile::PageSource::Residency => "file",
             },
+            choice: recorded.choice.as_ref().map(ChoiceJson::new),
             notes: recorded.notes.clone(),
         }
     }
 }
 
 fn in_words(path: &Path, summary: &RecordJson, recorded: &RecordedPlan) -> String {
+    let with_program = summary.hot_start_seconds > 0.0;
+    let choice = recorded.choice.as_ref().map(|choice| exact::in_words(choice, with_program)).unwrap_or_default();
+    let when = if recorded.plan.summary.is_blocking() { "before the program starts" } else { "beside the program" };
+    let times = if with_program {
+        format!(
+            "this start took {:.3} s, a hot one {:.3} s; with the plan, read {when}, {:.3} s are predicted",
+            summary.recorded_start_seconds, summary.hot_start_seconds, summary.predicted_start_seconds,
+        )
+    } else {
+        let replay = recorded.plan.summary.predicted_replay.as_secs_f64();
+        format!(
+            "the recorded start took {:.3} s; the plan is read {when}, {replay:.3} s are predicted for that",
+            summary.recorded_start_seconds
+        )
+    };
     format!(
         "wrote {}: {} in {} reads of {} files, {} names\n\
+         {choice}\
          device: {}\n\
-         this start took {:.3} s, a hot one {:.3} s; with the plan, read {}, {:.3} s are predicted\n\
+         {times}\n\
          start it with: coldstart prefetch run {} -- {}\n",
         printable(path),
         size::bytes(summary.bytes),
@@ -232,10 +279,6 @@ fn in_words(path: &Path, summary: &RecordJson, recorded: &RecordedPlan) -> Strin
         size::grouped(summary.files as u64),
         size::grouped(summary.names as u64),
         super::show::device_line(&recorded.plan.summary),
-        summary.recorded_start_seconds,
-        summary.hot_start_seconds,
-        if recorded.plan.summary.is_blocking() { "before the program starts" } else { "beside the program" },
-        summary.predicted_start_seconds,
         printable(path),
         shell_words::join(recorded.plan.command.iter().map(|word| word.to_string_lossy())),
     )

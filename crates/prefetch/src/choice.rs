@@ -1,0 +1,138 @@
+//! Which of two plans for the same start: the one of the cached pages, or the one of the pages that were really used.
+//!
+//! Fewer pages are not always the better plan. Where reading over a gap costs less than another request, both read nearly
+//! the same; so both are planned for the device, and their predictions decide.
+
+use std::time::Duration;
+
+use coldstart_profile::plan::PrefetchPlan;
+
+/// Which pages a plan is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlannedPages {
+    /// What a start left in the page cache, with what the kernel read around it.
+    Cached,
+    /// What the program itself used.
+    Used,
+}
+
+/// What a plan amounts to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forecast {
+    /// Bytes that it reads, gaps included.
+    pub bytes: u64,
+    /// In how many reads, names not counted.
+    pub reads: u64,
+    /// The predicted start with it; without a hot start's time the predicted replay alone.
+    pub predicted: Duration,
+}
+
+impl Forecast {
+    /// Of a plan.
+    pub fn of(plan: &PrefetchPlan) -> Self {
+        let pages = plan.steps.iter().filter_map(|step| step.pages);
+        let summary = &plan.summary;
+        Self {
+            bytes: pages.clone().map(|pages| pages.length()).fold(0, u64::saturating_add),
+            reads: pages.count() as u64,
+            predicted: if summary.hot_start.is_zero() { summary.predicted_replay } else { summary.predicted_start },
+        }
+    }
+
+    /// Whether the predictions differ by less than the model can tell.
+    pub fn takes_as_long_as(&self, other: &Self) -> bool {
+        let (a, b) = (self.predicted.as_secs_f64(), other.predicted.as_secs_f64());
+        (a - b).abs() <= a.max(b) * EQUAL_WITHIN
+    }
+}
+
+/// Two plans, weighed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The better one.
+    pub taken: PlannedPages,
+    /// The plan of the cached pages.
+    pub cached: Forecast,
+    /// The plan of the used pages.
+    pub used: Forecast,
+}
+
+/// Predictions that differ by less than this share count as equal: the model is not better than that.
+const EQUAL_WITHIN: f64 = 0.01;
+
+/// Takes the plan with the shorter predicted start; of equal ones the one with fewer bytes, and of those equal, too, that of the
+/// cached pages, which holds what another start may use besides.
+pub fn choose_plan(cached: PrefetchPlan, used: PrefetchPlan) -> (PrefetchPlan, Choice) {
+    let (of_cached, of_used) = (Forecast::of(&cached), Forecast::of(&used));
+    let is_used_better = if of_used.takes_as_long_as(&of_cached) {
+        of_used.bytes < of_cached.bytes
+    } else {
+        of_used.predicted < of_cached.predicted
+    };
+    let (plan, taken) = if is_used_better { (used, PlannedPages::Used) } else { (cached, PlannedPages::Cached) };
+    (plan, Choice { taken, cached: of_cached, used: of_used })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PlanInput, plan_prefetch};
+    use coldstart_profile::plan::PlannedDevice;
+    use coldstart_profile::{FileIdentity, FileKind, FileUse, PageRange, Touched, WorkingSet};
+
+    /// A file of 16,384 pages, of which each `step`th run of `count` pages is wanted.
+    fn plan(step: u64, count: u64, device: PlannedDevice) -> PrefetchPlan {
+        let touched = (0..16_384 / step).filter_map(|number| {
+            let range = PageRange::new(number * step, count)?;
+            Some(Touched { range, at: Duration::from_micros(number) })
+        });
+        let file = FileUse {
+            path: "/data".into(),
+            kind: FileKind::Regular,
+            identity: FileIdentity { size: 64 << 20, modified: 0 },
+            device: 1,
+            touched: touched.collect(),
+            extents: vec![coldstart_profile::DiskExtent { file_offset: 0, physical: 1 << 30, length: 64 << 20 }],
+        };
+        let working_set = WorkingSet { files: vec![file], duration: Duration::from_secs(9), ..WorkingSet::default() };
+        let hot_start = Some(Duration::from_millis(10));
+        plan_prefetch(&PlanInput { working_set: &working_set, device, hot_start, recorded_at: 0, strategy: None })
+    }
+
+    fn network() -> PlannedDevice {
+        PlannedDevice { latency: Duration::from_micros(1100), bandwidth: 250_000_000, parallel: 32, seeks: false }
+    }
+
+    fn disk() -> PlannedDevice {
+        PlannedDevice { latency: Duration::from_micros(10_600), bandwidth: 120_000_000, parallel: 2, seeks: true }
+    }
+
+    #[test]
+    fn few_used_pages_of_many_cached_ones_are_taken_where_requests_are_cheap() {
+        let (plan, choice) = choose_plan(plan(32, 32, network()), plan(50, 1, network()));
+        assert_eq!(choice.taken, PlannedPages::Used);
+        assert_eq!((choice.used.bytes, choice.used.reads), (327 * 4096, 327));
+        assert_eq!(choice.cached.bytes, 64 << 20);
+        assert!(choice.used.predicted < choice.cached.predicted);
+        assert_eq!(Forecast::of(&plan), choice.used);
+    }
+
+    #[test]
+    fn on_a_disk_that_seeks_gaps_are_read_and_both_come_to_the_same() {
+        let (_, choice) = choose_plan(plan(32, 32, disk()), plan(50, 1, disk()));
+        assert!(
+            choice.used.bytes * 100 > choice.cached.bytes * 98,
+            "the gaps of 49 pages pass under the head: {choice:?}"
+        );
+        assert!(choice.used.takes_as_long_as(&choice.cached));
+        // Far apart they are skipped.
+        let (_, choice) = choose_plan(plan(32, 32, disk()), plan(1000, 1, disk()));
+        assert_eq!((choice.taken, choice.used.bytes), (PlannedPages::Used, 16 * 4096));
+    }
+
+    #[test]
+    fn equal_plans_are_those_of_the_cached_pages() {
+        let (_, choice) = choose_plan(plan(50, 1, network()), plan(50, 1, network()));
+        assert_eq!(choice.taken, PlannedPages::Cached);
+    }
+}
