@@ -5,6 +5,7 @@ use std::io::Read;
 use linux_perf_data::UserRecordType;
 use linux_perf_data::linux_perf_event_reader::RecordType;
 
+use super::bytes::{Bytes, Order};
 use super::frames::Frame;
 
 /// How many times larger than the file what is unpacked from it may be. Perf's records come to about a fifth; a thousand bytes of
@@ -27,32 +28,61 @@ pub(super) fn piece<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
     }
 }
 
-/// Unpacks the stream. The second says why it ended too early, if it did; a stream that just stops is perf's usual one.
+/// Unpacks the stream. The second says why it ended too early, if it did.
 pub(super) fn unpack(stream: &[u8], file_size: usize) -> (Vec<u8>, Option<&'static str>) {
     let most = u64::try_from(file_size).unwrap_or(u64::MAX).saturating_mul(LARGER).max(ALWAYS);
     let mut unpacked = Vec::new();
-    let mut left = stream;
-    while !left.is_empty() {
-        let Ok(mut decoder) = ruzstd::decoding::StreamingDecoder::new(&mut left) else {
-            return (unpacked, Some("compressed records cannot be unpacked"));
-        };
-        let room = most.saturating_sub(u64::try_from(unpacked.len()).unwrap_or(u64::MAX));
-        let mut chunk = [0; 1 << 16];
-        let mut limited = (&mut decoder).take(room);
-        loop {
-            match limited.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(length) => unpacked.extend_from_slice(chunk.get(..length).unwrap_or_default()),
-                // Perf flushes the stream with each piece and never ends it.
-                Err(_) => return (unpacked, None),
+    if stream.is_empty() {
+        return (unpacked, None);
+    }
+    let damaged = Some("compressed records cannot be unpacked");
+    let Some(ended) = with_end(stream) else { return (unpacked, damaged) };
+    let Ok(decoder) = ruzstd::decoding::StreamingDecoder::new(ended.as_slice()) else { return (unpacked, damaged) };
+    let mut chunk = [0; 1 << 16];
+    let mut limited = decoder.take(most);
+    loop {
+        match limited.read(&mut chunk) {
+            Ok(0) if limited.limit() == 0 => {
+                return (unpacked, Some("compressed records are said to be a hundred times as large as the file"));
             }
-        }
-        if limited.limit() == 0 {
-            return (
-                unpacked,
-                Some("compressed records are said to be more than a hundred times as large as the file"),
-            );
+            Ok(0) => return (unpacked, None),
+            Ok(length) => unpacked.extend_from_slice(chunk.get(..length).unwrap_or_default()),
+            Err(_) => return (unpacked, damaged),
         }
     }
-    (unpacked, None)
+}
+
+/// Perf flushes the stream with each piece and never ends it, and without an end nobody unpacks the last pieces. So what follows
+/// the last whole block becomes an empty one that says that it is the last (RFC 8878, 3.1.1). `None` if it is no such stream.
+fn with_end(stream: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = Bytes::new(stream, 0, Order::Little);
+    rest.u32()?;
+    let descriptor = *rest.take(1)?.first()?;
+    let (is_single, has_checksum) = (descriptor & 1 << 5 != 0, descriptor & 1 << 2 != 0);
+    let dictionary = [0, 1, 2, 4].get(usize::from(descriptor & 3)).copied()?;
+    let content = [usize::from(is_single), 2, 4, 8].get(usize::from(descriptor >> 6)).copied()?;
+    rest.take(usize::from(!is_single).checked_add(dictionary)?.checked_add(content)?)?;
+    let mut is_last = false;
+    let mut whole = rest;
+    let mut block = || {
+        let header = match *rest.take(3)? {
+            [first, second, third] => u32::from_le_bytes([first, second, third, 0]),
+            _ => return None,
+        };
+        // One byte that is repeated says how often in the place of the size.
+        let size = if header >> 1 & 3 == 1 { 1 } else { header >> 3 };
+        rest.take_wide(size.into())?;
+        Some((header & 1 != 0, rest))
+    };
+    while !is_last && let Some((last, behind)) = block() {
+        (is_last, whole) = (last, behind);
+    }
+    let mut ended = stream.get(..stream.len().checked_sub(whole.left())?)?.to_vec();
+    if !is_last {
+        ended.extend_from_slice(&[1, 0, 0]);
+    }
+    if has_checksum {
+        ended.extend_from_slice(&[0; 4]);
+    }
+    Some(ended)
 }
