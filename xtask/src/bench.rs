@@ -44,6 +44,7 @@ mod start;
 mod statistics;
 mod summary;
 mod surroundings;
+mod trace;
 mod workshop;
 
 use benchmark::Benchmark;

@@ -14,7 +14,7 @@ use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
     gate, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed,
-    pagecache_saved, precision, readiness, same_against_same, search, selective,
+    pagecache_saved, precision, readiness, same_against_same, search, selective, trace,
 };
 use crate::tools::{FOR_BENCHMARKS, Tool};
 
@@ -66,6 +66,12 @@ pub(super) enum Benchmark {
     SearchStoreNetwork,
     /// `coldstart resolve` against ldd
     SearchResolve,
+    /// `coldstart trace` with phases and pages, against programs alone
+    TracePages,
+    /// `coldstart trace` with functions, against the program alone, the traps alone and valgrind
+    TraceFunctions,
+    /// How large traces are, and how long a million events take to show
+    TraceFile,
 }
 
 impl Benchmark {
@@ -89,6 +95,9 @@ impl Benchmark {
             Self::Readiness => 40,
             Self::SearchSynthetic | Self::SearchDlopen | Self::SearchStore => 60,
             Self::SearchResolve => 20,
+            Self::TracePages => 15,
+            Self::TraceFunctions => 15,
+            Self::TraceFile => 9,
             _ => 7,
         }
     }
@@ -109,6 +118,7 @@ impl Benchmark {
             Self::Readiness => readiness::TOOLS,
             Self::SearchSynthetic | Self::SearchDlopen | Self::SearchStore | Self::SearchStoreNetwork => search::TOOLS,
             Self::SearchResolve => search::RESOLVE_TOOLS,
+            Self::TracePages | Self::TraceFunctions | Self::TraceFile => trace::TOOLS,
             _ => FOR_BENCHMARKS,
         }
     }
@@ -133,6 +143,9 @@ impl Benchmark {
             Self::SearchStore => search::store::measure(workshop, record),
             Self::SearchStoreNetwork => search::network::measure(workshop, record),
             Self::SearchResolve => search::resolve::measure(workshop, record),
+            Self::TracePages => trace::pages::measure(workshop, record),
+            Self::TraceFunctions => trace::functions::measure(workshop, record),
+            Self::TraceFile => trace::file::measure(workshop, record),
             _ => self.start().map_or(Ok(()), |start| start.measure(workshop, record)),
         }
     }
@@ -160,6 +173,9 @@ impl Benchmark {
             Self::SearchStore => search::store::figures(record),
             Self::SearchStoreNetwork => search::network::figures(record),
             Self::SearchResolve => search::resolve::figures(record),
+            Self::TracePages => trace::pages::figures(record),
+            Self::TraceFunctions => trace::functions::figures(record),
+            Self::TraceFile => trace::file::figures(record),
             _ => self.start().map_or(Ok(Vec::new()), |start| start.figures(record)),
         }
     }
@@ -192,7 +208,10 @@ impl Benchmark {
             | Self::SearchDlopen
             | Self::SearchStore
             | Self::SearchStoreNetwork
-            | Self::SearchResolve => None,
+            | Self::SearchResolve
+            | Self::TracePages
+            | Self::TraceFunctions
+            | Self::TraceFile => None,
         }
     }
 }
@@ -240,6 +259,9 @@ mod tests {
                 Benchmark::SearchStore,
                 Benchmark::SearchStoreNetwork,
                 Benchmark::SearchResolve,
+                Benchmark::TracePages,
+                Benchmark::TraceFunctions,
+                Benchmark::TraceFile,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }
