@@ -130,9 +130,10 @@ pub(super) fn add(trace: &mut Trace, second: &FollowedStart) {
         trace.run.layers.push(Layer::Functions);
     }
     trace.run.notes.push(format!(
-        "{count} functions were first called in a second start, with breakpoints; their order is exact, their times are laid onto \
+        "{count} functions were first called in a second start of {:.1} ms, with breakpoints; their order is exact, their times are laid onto \
          the first start's between stages that both have. Functions in pages that the first start did not touch are not seen, unless \
-         all were asked for."
+         all were asked for.",
+        second.moment(second.until).0 as f64 / 1e6
     ));
 }
 
@@ -151,7 +152,7 @@ fn by_path(trace: &Trace, path: &std::path::Path) -> Option<FileId> {
 fn name_functions(trace: &mut Trace, file: FileId, offsets: &BTreeSet<u64>) {
     let Some(path) = trace.file(file).map(|file| file.path.clone()) else { return };
     let mut touched = TouchedPages::new();
-    offsets.iter().for_each(|&offset| touched.add_file_page(offset / PAGE));
+    offsets.iter().for_each(|&offset| touched.add_instruction(offset));
     let described = ObjectFile::open(&path).ok().and_then(|object| describe(&object, file, &touched).ok());
     let Some(described) = described else { return };
     let Some(object) = trace.objects.iter_mut().find(|object| object.file == file) else { return };
