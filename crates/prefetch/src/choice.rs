@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use coldstart_profile::WorkingSet;
 use coldstart_profile::plan::PrefetchPlan;
 
 /// Which pages a plan is made of.
@@ -19,6 +20,8 @@ pub enum PlannedPages {
 /// What a plan amounts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forecast {
+    /// Bytes that the start used, of which the plan is made.
+    pub used_bytes: u64,
     /// Bytes that it reads, gaps included.
     pub bytes: u64,
     /// In how many reads, names not counted.
@@ -28,11 +31,12 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// Of a plan.
-    pub fn of(plan: &PrefetchPlan) -> Self {
+    /// Of the plan of a working set.
+    pub fn of(plan: &PrefetchPlan, working_set: &WorkingSet) -> Self {
         let pages = plan.steps.iter().filter_map(|step| step.pages);
         let summary = &plan.summary;
         Self {
+            used_bytes: working_set.bytes(),
             bytes: pages.clone().map(|pages| pages.length()).fold(0, u64::saturating_add),
             reads: pages.count() as u64,
             predicted: if summary.hot_start.is_zero() { summary.predicted_replay } else { summary.predicted_start },
@@ -62,8 +66,11 @@ const EQUAL_WITHIN: f64 = 0.01;
 
 /// Takes the plan with the shorter predicted start; of equal ones the one with fewer bytes, and of those equal, too, that of the
 /// cached pages, which holds what another start may use besides.
-pub fn choose_plan(cached: PrefetchPlan, used: PrefetchPlan) -> (PrefetchPlan, Choice) {
-    let (of_cached, of_used) = (Forecast::of(&cached), Forecast::of(&used));
+pub fn choose_plan(
+    (cached, cached_set): (PrefetchPlan, &WorkingSet),
+    (used, used_set): (PrefetchPlan, &WorkingSet),
+) -> (PrefetchPlan, Choice) {
+    let (of_cached, of_used) = (Forecast::of(&cached, cached_set), Forecast::of(&used, used_set));
     let is_used_better = if of_used.takes_as_long_as(&of_cached) {
         of_used.bytes < of_cached.bytes
     } else {
@@ -78,10 +85,10 @@ mod tests {
     use super::*;
     use crate::{PlanInput, plan_prefetch};
     use coldstart_profile::plan::PlannedDevice;
-    use coldstart_profile::{FileIdentity, FileKind, FileUse, PageRange, Touched, WorkingSet};
+    use coldstart_profile::{FileIdentity, FileKind, FileUse, PageRange, Touched};
 
     /// A file of 16,384 pages, of which each `step`th run of `count` pages is wanted.
-    fn plan(step: u64, count: u64, device: PlannedDevice) -> PrefetchPlan {
+    fn working_set(step: u64, count: u64) -> WorkingSet {
         let touched = (0..16_384 / step).filter_map(|number| {
             let range = PageRange::new(number * step, count)?;
             Some(Touched { range, at: Duration::from_micros(number) })
@@ -94,9 +101,17 @@ mod tests {
             touched: touched.collect(),
             extents: vec![coldstart_profile::DiskExtent { file_offset: 0, physical: 1 << 30, length: 64 << 20 }],
         };
-        let working_set = WorkingSet { files: vec![file], duration: Duration::from_secs(9), ..WorkingSet::default() };
-        let hot_start = Some(Duration::from_millis(10));
-        plan_prefetch(&PlanInput { working_set: &working_set, device, hot_start, recorded_at: 0, strategy: None })
+        WorkingSet { files: vec![file], duration: Duration::from_secs(9), ..WorkingSet::default() }
+    }
+
+    /// All 16,384 pages were cached, and runs of `count` at each `step`th page were used.
+    fn choose(step: u64, count: u64, device: PlannedDevice) -> (PrefetchPlan, Choice) {
+        let (cached, used) = (working_set(32, 32), working_set(step, count));
+        let plan = |working_set| {
+            let hot_start = Some(Duration::from_millis(10));
+            plan_prefetch(&PlanInput { working_set, device, hot_start, recorded_at: 0, strategy: None })
+        };
+        choose_plan((plan(&cached), &cached), (plan(&used), &used))
     }
 
     fn network() -> PlannedDevice {
@@ -109,30 +124,30 @@ mod tests {
 
     #[test]
     fn few_used_pages_of_many_cached_ones_are_taken_where_requests_are_cheap() {
-        let (plan, choice) = choose_plan(plan(32, 32, network()), plan(50, 1, network()));
+        let (plan, choice) = choose(50, 1, network());
         assert_eq!(choice.taken, PlannedPages::Used);
         assert_eq!((choice.used.bytes, choice.used.reads), (327 * 4096, 327));
         assert_eq!(choice.cached.bytes, 64 << 20);
         assert!(choice.used.predicted < choice.cached.predicted);
-        assert_eq!(Forecast::of(&plan), choice.used);
+        assert_eq!(Forecast::of(&plan, &working_set(50, 1)), choice.used);
     }
 
     #[test]
     fn on_a_disk_that_seeks_gaps_are_read_and_both_come_to_the_same() {
-        let (_, choice) = choose_plan(plan(32, 32, disk()), plan(50, 1, disk()));
+        let (_, choice) = choose(50, 1, disk());
         assert!(
             choice.used.bytes * 100 > choice.cached.bytes * 98,
             "the gaps of 49 pages pass under the head: {choice:?}"
         );
         assert!(choice.used.takes_as_long_as(&choice.cached));
         // Far apart they are skipped.
-        let (_, choice) = choose_plan(plan(32, 32, disk()), plan(1000, 1, disk()));
+        let (_, choice) = choose(1000, 1, disk());
         assert_eq!((choice.taken, choice.used.bytes), (PlannedPages::Used, 16 * 4096));
     }
 
     #[test]
     fn equal_plans_are_those_of_the_cached_pages() {
-        let (_, choice) = choose_plan(plan(50, 1, network()), plan(50, 1, network()));
+        let (_, choice) = choose(32, 32, network());
         assert_eq!(choice.taken, PlannedPages::Cached);
     }
 }

@@ -10,7 +10,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use coldstart_profile::trace::{Event, EventKind, FileCategory, FileId, LookupKind, PagesSeen, Trace, TracedFile};
+use coldstart_profile::trace::{
+    Event, EventKind, FileCategory, FileId, FillCause, LookupKind, PagesSeen, Trace, TracedFile,
+};
 use coldstart_profile::{
     FileIdentity, FileKind, FileUse, NameKind, NameUse, PageRange, PageSource, Touched, WorkingSet, merge_ranges,
     page_count,
@@ -202,6 +204,8 @@ fn uses(trace: &Trace, found: &HashMap<FileId, Found>) -> Vec<PageFill> {
         }
         let id = event.file?;
         let (device, inode) = match found.get(&id) {
+            // Who follows the program reads its files, too; what the program then used of that is told by its uses.
+            Some(_) if event.kind == EventKind::Fill(FillCause::Other) => return None,
             Some(file) => (kernel_number(file.device), file.inode),
             None => {
                 // A block device's own pages keep the kernel's numbers.

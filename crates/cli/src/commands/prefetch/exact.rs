@@ -144,7 +144,7 @@ fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner<'_>) -> Rec
         Ok(exact) => {
             notes.extend(exact_notes(&exact, trace.run.pages));
             let used = planner.plan(&exact.working_set, device);
-            let (plan, choice) = choose_plan(cached, used);
+            let (plan, choice) = choose_plan((cached, &sets.cached), (used, &exact.working_set));
             let working_set = match choice.taken {
                 PlannedPages::Used => exact.working_set,
                 PlannedPages::Cached => sets.cached,
@@ -187,6 +187,8 @@ pub(super) struct ChoiceJson {
 
 #[derive(Serialize)]
 struct ForecastJson {
+    /// Of the pages that the plan is made for, without the gaps that it reads over.
+    used_bytes: u64,
     bytes: u64,
     reads: u64,
     /// With a hot start's time the whole start, else the replay alone.
@@ -196,6 +198,7 @@ struct ForecastJson {
 impl ChoiceJson {
     pub(super) fn new(choice: &Choice) -> Self {
         let forecast = |of: &Forecast| ForecastJson {
+            used_bytes: of.used_bytes,
             bytes: of.bytes,
             reads: of.reads,
             predicted_seconds: of.predicted.as_secs_f64(),
@@ -226,7 +229,8 @@ fn why(choice: &Choice) -> String {
 pub(super) fn in_words(choice: &Choice, with_program: bool) -> String {
     let line = |name: &str, of: &Forecast, taken: bool| {
         format!(
-            "{name} {} in {} reads, {:.3} s predicted for {}{}\n",
+            "{name} {}, read as {} in {} reads, {:.3} s predicted for {}{}\n",
+            size::bytes(of.used_bytes),
             size::bytes(of.bytes),
             size::grouped(of.reads),
             of.predicted.as_secs_f64(),
