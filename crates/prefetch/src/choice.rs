@@ -64,18 +64,14 @@ pub struct Choice {
 /// Predictions that differ by less than this share count as equal: the model is not better than that.
 const EQUAL_WITHIN: f64 = 0.01;
 
-/// Takes the plan with the shorter predicted start; of equal ones the one with fewer bytes, and of those equal, too, that of the
-/// cached pages, which holds what another start may use besides.
+/// Takes the plan with the shorter predicted start; of equal ones that of the cached pages, which holds what another start may use
+/// besides: the model has no cost for pages that are missing.
 pub fn choose_plan(
     (cached, cached_set): (PrefetchPlan, &WorkingSet),
     (used, used_set): (PrefetchPlan, &WorkingSet),
 ) -> (PrefetchPlan, Choice) {
     let (of_cached, of_used) = (Forecast::of(&cached, cached_set), Forecast::of(&used, used_set));
-    let is_used_better = if of_used.takes_as_long_as(&of_cached) {
-        of_used.bytes < of_cached.bytes
-    } else {
-        of_used.predicted < of_cached.predicted
-    };
+    let is_used_better = !of_used.takes_as_long_as(&of_cached) && of_used.predicted < of_cached.predicted;
     let (plan, taken) = if is_used_better { (used, PlannedPages::Used) } else { (cached, PlannedPages::Cached) };
     (plan, Choice { taken, cached: of_cached, used: of_used })
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use coldstart_profile::{PageRange, Touched, WorkingSet};
+use coldstart_profile::{PageRange, PageSource, Touched, WorkingSet};
 
 /// Pages of one file inside a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,14 @@ const BLOCK_PAGES: u64 = 32;
 /// Windows of at least `window_bytes` each (the last may be smaller), pieces sorted by file and page and joined across
 /// gaps of at most `gap` pages. No page stands in two windows.
 pub(crate) fn cut_windows(working_set: &WorkingSet, window_bytes: u64, gap: u64) -> Vec<Vec<Piece>> {
-    let mut pieces: Vec<Piece> =
-        working_set.files.iter().enumerate().flat_map(|(number, file)| blocks(number, &file.touched, gap)).collect();
+    let files = working_set.files.iter().enumerate();
+    let mut pieces: Vec<Piece> = match working_set.source {
+        PageSource::Touched => files.flat_map(|(number, file)| blocks(number, &file.touched, gap)).collect(),
+        // What the kernel has read is read in pieces that suit the device already.
+        PageSource::PageCacheFills | PageSource::Residency => files
+            .flat_map(|(file, used)| used.touched.iter().map(move |t| Piece { file, range: t.range, at: t.at }))
+            .collect(),
+    };
     // Files first used at one moment come in their own order, pages of a file in ascending order.
     pieces.sort_by_key(|piece| piece.at);
 
@@ -143,6 +149,7 @@ mod tests {
             (0, 63, 1, 6),
             (0, 64, 1, 7),
         ]);
+        let set = WorkingSet { source: PageSource::Touched, ..set };
         let windows = cut_windows(&set, 4096, 1);
         let flat: Vec<_> = windows.iter().flatten().map(|p| (p.file, p.range.start.0, p.range.count)).collect();
         assert_eq!(
