@@ -127,12 +127,30 @@ fn only_what_was_touched_is_named() {
 }
 
 #[test]
+fn of_many_functions_only_those_that_did_something_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let source: String = (0..200).map(|number| format!("int f{number}(int x) {{ return x + {number}; }}\n")).collect();
+    let sample = build(folder.path(), "many", &(source + "int variable = 1;"), FLAGS);
+    let mut touched = everything(&sample);
+    touched.add_code(address_of(&sample, "f70") + 2);
+    let text = described(&sample, &TouchedPages::new()).sections.into_iter().find(|section| section.name == ".text");
+    let text = text.unwrap();
+    touched.add_instruction(text.offset + address_of(&sample, "f80") - text.address);
+    let symbols = described(&sample, &touched).symbols;
+    let names: Vec<&str> = symbols.iter().map(|symbol| symbol.name.as_str()).filter(|name| *name != "_init").collect();
+    assert_eq!(names.iter().filter(|name| name.starts_with('f')).collect::<Vec<_>>(), [&"f70", &"f80"]);
+    assert!(names.contains(&"variable"), "{names:?}");
+}
+
+#[test]
 fn symbols_are_those_of_readelf() {
     let folder = tempfile::tempdir().unwrap();
     let sample = build(folder.path(), "sample", SOURCE, FLAGS);
     for file in [library("libc.so.6"), library("libstdc++.so.6"), Some(sample)].into_iter().flatten() {
         let known = symbols(&file);
-        let object = described(&file, &everything(&file));
+        let mut touched = everything(&file);
+        known.keys().for_each(|address| touched.add_code(*address));
+        let object = described(&file, &touched);
         let found: BTreeMap<u64, _> = object.symbols.iter().map(|symbol| (symbol.address, symbol)).collect();
         assert_eq!(found.len(), object.symbols.len(), "an address has one name");
         assert!(object.symbols.is_sorted_by(|one, next| one.address + one.size <= next.address));
@@ -164,10 +182,14 @@ fn functions_of_stripped_files_go_by_their_address() {
     let sample = build(folder.path(), "sample", SOURCE, FLAGS);
     let hidden = address_of(&sample, "hidden_function");
     run("strip", &[], &sample);
-    let object = described(&sample, &everything(&sample));
+    let plt =
+        described(&sample, &TouchedPages::new()).sections.into_iter().find(|section| section.name == ".plt").unwrap();
+    let mut touched = everything(&sample);
+    assert_eq!(described(&sample, &touched).symbol_at(hidden + 1), None, "nothing refers to it");
+    [hidden + 2, plt.address].into_iter().for_each(|address| touched.add_code(address));
+    let object = described(&sample, &touched);
     assert_eq!(object.symbol_at(hidden + 1).unwrap().name, format!("fn_{hidden:x}"));
     assert_eq!(object.symbol_at(address_of(&sample, "second_function")).unwrap().name, "second_function");
-    let plt = object.sections.iter().find(|section| section.name == ".plt").unwrap();
     assert_eq!(object.symbol_at(plt.address), None, "a PLT is no function");
 }
 

@@ -47,7 +47,8 @@ fn named<'data>(
     sections: &[LoadedSection],
     touched: &TouchedPages,
 ) -> Vec<ObjectSymbol> {
-    names(file, debug, sections, &touched.ranges(file))
+    let code = touched.code_addresses(file);
+    names(file, debug, sections, &touched.ranges(file, &code), &code)
 }
 
 fn soname(file: &ElfFile<'_>) -> Option<String> {

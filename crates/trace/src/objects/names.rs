@@ -16,6 +16,10 @@ use super::touched::TouchedRanges;
 /// `EM_ARM`, where the lowest bit of a function's address says that it is Thumb code (ARM ELF ABI, section 5.5.3).
 const ARM: u16 = 40;
 
+/// An object of which more functions lie in what was touched keeps only the names of those that did something: the file of a
+/// trace would be mostly names otherwise (17 000 functions share the pages that clang executes).
+const ALL_NAMED: usize = 64;
+
 /// A name for a place; ordered by address, the best name of an address first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate<'data> {
@@ -30,12 +34,23 @@ struct Candidate<'data> {
     is_function: bool,
 }
 
-/// The symbols of what was touched, ascending by address and apart.
+impl Candidate<'_> {
+    /// Whether one of these addresses, which are ascending, is its own.
+    fn holds_one_of(&self, addresses: &[u64]) -> bool {
+        let end = self.address.saturating_add(self.size.0.max(1));
+        let behind = addresses.partition_point(|address| *address < self.address);
+        addresses.get(behind).is_some_and(|address| *address < end)
+    }
+}
+
+/// The symbols of what was touched, ascending by address and apart. Functions without a name only if they hold one of the
+/// instructions in `code`, which are ascending; those of a large object, too.
 pub(super) fn names<'data>(
     file: &ElfFile<'data>,
     debug: Option<SymbolTable<'data>>,
     sections: &[LoadedSection],
     touched: &TouchedRanges,
+    code: &[u64],
 ) -> Vec<ObjectSymbol> {
     if touched.is_empty() {
         return Vec::new();
@@ -57,8 +72,12 @@ pub(super) fn names<'data>(
         same
     });
     let frames = Frames::read(file).unwrap_or_default();
-    let mut named: Vec<ObjectSymbol> = apart(found, &frames).into_iter().map(symbol).collect();
-    named.extend(nameless(&named, &frames, sections, touched));
+    let mut found = apart(found, &frames);
+    if found.iter().filter(|candidate| candidate.is_function).count() > ALL_NAMED {
+        found.retain(|candidate| !candidate.is_function || candidate.holds_one_of(code));
+    }
+    let mut named: Vec<ObjectSymbol> = found.into_iter().map(symbol).collect();
+    named.extend(nameless(&named, &frames, sections, code));
     named.sort_by_key(|symbol| symbol.address);
     cut(&mut named);
     named
@@ -134,13 +153,8 @@ fn symbol(candidate: Candidate<'_>) -> ObjectSymbol {
     }
 }
 
-/// Functions that only the unwind tables know.
-fn nameless(
-    named: &[ObjectSymbol],
-    frames: &Frames,
-    sections: &[LoadedSection],
-    touched: &TouchedRanges,
-) -> Vec<ObjectSymbol> {
+/// Functions that only the unwind tables know, of instructions that have to be named.
+fn nameless(named: &[ObjectSymbol], frames: &Frames, sections: &[LoadedSection], code: &[u64]) -> Vec<ObjectSymbol> {
     let is_named = |frame: &Frame| {
         let behind = named.partition_point(|symbol| symbol.address <= frame.start);
         let before = behind.checked_sub(1).and_then(|before| named.get(before));
@@ -153,9 +167,9 @@ fn nameless(
         let section = section_at(sections, frame.start);
         !frame.is_signal && section.is_some_and(|section| section.is_executable && !section.is_linkage())
     };
-    let wanted = |frame: &&Frame| touched.overlap(frame.start, frame.end.saturating_sub(frame.start));
-    let frames = frames.list.iter().filter(wanted).filter(|frame| !is_named(frame) && is_function(frame));
+    let frames = code.iter().filter_map(|address| frames.at(*address));
     let mut nameless: Vec<ObjectSymbol> = frames
+        .filter(|frame| !is_named(frame) && is_function(frame))
         .map(|frame| ObjectSymbol {
             address: frame.start,
             size: frame.end.saturating_sub(frame.start),

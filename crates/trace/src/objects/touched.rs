@@ -13,6 +13,7 @@ pub struct TouchedPages {
     file_pages: BTreeSet<u64>,
     zero_filled_pages: BTreeSet<u64>,
     code: BTreeSet<u64>,
+    instructions: BTreeSet<u64>,
 }
 
 impl TouchedPages {
@@ -21,7 +22,7 @@ impl TouchedPages {
         Self::default()
     }
 
-    /// A page of the file was touched: file offset / 4096.
+    /// A page of the file was touched, and the symbols in it are to be named: file offset / 4096.
     pub fn add_file_page(&mut self, page: u64) {
         self.file_pages.insert(page);
     }
@@ -36,14 +37,36 @@ impl TouchedPages {
         self.code.insert(address);
     }
 
-    /// Whether nothing was touched.
-    pub fn is_empty(&self) -> bool {
-        self.file_pages.is_empty() && self.zero_filled_pages.is_empty() && self.code.is_empty()
+    /// An instruction has to be named: its place in the file, in bytes.
+    pub fn add_instruction(&mut self, file_offset: u64) {
+        self.instructions.insert(file_offset);
     }
 
-    /// The addresses that were touched. A page of the file that two segments share (the end of one and the beginning of the
+    /// Whether nothing was touched.
+    pub fn is_empty(&self) -> bool {
+        let Self { file_pages, zero_filled_pages, code, instructions } = self;
+        [file_pages, zero_filled_pages, code, instructions].iter().all(|set| set.is_empty())
+    }
+
+    /// Addresses of the instructions that have to be named, ascending.
+    pub(super) fn code_addresses(&self, file: &ElfFile<'_>) -> Vec<u64> {
+        let executable: Vec<&Segment> = file.load_segments().filter(|segment| segment.is_executable()).collect();
+        let address = |offset: &u64| {
+            executable.iter().find_map(|segment| {
+                let inside = offset.checked_sub(segment.offset.0)?;
+                (inside < segment.file_size).then(|| segment.address.0.checked_add(inside))?
+            })
+        };
+        let mut addresses: Vec<u64> = self.instructions.iter().filter_map(address).collect();
+        addresses.extend(&self.code);
+        addresses.sort_unstable();
+        addresses.dedup();
+        addresses
+    }
+
+    /// The addresses that were touched, with those of instructions (`code`). A page of the file that two segments share (the end of one and the beginning of the
     /// next) counts at both places: which of them was meant is not known.
-    pub(super) fn ranges(&self, file: &ElfFile<'_>) -> TouchedRanges {
+    pub(super) fn ranges(&self, file: &ElfFile<'_>, code: &[u64]) -> TouchedRanges {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for segment in file.load_segments() {
             let (from, to) = file_extent(segment);
@@ -56,7 +79,7 @@ impl TouchedPages {
         }
         let page_at = |page: &u64| (page.saturating_mul(PAGE), page.saturating_add(1).saturating_mul(PAGE));
         ranges.extend(self.zero_filled_pages.iter().map(page_at));
-        ranges.extend(self.code.iter().map(|address| (*address, address.saturating_add(1))));
+        ranges.extend(code.iter().map(|address| (*address, address.saturating_add(1))));
         TouchedRanges::new(ranges)
     }
 }

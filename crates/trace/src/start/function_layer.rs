@@ -17,8 +17,6 @@ use super::session::FollowedStart;
 use crate::block_device::kernel_number;
 use crate::objects::{FunctionStarts, ObjectFile, TouchedPages, WantedPages, describe, function_starts};
 
-const PAGE: u64 = 4096;
-
 /// What is armed, and why the rest is not.
 #[derive(Debug, Default)]
 pub(super) struct Arming {

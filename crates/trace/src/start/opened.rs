@@ -7,6 +7,7 @@ use std::path::Path;
 
 use coldstart_profile::FileIdentity;
 use coldstart_profile::trace::{FileId, TracedFile, TracedObject};
+use rayon::prelude::*;
 
 use super::analyse::{FileSeen, FileUse, Joined};
 use crate::block_device::kernel_number;
@@ -14,7 +15,6 @@ use crate::objects::{ObjectFile, TouchedPages, data_access, describe};
 
 /// Bytes that an instruction has at most (x86).
 const INSTRUCTION: u64 = 15;
-const PAGE: u64 = 4096;
 
 /// Files that were mapped like objects and still are what they were.
 pub(crate) struct OpenedObjects {
@@ -40,7 +40,8 @@ impl OpenedObjects {
         let described = |(&file, (object, used)): (&FileId, &(ObjectFile, FileUse))| {
             describe(object, file, &touched(object, used)).ok()
         };
-        self.opened.iter().filter_map(described).collect()
+        // The program is over: the processors have nothing else to do.
+        self.opened.par_iter().filter_map(described).collect()
     }
 
     /// Whether an instruction writes to memory, by its address without load bias; `None` if that cannot be told.
@@ -77,6 +78,6 @@ fn touched(object: &ObjectFile, used: &FileUse) -> TouchedPages {
     }
     used.pages.iter().for_each(|&page| touched.add_file_page(page));
     used.addresses.iter().for_each(|&address| touched.add_code(address));
-    used.instructions.iter().for_each(|&offset| touched.add_file_page(offset / PAGE));
+    used.instructions.iter().for_each(|&offset| touched.add_instruction(offset));
     touched
 }

@@ -1,6 +1,7 @@
 //! What is known once addresses are places in files: before anybody has looked into the files.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::os::unix::ffi::OsStrExt;
 
 use coldstart_profile::trace::{FileId, Moment, ProcessId, ThreadId, TracedFile, TracedProcess, TracedThread};
 
@@ -77,7 +78,7 @@ pub(super) struct CalledInitialiser {
 /// What of a file was used: what somebody who describes it as an ELF object has to say something of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileUse {
-    /// Pages that were touched: file offset / 4096.
+    /// Pages whose symbols say something: those that were executed, or touched by other code than the loader's. File offset / 4096.
     pub pages: BTreeSet<u64>,
     /// Pages of memory without bytes of the file that may be its zero-filled memory: pages from the start of the object in memory.
     pub zero_filled: BTreeSet<u64>,
@@ -100,9 +101,15 @@ impl Joined {
         // Sets that are built from sorted lists cost a fraction of sets that grow.
         let mut lists: HashMap<FileId, (Vec<u64>, Vec<u64>)> = HashMap::new();
         let mut zero_filled: HashMap<FileId, BTreeSet<u64>> = HashMap::new();
+        let loaders = self.loaders();
         for seen in &self.seen {
             if !seen.touch.zero_filled {
-                lists.entry(seen.file).or_default().0.push(seen.page);
+                let by_loader = seen.code.is_some_and(|code| loaders.contains(&code.file));
+                let list = lists.entry(seen.file).or_default();
+                // What the loader alone touches it relocates: thousands of vtables that nobody asked for.
+                if seen.touch.execute || !by_loader {
+                    list.0.push(seen.page);
+                }
             } else {
                 zero_filled.entry(seen.file).or_default().insert(seen.page);
             }
@@ -139,6 +146,15 @@ impl Joined {
             uses.entry(placement.file).or_default().as_object = true;
         }
         uses
+    }
+
+    /// The loaders that are nothing else. musl's is the C library, too: what it touches may be the program's wish.
+    fn loaders(&self) -> HashSet<FileId> {
+        let is_loader = |file: &TracedFile| {
+            let name = file.path.file_name().map(|name| name.as_bytes()).unwrap_or_default();
+            [&b"ld-linux"[..], b"ld64.so", b"ld.so", b"ld-2."].iter().any(|prefix| name.starts_with(prefix))
+        };
+        (0_u32..).zip(&self.files).filter(|(_, file)| is_loader(file)).map(|(place, _)| FileId(place)).collect()
     }
 
     /// The object with the highest load bias, of those that the loader told and that are wanted; and the bias.

@@ -137,7 +137,12 @@ fn add_runtime(tree: &mut Tree, timeline: &Timeline<'_>, noted: &Noted, executed
         (Some(main), _) => main,
         // `main` is the first argument there, so it would have been seen: the program never came so far.
         (None, Some(_)) => timeline.end,
-        (None, None) => return,
+        (None, None) => {
+            // A program without a loader whose symbols are gone, or with another C library, or none (Go's): nothing tells where
+            // its runtime ends.
+            tree.add(None, Wanted::new(PhaseKind::Main, begin, timeline.end, Known::EndAtMost));
+            return;
+        }
     };
     let called = unclaimed(&timeline.called, claimed, begin, end);
     let first = called.first().map_or(end, |first| first.at);
