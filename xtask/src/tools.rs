@@ -27,6 +27,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("ld.lld", "lld"),
     tool("nm", "binutils"),
     tool("objcopy", "binutils"),
+    tool("objdump", "binutils"),
     tool("readelf", "binutils"),
     tool("strip", "binutils"),
     tool("ld.gold", "binutils"),
@@ -73,12 +74,19 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     // What programs look for, told by an independent tool.
     tool("/usr/lib/x86_64-linux-gnu/libasound.so.2", "libasound2"),
     tool("strace", "strace"),
+    // Recordings of it become traces.
+    tool("perf", "linux-perf"),
+    // A program with a large library, traced; its functions, and those of a library in assembly, are looked for.
+    tool("/usr/bin/llvm-objdump-14", "llvm-14"),
+    #[cfg(target_arch = "x86_64")]
+    tool("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "libssl3"),
     tool("ldd", "libc-bin"),
     tool("fincore", "util-linux"),
     tool("setpriv", "util-linux"),
     tool("unshare", "util-linux"),
     tool("filefrag", "e2fsprogs"),
     tool("losetup", "mount"),
+    tool("mount", "mount"),
     tool("mkfs.ext4", "e2fsprogs"),
     tool("mkfs.btrfs", "btrfs-progs"),
     tool("fusermount3", "fuse3"),
