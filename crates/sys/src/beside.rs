@@ -23,6 +23,8 @@ pub struct Worker {
 
 /// Whether the worker was nudged and has not answered.
 static NUDGED: AtomicBool = AtomicBool::new(false);
+/// More than a worker needs.
+const MANY_DESCRIPTORS: u64 = 65_536;
 /// A nudge that comes right before a wait is not noticed by it, so they are repeated.
 const NUDGE_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -105,6 +107,7 @@ fn become_worker(
         libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut());
         libc::sigprocmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
     }
+    allow_descriptors();
     let mut next = 0u32;
     for &descriptor in keep {
         let Ok(descriptor) = u32::try_from(descriptor) else { continue };
@@ -116,6 +119,18 @@ fn become_worker(
     close_range(next, u32::MAX);
     let bytes = work(line);
     File::from(result).write_all(&bytes)
+}
+
+/// The worker holds descriptors for every process that it watches; a limit that is meant for the program is none for it.
+fn allow_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let now = getrlimit(Resource::Nofile);
+    let most = now.maximum.map(|maximum| maximum.max(MANY_DESCRIPTORS));
+    // Only root may go beyond what is allowed at most.
+    if setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }).is_err() {
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: now.maximum, ..now });
+    }
 }
 
 fn close_range(first: u32, last: u32) {

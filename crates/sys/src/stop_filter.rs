@@ -18,6 +18,8 @@ pub enum FilteredCall {
     Protect,
     /// `ptrace`.
     Trace,
+    /// `rt_sigaction` for SIGTRAP.
+    HandleTrap,
 }
 
 impl FilteredCall {
@@ -28,6 +30,7 @@ impl FilteredCall {
             2 => Self::Execute,
             3 => Self::Protect,
             4 => Self::Trace,
+            5 => Self::HandleTrap,
             _ => return None,
         })
     }
@@ -47,6 +50,7 @@ const AUDIT_ARCH_I386: u32 = crate::tracing::ARCHITECTURE_I386;
 /// `-1` in the lower half of a register: an `mmap` without a file.
 const NO_DESCRIPTOR: u32 = u32::MAX;
 const PROT_READ: u32 = 1;
+const SIGTRAP: u32 = 5;
 
 /// Offsets in `struct seccomp_data`: number 0, architecture 4, arguments from 16 on, eight bytes each, lower half first.
 const NUMBER: u32 = 0;
@@ -77,8 +81,8 @@ fn answer(action: u32, data: u32) -> libc::sock_filter {
     statement(libc::BPF_RET | libc::BPF_K, action | data)
 }
 
-/// The rules for one architecture: numbers of mmap, mprotect, execve, execveat, ptrace. Ends with "allow".
-fn rules([map, protect, execute, execute_at, trace]: [u32; 5]) -> Vec<libc::sock_filter> {
+/// The rules for one architecture: numbers of mmap, mprotect, execve, execveat, ptrace, rt_sigaction. Ends with "allow".
+fn rules([map, protect, execute, execute_at, trace, handle]: [u32; 6]) -> Vec<libc::sock_filter> {
     let stop = |data| answer(libc::SECCOMP_RET_TRACE, data);
     let allow = answer(libc::SECCOMP_RET_ALLOW, 0);
     vec![
@@ -93,6 +97,11 @@ fn rules([map, protect, execute, execute_at, trace]: [u32; 5]) -> Vec<libc::sock
         unless_equal_skip(PROT_READ, 1),
         stop(3),
         allow,
+        unless_equal_skip(handle, 4),
+        load(argument(0)),
+        unless_equal_skip(SIGTRAP, 1),
+        stop(5),
+        allow,
         unless_equal_skip(execute, 1),
         stop(2),
         unless_equal_skip(execute_at, 1),
@@ -104,13 +113,13 @@ fn rules([map, protect, execute, execute_at, trace]: [u32; 5]) -> Vec<libc::sock
 }
 
 /// Numbers of 64-bit programs: x86-64's, or the generic ones of newer architectures.
-fn native_numbers() -> [u32; 5] {
-    [libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_execve, libc::SYS_execveat, libc::SYS_ptrace]
+fn native_numbers() -> [u32; 6] {
+    [libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_execve, libc::SYS_execveat, libc::SYS_ptrace, libc::SYS_rt_sigaction]
         .map(|number| u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// `mmap2`, `mprotect`, `execve`, `execveat`, `ptrace` of i386 (`arch/x86/entry/syscalls/syscall_32.tbl`).
-const I386_NUMBERS: [u32; 5] = [192, 125, 11, 358, 26];
+/// `mmap2`, `mprotect`, `execve`, `execveat`, `ptrace`, `rt_sigaction` of i386 (`arch/x86/entry/syscalls/syscall_32.tbl`).
+const I386_NUMBERS: [u32; 6] = [192, 125, 11, 358, 26, 174];
 
 fn program() -> Vec<libc::sock_filter> {
     let native = rules(native_numbers());

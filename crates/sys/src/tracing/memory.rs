@@ -54,6 +54,61 @@ fn read_memory(thread: u32, address: u64, buffer: &mut [u8]) -> io::Result<usize
     }
 }
 
+/// A byte; `None` where nothing is mapped.
+pub fn read_byte(thread: u32, address: u64) -> Option<u8> {
+    let mut byte = [0];
+    read_memory(thread, address, &mut byte).ok()?;
+    let [byte] = byte;
+    Some(byte)
+}
+
+/// Whether two processes have the same memory, not only copies of it (`kcmp(2)`); `None` where that cannot be told.
+pub fn share_memory(one: u32, other: u32) -> Option<bool> {
+    const KCMP_VM: libc::c_int = 1;
+    let (one, other) = (libc::pid_t::try_from(one).ok()?, libc::pid_t::try_from(other).ok()?);
+    // SAFETY: a plain system call with integers.
+    let order = unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_VM, 0, 0) };
+    (order >= 0).then_some(order == 0)
+}
+
+/// A file that is mapped somewhere in a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileMapping {
+    /// `major << 20 | minor`, as in `/proc/PID/maps`: of btrfs not what `stat` says.
+    pub device: u64,
+    /// 0 for memory without a file.
+    pub inode: u64,
+    /// What of the file stands at the address that was asked for, in bytes.
+    pub offset: u64,
+}
+
+/// `PROCMAP_QUERY` (Linux 6.11, `linux/fs.h`): `_IOWR('f', 17, struct procmap_query)`.
+const PROCMAP_QUERY: libc::c_ulong = 0xc068_6611;
+
+/// What is mapped at an address; `None` if nothing is.
+///
+/// # Errors
+/// `ENOTTY` before Linux 6.11, where `/proc/PID/maps` must be read; `ESRCH` or `ENOENT` for a process that is gone.
+pub fn mapping_at(process: u32, address: u64) -> io::Result<Option<FileMapping>> {
+    use std::os::fd::AsRawFd;
+
+    let maps = std::fs::File::open(format!("/proc/{process}/maps"))?;
+    // size, query_flags, query_addr, vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode, dev_major and dev_minor, two sizes of
+    // buffers, the buffers.
+    let mut query = [0u64; 13];
+    query[0] = size_of_val(&query) as u64;
+    query[2] = address;
+    // SAFETY: the structure has 104 bytes, as its first word says, and is live; no buffers are named.
+    if unsafe { libc::ioctl(maps.as_raw_fd(), PROCMAP_QUERY, query.as_mut_ptr()) } != 0 {
+        let error = io::Error::last_os_error();
+        return if error.raw_os_error() == Some(libc::ENOENT) { Ok(None) } else { Err(error) };
+    }
+    let [_, _, _, start, _, _, _, offset, inode, device, ..] = query;
+    let [major, minor] = [device & 0xffff_ffff, device >> 32];
+    let offset = offset.saturating_add(address.saturating_sub(start));
+    Ok(Some(FileMapping { device: major << 20 | minor, inode, offset }))
+}
+
 /// A process's memory, to be read and written while a thread of it stands still (`/proc/PID/mem`).
 ///
 /// Writes go where the program itself could not write (`FOLL_FORCE`): a private page is copied first, files never change.

@@ -20,10 +20,10 @@ mod start;
 mod stops;
 
 pub use debug_registers::BreakpointSlot;
-pub use memory::{ProcessMemory, read_name};
+pub use memory::{FileMapping, ProcessMemory, mapping_at, read_byte, read_name, share_memory};
 pub use registers::Registers;
 pub use remote_call::{Argument, RemoteCall};
-pub use requests::{MoreStops, SyscallPoint, SyscallStop, Tracer};
+pub use requests::{MoreStops, SignalCause, SyscallPoint, SyscallStop, Tracer};
 pub use start::{PendingTracee, SeizeError, traced};
 pub use stops::{Event, Stop, Waited};
 

@@ -6,7 +6,7 @@
 use std::io;
 
 use super::registers::Registers;
-use super::requests::Tracer;
+use super::requests::{Tracer, request};
 use super::stops::{Event, Stop, Waited};
 
 /// A place in a program where calls can be made.
@@ -35,7 +35,10 @@ impl RemoteCall {
 
     /// Makes a call. The thread must stand in its own code, or at the end of a call of its own; `registers` are those it has.
     ///
-    /// `None` if the thread ended instead; its end has been taken from the wait then, and is given with it.
+    /// The inner error if the call was not finished: the thread ended instead, or another one of its process took its place by `execve`. That
+    /// stop has been taken from the wait then, and is given with it; `None` if the thread is gone without one.
+    ///
+    /// Signals for the thread wait until the call is over, as they are: who sent them and why stays with them.
     ///
     /// # Errors
     /// The kernel's refusals of ptrace requests. What the call itself answered is a value: a negative error number.
@@ -47,9 +50,11 @@ impl RemoteCall {
         call: &Argument,
     ) -> io::Result<Result<i64, Option<Stop>>> {
         let Some(prepared) = self.prepare(registers, call) else { return Err(io::ErrorKind::Unsupported.into()) };
+        let blocked = tracer.block_signals(thread)?;
         tracer.set_registers(thread, &prepared)?;
         let mut points = 0;
         let mut signals = Vec::new();
+        let mut is_in_group_stop = false;
         let result = loop {
             tracer.resume(thread, 0)?;
             match tracer.wait_for(thread)? {
@@ -61,14 +66,25 @@ impl RemoteCall {
                         break now.call_result();
                     }
                 }
-                Waited::Stopped(_, ended @ (Stop::Ended(_) | Stop::Event(Event::Exit))) => return Ok(Err(Some(ended))),
-                // It is given back below, for after the call.
+                Waited::Stopped(_, other @ (Stop::Ended(_) | Stop::Event(Event::Exit | Event::Exec))) => {
+                    return Ok(Err(Some(other)));
+                }
+                // Only where signals could not be held back. It is given back below, for after the call.
                 Waited::Stopped(_, Stop::Signal(signal)) => signals.push(signal),
+                Waited::Stopped(_, Stop::Group) => is_in_group_stop = true,
+                // The news of SIGCONT.
+                Waited::Stopped(_, Stop::Pause) => is_in_group_stop = false,
                 Waited::Stopped(..) | Waited::Nothing => {}
                 Waited::AllGone => return Ok(Err(None)),
             }
         };
         tracer.set_registers(thread, registers)?;
+        if let Some(blocked) = blocked {
+            tracer.set_blocked_signals(thread, blocked)?;
+        }
+        if is_in_group_stop {
+            signals.push(libc::SIGSTOP);
+        }
         for signal in signals {
             tracer.send_again(thread, signal);
         }
@@ -98,7 +114,31 @@ impl RemoteCall {
     }
 }
 
+/// `linux/ptrace.h`; the set of the kernel has 64 bits.
+const GET_SIGNAL_MASK: libc::c_uint = 0x420a;
+const SET_SIGNAL_MASK: libc::c_uint = 0x420b;
+
 impl Tracer {
+    /// Blocks all of a stopped thread's signals; returns those that were blocked before, `None` if the thread was killed meanwhile.
+    fn block_signals(&self, thread: u32) -> io::Result<Option<u64>> {
+        let mut blocked = 0u64;
+        match request(GET_SIGNAL_MASK, thread, size_of::<u64>(), &raw mut blocked as usize) {
+            Ok(_) => {
+                self.set_blocked_signals(thread, u64::MAX)?;
+                Ok(Some(blocked))
+            }
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn set_blocked_signals(&self, thread: u32, blocked: u64) -> io::Result<()> {
+        match request(SET_SIGNAL_MASK, thread, size_of::<u64>(), &raw const blocked as usize) {
+            Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Sends a followed thread a signal that was taken from it.
     fn send_again(&self, thread: u32, signal: i32) {
         let Ok(thread) = libc::pid_t::try_from(thread) else { return };

@@ -44,6 +44,22 @@ pub enum SyscallPoint {
     Elsewhere,
 }
 
+/// Why a signal is sent (`si_code` of `sigaction(2)`), as far as it tells breakpoints apart from what programs send one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignalCause {
+    /// The kernel itself, as for a breakpoint instruction (`exc_int3` in `arch/x86/kernel/traps.c`).
+    Instruction,
+    /// A breakpoint of the debug registers.
+    DebugRegister,
+    /// Anything else: a process, a timer.
+    Other,
+}
+
+/// `siginfo_t` has 128 bytes: number, error, code, and what goes with it.
+const SIGNAL_INFO_WORDS: usize = 32;
+const SI_KERNEL: i32 = 0x80;
+const TRAP_HWBKPT: i32 = 4;
+
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEFORK
@@ -161,6 +177,36 @@ impl Tracer {
         }
     }
 
+    /// Why a stopped thread is about to receive a signal; `None` if it was killed meanwhile.
+    ///
+    /// # Errors
+    /// None is known.
+    pub fn signal_cause(&self, thread: u32) -> io::Result<Option<SignalCause>> {
+        let mut words = [0i32; SIGNAL_INFO_WORDS];
+        match request(libc::PTRACE_GETSIGINFO as libc::c_uint, thread, 0, words.as_mut_ptr() as usize) {
+            Ok(_) => Ok(Some(match words {
+                [_, _, SI_KERNEL, ..] => SignalCause::Instruction,
+                [_, _, TRAP_HWBKPT, ..] => SignalCause::DebugRegister,
+                _ => SignalCause::Other,
+            })),
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes one byte over a stopped thread's memory, as [`ProcessMemory`](super::ProcessMemory) does, but needs no descriptor.
+    ///
+    /// # Errors
+    /// `EIO` or `EFAULT` where nothing is mapped.
+    pub fn write_byte(&self, thread: u32, address: u64, byte: u8) -> io::Result<()> {
+        let word_at = address & !7;
+        let shift = u32::try_from(address & 7).unwrap_or(0).saturating_mul(8);
+        let word = read_word(thread, word_at)? & !(0xff << shift) | u64::from(byte) << shift;
+        let place = usize::try_from(word_at).map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
+        let word = usize::try_from(word).map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
+        unless_gone(request(libc::PTRACE_POKETEXT as libc::c_uint, thread, place, word))
+    }
+
     /// Puts a breakpoint into the memory of a stopped thread, for good: meant for a program that is ended when it gets
     /// there. Returns where the thread stands after the SIGTRAP. The file is not touched: the page is copied first.
     ///
@@ -206,7 +252,8 @@ fn unless_gone(result: io::Result<libc::c_long>) -> io::Result<()> {
 pub(super) fn request(what: libc::c_uint, thread: u32, address: usize, data: usize) -> io::Result<libc::c_long> {
     let thread = libc::pid_t::try_from(thread).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
     // SAFETY: callers pass either plain numbers or, for the requests that write to our memory, the address of a live local
-    // that is large enough (GET_SYSCALL_INFO: with its length in `address`; GETEVENTMSG: one unsigned long). The
+    // that is large enough (GET_SYSCALL_INFO and the signal masks: with its
+    // length in `address`; GETEVENTMSG: one unsigned long; GETSIGINFO: 128 bytes). The
     // words of the other process's memory are checked by the kernel, there. PEEK requests, which return in another way,
     // are not used.
     let result = unsafe {

@@ -29,7 +29,7 @@ impl std::os::fd::AsFd for PendingTracee {
 
 /// Why a child could not be seized.
 #[derive(Debug, thiserror::Error)]
-#[error("the kernel does not let us trace process {process}: {source}")]
+#[error("the kernel does not let us trace process {process}{}: {source}", by_whom(*.traced_by))]
 pub struct SeizeError {
     /// The child.
     pub process: u32,
@@ -110,6 +110,15 @@ impl PendingTracee {
             Err(source) => Err(SeizeError { process, traced_by, source }),
         }
     }
+}
+
+/// A clause that names who traces already.
+fn by_whom(tracer: u32) -> String {
+    if tracer == 0 {
+        return String::new();
+    }
+    let name = std::fs::read_to_string(format!("/proc/{tracer}/comm")).unwrap_or_default();
+    format!(", which {} (process {tracer}) traces already, and there can be only one", name.trim_end().escape_debug())
 }
 
 /// `TracerPid` of `proc_pid_status(5)`.

@@ -86,17 +86,24 @@ pub(super) fn follow_start(
     });
     let until = ready_at.unwrap_or_else(monotonic_nanoseconds);
     let result = worker.into_inner().map(|worker| worker.and_then(Worker::result));
-    let ending = match launched {
-        Ok(launched) => Ending::Launched(Box::new(launched)),
-        Err(LaunchError::Interrupted { signal }) => Ending::Interrupted(signal),
-        Err(error) => return Err(error.into()),
-    };
     let bytes = match result {
-        Some(result) => result.map_err(|source| TraceError::Follower { source })?,
-        None => Vec::new(),
+        // What went wrong with the launch is the cause of what went wrong with the follower.
+        Some(Err(source)) if launched.is_ok() => return Err(TraceError::Follower { source }),
+        Some(Ok(bytes)) => bytes,
+        _ => Vec::new(),
     };
-    let followed: Followed = postcard::from_bytes(&bytes)
-        .map_err(|error| TraceError::Follower { source: std::io::Error::other(error.to_string()) })?;
+    let followed: Result<Followed, _> = postcard::from_bytes(&bytes);
+    let ending = match (launched, &followed) {
+        (Ok(launched), _) => Ending::Launched(Box::new(launched)),
+        (Err(LaunchError::Interrupted { signal }), Ok(_)) => Ending::Interrupted(signal),
+        // The follower knows why it did not let the program begin; the launch only knows that it did not.
+        (Err(_), Ok(Followed { trouble: Some(reason), .. })) => {
+            return Err(TraceError::NotFollowed { reason: reason.clone() });
+        }
+        (Err(error), _) => return Err(error.into()),
+    };
+    let followed =
+        followed.map_err(|error| TraceError::Follower { source: std::io::Error::other(error.to_string()) })?;
     match followed.trouble {
         // Before there was a program to follow.
         None if followed.began_at == 0 => match ending {

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +16,7 @@ use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_profile::trace::{FileCategory, Layer, Run, RunEnd, StartState, Trace, TracedFile};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
-use coldstart_tracefile::write_trace;
+use coldstart_tracefile::{TraceFileError, write_trace};
 
 use super::show;
 use crate::args::trace::RecordArgs;
@@ -41,6 +43,7 @@ struct Wanted<'a> {
 pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
     let command = command_line(&args.program);
     let file = args.output.clone().unwrap_or_else(|| default_path(&command));
+    check_place(&file)?;
     let (options, layers) = (launch_options(args)?, args.layers());
     let wanted = Wanted {
         command: &command,
@@ -115,6 +118,25 @@ fn default_path(command: &CommandLine) -> PathBuf {
     let mut name = Path::new(&command.program).file_name().unwrap_or(OsStr::new("program")).to_os_string();
     name.push(".coldtrace");
     PathBuf::from(name)
+}
+
+/// Says before the program is started what would keep its trace from being written: a start cannot be repeated as it was.
+fn check_place(file: &Path) -> Result<(), TraceFileError> {
+    let not_writable = |source| TraceFileError::NotWritable { path: file.to_owned(), source };
+    match fs::metadata(file) {
+        Ok(metadata) if metadata.is_dir() => return Err(not_writable(io::ErrorKind::IsADirectory.into())),
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(not_writable(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")));
+        }
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(not_writable(error)),
+    }
+    // It is written beside its place, and then renamed.
+    let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    tempfile::Builder::new().prefix(".").suffix(".coldtrace.partial").tempfile_in(folder).map_err(not_writable)?;
+    Ok(())
 }
 
 /// The program's streams are ours unless something else is asked for.

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
 
-use coldstart_sys::tracing::{Event, Stop};
+use coldstart_sys::tracing::{Event, Stop, share_memory};
 
 use super::super::note::NoteKind;
 use super::space::Space;
-use super::{Expected, Follower, Next, Thread};
+use super::{Expected, Follower, Thread};
 use crate::syscalls::process_of;
 
 /// New threads of which only one side has been seen.
@@ -18,7 +18,9 @@ pub(super) struct Births {
     /// The maker has told.
     told: HashMap<u32, Birth>,
     /// The new one stands still, and its maker has not told.
-    waiting: HashSet<u32>,
+    waiting: HashMap<u32, Stop>,
+    /// The new one was killed before its maker told.
+    stillborn: HashSet<u32>,
 }
 
 #[derive(Clone, Copy)]
@@ -28,52 +30,59 @@ struct Birth {
 }
 
 impl Births {
-    /// Those that wait; they are taken for found now.
-    pub(super) fn orphans(&mut self) -> Vec<u32> {
-        let gone = |&thread: &u32| {
-            // Its parent is then somebody whom we do not follow.
-            let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
-            let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap_or_default().trim();
-            !Path::new(&format!("/proc/{parent}/task")).exists() || parent == "1" || parent.is_empty()
-        };
-        let orphans: Vec<u32> = self.waiting.iter().copied().filter(gone).collect();
-        for orphan in &orphans {
-            self.waiting.remove(orphan);
+    /// A thread has ended, that nobody knew if it was not entered. Its number may be used again.
+    pub(super) fn ended(&mut self, thread: u32, was_entered: bool) {
+        self.waiting.remove(&thread);
+        if self.told.remove(&thread).is_none() && !was_entered {
+            self.stillborn.insert(thread);
         }
-        orphans
+    }
+
+    /// Those that wait and whose parent is nobody of these processes: nobody will tell. With the stops they stand at.
+    pub(super) fn orphans(&mut self, is_followed: impl Fn(u32) -> bool) -> Vec<(u32, Stop)> {
+        let is_orphan = |thread: u32| {
+            let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+            let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+            !parent.and_then(|number| number.trim().parse().ok()).is_some_and(&is_followed)
+        };
+        self.waiting.extract_if(|&thread, _| is_orphan(thread)).collect()
     }
 }
 
 impl Follower<'_> {
     /// A thread made another one.
-    pub(super) fn made(&mut self, maker: u32, stop: Stop, at: u64) -> std::io::Result<()> {
-        let Stop::Event(event) = stop else { return Ok(()) };
+    pub(super) fn made(&mut self, maker: u32, event: Event, at: u64) -> std::io::Result<()> {
         let Some(new) = self.tracer.event_message(maker)? else { return Ok(()) };
+        // The number may have been used again since somebody died with it.
+        let is_gone = self.births.stillborn.remove(&new) && !Path::new(&format!("/proc/{new}")).exists();
+        if is_gone || self.threads.contains_key(&new) {
+            return Ok(());
+        }
         let birth = Birth { maker, event };
-        if self.births.waiting.remove(&new) {
+        if let Some(stop) = self.births.waiting.remove(&new) {
             self.enter(new, birth, at)?;
-            return self.go_on(new, Next::Run);
+            return self.step(new, stop, at);
         }
         self.births.told.insert(new, birth);
         Ok(())
     }
 
     /// The first stop of a thread; says whether it may go on.
-    pub(super) fn newcomer(&mut self, thread: u32, at: u64) -> std::io::Result<bool> {
+    pub(super) fn newcomer(&mut self, thread: u32, stop: Stop, at: u64) -> std::io::Result<bool> {
         match self.births.told.remove(&thread) {
             Some(birth) => {
                 self.enter(thread, birth, at)?;
                 Ok(true)
             }
             None => {
-                self.births.waiting.insert(thread);
+                self.births.waiting.insert(thread, stop);
                 Ok(false)
             }
         }
     }
 
     fn enter(&mut self, new: u32, birth: Birth, at: u64) -> std::io::Result<()> {
-        let Some(maker) = self.threads.get(&birth.maker) else { return self.enter_orphan(new, at) };
+        let Some(maker) = self.threads.get(&birth.maker) else { return self.enter_orphan(new, None, at) };
         let (process, space) = (maker.process, Rc::clone(&maker.space));
         let is_thread = birth.event == Event::Clone && Path::new(&format!("/proc/{process}/task/{new}")).exists();
         if is_thread {
@@ -83,33 +92,41 @@ impl Follower<'_> {
             let _ = self.tracer.set_breakpoints(new, brk, None);
             return Ok(());
         }
-        let shares_memory = birth.event == Event::Vfork;
+        // `vfork` with another name may copy, and a plain `clone` may share.
+        let shares_memory = share_memory(process, new).unwrap_or(birth.event == Event::Vfork);
         let own = if shares_memory { space } else { Rc::new(RefCell::new(space.borrow().forked(new))) };
         self.threads.insert(new, Thread { process: new, space: own, expected: Expected::Nothing });
         self.note(new, at, NoteKind::Forked { parent: process, shares_memory });
-        if !shares_memory {
-            self.begin_forked(new, at)?;
-        }
-        Ok(())
+        self.begin_forked(new, shares_memory, at)
     }
 
-    /// Whose maker was killed before it could tell.
-    pub(super) fn enter_orphan(&mut self, new: u32, at: u64) -> std::io::Result<()> {
+    /// Whose maker was killed before it could tell. `heritage` is the memory of who was killed, of which this one has a copy.
+    pub(super) fn enter_orphan(
+        &mut self,
+        new: u32,
+        heritage: Option<&Rc<RefCell<Space>>>,
+        at: u64,
+    ) -> std::io::Result<()> {
         let process = process_of(new).unwrap_or(new);
-        let space = self.threads.values().find(|thread| thread.process == process);
-        let space = space.map_or_else(|| Rc::new(RefCell::new(Space::new(process))), |thread| Rc::clone(&thread.space));
+        let relative = self.threads.values().find(|thread| thread.process == process);
+        let space = match (relative, heritage) {
+            (Some(relative), _) => Rc::clone(&relative.space),
+            (None, Some(heritage)) => Rc::new(RefCell::new(heritage.borrow().forked(process))),
+            (None, None) => Rc::new(RefCell::new(Space::new(process))),
+        };
         self.threads.insert(new, Thread { process, space, expected: Expected::Nothing });
         if process == new {
             self.note(new, at, NoteKind::Forked { parent: 0, shares_memory: false });
+            return self.begin_forked(new, false, at);
         }
         Ok(())
     }
 
-    fn begin_forked(&mut self, new: u32, at: u64) -> std::io::Result<()> {
+    fn begin_forked(&mut self, new: u32, shares_memory: bool, at: u64) -> std::io::Result<()> {
         let Some(space) = self.space(new) else { return Ok(()) };
         let brk = space.borrow().loader.map(|loader| loader.brk);
         let _ = self.tracer.set_breakpoints(new, brk, None);
-        if self.options.each_page {
+        if self.options.each_page && !shares_memory {
             self.see_each_page(new, &space, None, at)?;
         }
         Ok(())

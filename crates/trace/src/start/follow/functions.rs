@@ -5,13 +5,13 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 
-use coldstart_sys::tracing::Registers;
+use coldstart_sys::tracing::{Registers, mapping_at, read_byte};
 
 use super::super::note::NoteKind;
 use super::Follower;
+use super::image::maps;
 use super::space::{MemoryBreakpoint, Space};
 
 const PAGE: u64 = 4096;
@@ -51,17 +51,25 @@ pub(super) fn is_code(protection: u64) -> bool {
     protection & PROT_EXEC != 0
 }
 
-/// The file behind a process's descriptor.
-pub(super) fn file_behind(process: u32, descriptor: i32) -> Option<FileKey> {
-    let metadata = std::fs::metadata(format!("/proc/{process}/fd/{descriptor}")).ok()?;
-    let device = u64::from(rustix::fs::major(metadata.dev())) << 20 | u64::from(rustix::fs::minor(metadata.dev()));
-    Some(FileKey { device, inode: metadata.ino() })
+/// The file that is mapped at an address, and what of it stands there.
+pub(super) fn mapped_at(process: u32, address: u64) -> Option<(FileKey, u64)> {
+    match mapping_at(process, address) {
+        Ok(mapping) => {
+            let mapping = mapping.filter(|mapping| mapping.inode != 0)?;
+            Some((FileKey { device: mapping.device, inode: mapping.inode }, mapping.offset))
+        }
+        // Before Linux 6.11 the kernel cannot be asked about one address.
+        Err(_) => {
+            let line = maps(process).into_iter().find(|line| (line.start..line.end).contains(&address))?;
+            (line.file.inode != 0).then(|| (line.file, line.offset.saturating_add(address.saturating_sub(line.start))))
+        }
+    }
 }
 
 impl Follower<'_> {
     /// Writes breakpoints over the functions of a file in a mapped range, unless they were met already.
     pub(super) fn arm(&self, space: &mut Space, file: FileKey, address: u64, length: u64, offset: u64) {
-        let Some(offsets) = self.options.functions.files.get(&file) else { return };
+        let Some(offsets) = self.options.functions.files.get(&file).filter(|_| !space.handles_trap) else { return };
         let end = offset.saturating_add(length);
         let from = offsets.partition_point(|&place| place < offset);
         let to = offsets.partition_point(|&place| place < end);
@@ -88,7 +96,36 @@ impl Follower<'_> {
         }
     }
 
-    /// Whether a SIGTRAP came from one of them; it is taken away then.
+    /// The program is about to handle SIGTRAP, or to ignore it: all breakpoints are taken away. One that is met while the signal is blocked,
+    /// as in the handler itself, would make the kernel forget the program's handler (`force_sig_info_to_task` in `kernel/signal.c`).
+    pub(super) fn handles_trap(&mut self, thread: u32, at: u64) -> std::io::Result<()> {
+        let Some(registers) = self.tracer.registers(thread)? else { return Ok(()) };
+        let [_, action, _] = registers.call_arguments();
+        let Some(space) = self.space(thread).filter(|_| action != 0 && !self.options.functions.is_empty()) else {
+            return Ok(());
+        };
+        if std::mem::replace(&mut space.borrow_mut().handles_trap, true) {
+            return Ok(());
+        }
+        let process = space.borrow().process;
+        let armed: Vec<(u64, MemoryBreakpoint)> =
+            space.borrow().breakpoints.iter().filter(|(_, one)| one.is_armed).map(|(&at, &one)| (at, one)).collect();
+        for (address, breakpoint) in armed {
+            let is_there = mapped_at(process, address) == Some((breakpoint.file, breakpoint.offset));
+            if is_there && read_byte(thread, address) == Some(BREAKPOINT) {
+                self.tracer.write_byte(thread, address, breakpoint.original)?;
+            }
+            // Another thread may have met it just now.
+            space.borrow_mut().breakpoints.insert(address, MemoryBreakpoint { is_armed: false, ..breakpoint });
+        }
+        let what = "it handles SIGTRAP itself: first calls of its functions are not seen from then on".to_owned();
+        self.note(thread, at, NoteKind::Obstacle(what));
+        Ok(())
+    }
+
+    /// Whether a breakpoint instruction that was just executed is one of them; it is taken away then.
+    ///
+    /// What is known may be out of date: memory may have been unmapped since, and other code, with breakpoints of its own, may stand there.
     pub(super) fn function_called(
         &mut self,
         thread: u32,
@@ -97,22 +134,22 @@ impl Follower<'_> {
         at: u64,
     ) -> std::io::Result<bool> {
         let address = registers.instruction_pointer().wrapping_sub(1);
-        let (file, offset) = {
-            let mut space = space.borrow_mut();
-            let space = &mut *space;
-            let Some(breakpoint) = space.breakpoints.get_mut(&address) else { return Ok(false) };
-            // Two threads may meet it at once; the second finds it taken away already.
-            if breakpoint.is_armed
-                && let Some(memory) = &space.memory
-            {
-                memory.write(address, &[breakpoint.original])?;
-                breakpoint.is_armed = false;
+        let known = space.borrow().breakpoints.get(&address).copied();
+        let Some(breakpoint) = known else { return Ok(false) };
+        let stands = (breakpoint.file, breakpoint.offset);
+        // Two threads may meet it at once; the second finds it taken away already.
+        if read_byte(thread, address) == Some(BREAKPOINT) {
+            let process = space.borrow().process;
+            if !breakpoint.is_armed || mapped_at(process, address) != Some(stands) {
+                space.borrow_mut().breakpoints.remove(&address);
+                return Ok(false);
             }
-            (breakpoint.file, breakpoint.offset)
-        };
+            self.tracer.write_byte(thread, address, breakpoint.original)?;
+        }
+        space.borrow_mut().breakpoints.insert(address, MemoryBreakpoint { is_armed: false, ..breakpoint });
         registers.set_instruction_pointer(address);
         self.tracer.set_registers(thread, &registers)?;
-        if self.met.insert((file, offset)) {
+        if self.met.insert(stands) {
             self.note(thread, at, NoteKind::Function { address });
         }
         Ok(true)

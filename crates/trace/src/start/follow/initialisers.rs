@@ -77,6 +77,12 @@ impl Space {
         self.slots.known.contains(&(bias, dynamic))
     }
 
+    /// Some were unmapped, and these are left. Others may come to stand where they were.
+    pub(super) fn forget_objects_except(&mut self, left: &HashSet<(u64, u64)>) {
+        self.slots.known.retain(|object| left.contains(object));
+        self.slots.waiting.retain(|&(bias, _, _)| left.iter().any(|&(left, _)| left == bias));
+    }
+
     pub(super) fn remember_objects(&mut self, objects: &[LinkedObject]) {
         self.slots.known.extend(objects.iter().map(|object| (object.bias, object.dynamic)));
     }
@@ -216,13 +222,15 @@ impl Follower<'_> {
         if space.borrow().slots.areas.iter().any(|area| area.free() >= needed) {
             return Ok(true);
         }
-        let Some(call) = space.borrow().call else { return Ok(false) };
-        let Some(registers) = self.tracer.registers(thread)? else { return Ok(false) };
+        let Some(place) = space.borrow().call else { return Ok(false) };
+        if self.has_own_filter(thread) {
+            return Ok(false);
+        }
         let capacity = needed.max(SLOTS);
         let size = capacity.saturating_mul(CODE_SIZE + DATA_SIZE).next_multiple_of(PAGE);
         // PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, no descriptor.
         let map = Argument { number: 9, number_32_bit: 192, arguments: [0, size, 7, 0x22, u64::MAX, 0] };
-        let Ok(result) = call.make(&self.tracer, thread, &registers, &map)? else { return Ok(false) };
+        let Some(result) = self.call(place, thread, &map)? else { return Ok(false) };
         // Some systems forbid memory that is writable and executable.
         let Some(address) = u64::try_from(result).ok().filter(|&address| address != 0) else { return Ok(false) };
         let area = Area { address, capacity, slots: Vec::new(), collected: Vec::new() };

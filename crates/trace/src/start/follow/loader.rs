@@ -4,6 +4,7 @@
 //! symbols, but that one is exported. `struct r_debug` and `struct link_map`: `link.h`.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use coldstart_sys::tracing::read_name;
@@ -102,6 +103,8 @@ fn read_list(space: &mut Space) -> Option<(LoaderState, Vec<LinkedObject>)> {
         }
         return Some((state, Vec::new()));
     }
+    let from_the_first = space.last_linked.is_none();
+    let mut left = HashSet::new();
     // l_addr, l_name, l_ld, l_next.
     let mut at = match space.last_linked {
         Some(last) => space.word(last.checked_add(word.checked_mul(3)?)?)?,
@@ -115,12 +118,16 @@ fn read_list(space: &mut Space) -> Option<(LoaderState, Vec<LinkedObject>)> {
         let (bias, name) = (space.word(at)?, space.word(at.checked_add(word)?)?);
         let dynamic = space.word(at.checked_add(word.checked_mul(2)?)?)?;
         space.last_linked = Some(at);
+        left.insert((bias, dynamic));
         if !space.knows_object(bias, dynamic) {
             // The program's own name is an empty string in the loader's constants, a page that nobody else may have touched.
             let name = if at == first { None } else { read_name(space.process, name) };
             objects.push(LinkedObject { bias, name: name.unwrap_or_default(), dynamic });
         }
         at = space.word(at.checked_add(word.checked_mul(3)?)?)?;
+    }
+    if from_the_first {
+        space.forget_objects_except(&left);
     }
     space.remember_objects(&objects);
     Some((state, objects))

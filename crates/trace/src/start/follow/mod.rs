@@ -15,7 +15,7 @@ mod pages;
 mod space;
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::unix::process::ExitStatusExt;
 use std::rc::Rc;
 
@@ -23,7 +23,9 @@ use coldstart_sys::beside::Line;
 use coldstart_sys::fault_recorder::{FaultRecorder, FaultRecorderOptions, Record};
 use coldstart_sys::stop_filter::FilteredCall;
 use coldstart_sys::time_stamp::{TimeStamp, monotonic_nanoseconds};
-use coldstart_sys::tracing::{Event, MoreStops, PendingTracee, Stop, Tracer, Waited};
+use coldstart_sys::tracing::{
+    Argument, Event, MoreStops, PendingTracee, RemoteCall, SignalCause, Stop, Tracer, Waited,
+};
 use serde::{Deserialize, Serialize};
 
 use super::note::{Note, NoteKind};
@@ -105,12 +107,16 @@ pub(super) struct Follower<'o> {
     /// Functions that were met already, in whatever process.
     met: HashSet<(FileKey, u64)>,
     calls: Vec<InitialiserCall>,
+    /// Stops that were met while something else was waited for.
+    taken: VecDeque<(u32, Stop)>,
     followed: Followed,
 }
 
 /// Follows the program until all of it is gone.
 pub(super) fn follow(pending: PendingTracee, options: &mut FollowOptions, line: &Line) -> Followed {
     let began = TimeStamp::now();
+    // A container's filter, say, which we have ourselves.
+    options.own_filters = options.own_filters.saturating_add(pages::filters(std::process::id()));
     let (tracer, first) = match pending.seize_with(MoreStops::FilterAndExit) {
         Ok(Some(seized)) => seized,
         // The launch has an error of its own to tell.
@@ -137,6 +143,7 @@ pub(super) fn follow(pending: PendingTracee, options: &mut FollowOptions, line: 
         births: Births::default(),
         met: HashSet::new(),
         calls: Vec::new(),
+        taken: VecDeque::new(),
         followed,
     };
     let space = Rc::new(RefCell::new(Space::new(first)));
@@ -154,17 +161,40 @@ impl Follower<'_> {
                 self.collect_all();
                 line.answer();
             }
-            let (thread, stop) = match self.tracer.wait()? {
-                Waited::Nothing => continue,
-                Waited::AllGone => return Ok(()),
-                Waited::Stopped(thread, stop) => (thread, stop),
+            let (thread, stop) = match self.taken.pop_front() {
+                Some(taken) => taken,
+                None => match self.tracer.wait()? {
+                    Waited::Nothing => continue,
+                    Waited::AllGone => return Ok(()),
+                    Waited::Stopped(thread, stop) => (thread, stop),
+                },
             };
             let at = monotonic_nanoseconds();
             self.followed.stops = self.followed.stops.saturating_add(1);
-            let next = self.meet(thread, stop, at)?;
-            self.go_on(thread, next)?;
+            self.step(thread, stop, at)?;
             self.followed.stopped = self.followed.stopped.saturating_add(monotonic_nanoseconds().saturating_sub(at));
         }
+    }
+
+    /// Meets a stop and lets the thread go on. What goes wrong with one stop must not end the program, as the end of the following would.
+    fn step(&mut self, thread: u32, stop: Stop, at: u64) -> std::io::Result<()> {
+        let next = match self.meet(thread, stop, at) {
+            Ok(next) => next,
+            Err(error) => {
+                self.note(thread, at, NoteKind::Obstacle(format!("something of it could not be looked at: {error}")));
+                match stop {
+                    Stop::Ended(_) => Next::Nothing,
+                    Stop::Signal(signal) => Next::Deliver(signal),
+                    Stop::Group => Next::LeaveStopped,
+                    Stop::Syscall | Stop::Event(_) | Stop::Pause => Next::Run,
+                }
+            }
+        };
+        // It stands at another stop already, which is met next.
+        if self.taken.iter().any(|&(taken, _)| taken == thread) {
+            return Ok(());
+        }
+        self.go_on(thread, next)
     }
 
     fn go_on(&self, thread: u32, next: Next) -> std::io::Result<()> {
@@ -182,12 +212,14 @@ impl Follower<'_> {
             self.ended(thread, status.into_raw(), at)?;
             return Ok(Next::Nothing);
         }
-        if !self.threads.contains_key(&thread) && !self.newcomer(thread, at)? {
+        // The first thread may have ended before another one took its number with `execve`.
+        let is_known = self.threads.contains_key(&thread) || stop == Stop::Event(Event::Exec);
+        if !is_known && !self.newcomer(thread, stop, at)? {
             return Ok(Next::Nothing);
         }
         Ok(match stop {
-            Stop::Event(Event::Fork | Event::Vfork | Event::Clone) => {
-                self.made(thread, stop, at)?;
+            Stop::Event(event @ (Event::Fork | Event::Vfork | Event::Clone)) => {
+                self.made(thread, event, at)?;
                 Next::Run
             }
             Stop::Event(Event::Exec) => {
@@ -228,13 +260,33 @@ impl Follower<'_> {
         {
             self.note(thread, at, NoteKind::Ends { status });
         }
-        self.threads.remove(&thread);
+        let ended = self.threads.remove(&thread);
+        self.births.ended(thread, ended.is_some());
         // Whoever waits for a maker that was killed before it could tell would wait for ever.
-        for orphan in self.births.orphans() {
-            self.enter_orphan(orphan, at)?;
-            self.go_on(orphan, Next::Run)?;
+        let threads = &self.threads;
+        let is_followed = |process| threads.values().any(|thread| thread.process == process);
+        for (orphan, stop) in self.births.orphans(is_followed) {
+            self.enter_orphan(orphan, ended.as_ref().map(|ended| &ended.space), at)?;
+            self.step(orphan, stop, at)?;
         }
         Ok(())
+    }
+
+    /// Makes a call in a stopped thread's name. `None` if it could not be finished: the thread has ended, say.
+    fn call(&mut self, place: RemoteCall, thread: u32, call: &Argument) -> std::io::Result<Option<i64>> {
+        let Some(registers) = self.tracer.registers(thread)? else { return Ok(None) };
+        Ok(match place.make(&self.tracer, thread, &registers, call)? {
+            Ok(result) => Some(result),
+            Err(instead) => {
+                self.taken.extend(instead.map(|stop| (thread, stop)));
+                None
+            }
+        })
+    }
+
+    /// Whether the program itself filters calls: its filter may answer one that it does not expect by killing the program.
+    fn has_own_filter(&self, thread: u32) -> bool {
+        pages::filters(thread) > self.options.own_filters
     }
 
     /// A call that the filter sends to us is about to be made.
@@ -252,6 +304,10 @@ impl Follower<'_> {
             }
             Some(FilteredCall::Protect) => {
                 self.protects(thread, at)?;
+                Next::Run
+            }
+            Some(FilteredCall::HandleTrap) => {
+                self.handles_trap(thread, at)?;
                 Next::Run
             }
             Some(FilteredCall::Trace) => {
@@ -276,8 +332,15 @@ impl Follower<'_> {
 
     /// Whether a SIGTRAP was ours.
     fn trapped(&mut self, thread: u32, at: u64) -> std::io::Result<bool> {
+        let Some(cause) = self.tracer.signal_cause(thread)? else { return Ok(true) };
         let Some(registers) = self.tracer.registers(thread)? else { return Ok(true) };
         let Some(space) = self.space(thread) else { return Ok(false) };
+        match cause {
+            // Sent to the program by somebody, wherever it may stand.
+            SignalCause::Other => return Ok(false),
+            SignalCause::Instruction => return self.function_called(thread, &space, registers, at),
+            SignalCause::DebugRegister => {}
+        }
         let stands = registers.instruction_pointer();
         let (brk, second) = {
             let space = space.borrow();
@@ -293,7 +356,7 @@ impl Follower<'_> {
             self.at_stage(thread, &space, what, at)?;
             return Ok(true);
         }
-        self.function_called(thread, &space, registers, at)
+        Ok(false)
     }
 
     fn finish(mut self, began: TimeStamp, recorder: Option<FaultRecorder>) -> Followed {

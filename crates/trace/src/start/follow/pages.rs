@@ -23,7 +23,7 @@ impl Follower<'_> {
         lines: Option<&[MapLine]>,
         at: u64,
     ) -> std::io::Result<()> {
-        let switch = self.switch_for(thread, &space.borrow())?;
+        let switch = self.switch_for(thread, space)?;
         let done = match switch {
             Ok(switch) => {
                 let own;
@@ -49,27 +49,31 @@ impl Follower<'_> {
     }
 
     /// The switch, or why there is none.
-    fn switch_for(&self, thread: u32, space: &Space) -> std::io::Result<Result<FaultAroundSwitch, String>> {
-        let Some(call) = space.call else { return Ok(Err("no place in it where a call can be made".to_owned())) };
-        // The program's own filter may answer a call that it does not expect by killing the program.
-        if filters(thread) > self.options.own_filters {
+    fn switch_for(
+        &mut self,
+        thread: u32,
+        space: &Rc<RefCell<Space>>,
+    ) -> std::io::Result<Result<FaultAroundSwitch, String>> {
+        let (place, process) = (space.borrow().call, space.borrow().process);
+        let Some(place) = place else { return Ok(Err("no place in it where a call can be made".to_owned())) };
+        if self.has_own_filter(thread) {
             return Ok(Err("it has a seccomp filter of its own".to_owned()));
         }
-        let Some(registers) = self.tracer.registers(thread)? else { return Ok(Err("it has ended".to_owned())) };
-        let make = |(number, number_32_bit): (u64, u64), argument: u64| {
-            let call_of = Argument { number, number_32_bit, arguments: [argument, 0, 0, 0, 0, 0] };
-            call.make(&self.tracer, thread, &registers, &call_of)
+        let call_of = |(number, number_32_bit): (u64, u64), argument: u64| Argument {
+            number,
+            number_32_bit,
+            arguments: [argument, 0, 0, 0, 0, 0],
         };
-        let descriptor = match make(USERFAULTFD_CALL, O_CLOEXEC | USER_MODE_ONLY)? {
-            Ok(result) if result >= 0 => result,
-            Ok(result) => {
+        let descriptor = match self.call(place, thread, &call_of(USERFAULTFD_CALL, O_CLOEXEC | USER_MODE_ONLY))? {
+            Some(result) if result >= 0 => result,
+            Some(result) => {
                 let errno = i32::try_from(result.saturating_neg()).unwrap_or(0);
                 return Ok(Err(format!("userfaultfd: {}", std::io::Error::from_raw_os_error(errno))));
             }
-            Err(_) => return Ok(Err("it has ended".to_owned())),
+            None => return Ok(Err("it has ended".to_owned())),
         };
-        let taken = FaultAroundSwitch::take(space.process, i32::try_from(descriptor).unwrap_or(-1));
-        let _ = make(CLOSE_CALL, descriptor.cast_unsigned())?;
+        let taken = FaultAroundSwitch::take(process, i32::try_from(descriptor).unwrap_or(-1));
+        self.call(place, thread, &call_of(CLOSE_CALL, descriptor.cast_unsigned()))?;
         Ok(taken.map_err(|error| format!("userfaultfd without asynchronous write protection (Linux 6.7): {error}")))
     }
 
@@ -94,10 +98,8 @@ impl Follower<'_> {
             self.note(thread, at, NoteKind::Obstacle(what));
         }
         if functions::is_code(protection) && !self.options.functions.is_empty() && !registers.is_32_bit() {
-            let descriptor = registers.fifth_call_argument() as i32;
             let process = space.borrow().process;
-            if let Some(file) = functions::file_behind(process, descriptor) {
-                let offset = registers.sixth_call_argument();
+            if let Some((file, offset)) = functions::mapped_at(process, address) {
                 self.arm(&mut space.borrow_mut(), file, address, length, offset);
             }
         }
@@ -106,7 +108,7 @@ impl Follower<'_> {
 }
 
 /// How many seccomp filters a thread has (`Seccomp_filters` of `proc_pid_status(5)`, Linux 5.9).
-fn filters(thread: u32) -> u32 {
+pub(super) fn filters(thread: u32) -> u32 {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)

@@ -63,6 +63,8 @@ pub(super) struct Space {
     pub(super) last_linked: Option<u64>,
     pub(super) slots: Slots,
     pub(super) breakpoints: HashMap<u64, MemoryBreakpoint>,
+    /// Whether it handles SIGTRAP itself, so that no breakpoints may be put into its memory.
+    pub(super) handles_trap: bool,
 }
 
 impl Space {
@@ -86,6 +88,7 @@ impl Space {
             last_linked: self.last_linked,
             slots: Slots::default(),
             breakpoints: self.breakpoints.clone(),
+            handles_trap: self.handles_trap,
         }
     }
 
