@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use coldstart_profile::trace::{Layer, Moment, PagesSeen, ProcessId, Run, ThreadId, Trace, TracedFile, TracedProcess, TracedThread};
+use coldstart_profile::trace::{
+    Event, EventKind, Layer, Moment, PagesSeen, ProcessId, Run, ThreadId, Trace, TracedFile, TracedProcess,
+    TracedThread,
+};
 
 use super::analyse::{self, Analysed, Recorded};
 use super::disk::{DiskLog, FileKey, KnownFiles, Places, Setting, disk_pieces};
@@ -59,6 +62,7 @@ pub(super) fn assemble(parts: Parts<'_>) -> Trace {
         files = pieces.files;
         events.extend(pieces.events.into_iter().filter(|event| event.at <= until));
         events.sort_by_key(|event| event.at);
+        events.iter_mut().for_each(|event| end_with_file(event, &files));
         lookups = pieces.lookups;
         lookups.retain(|lookup| lookup.at <= until);
         run.notes.extend(disk.notes.iter().chain(&pieces.notes).cloned());
@@ -72,6 +76,17 @@ pub(super) fn assemble(parts: Parts<'_>) -> Trace {
     }
     run.notes.extend(start.followed.record_limits.iter().map(|limit| format!("{limit}.")));
     Trace { run, processes, threads, files, objects, loads, phases, events, lookups }
+}
+
+/// Ends a read where the file does: the kernel tells how much was asked for, and small files are read with large buffers. A read
+/// that lies behind the end was right when it was done.
+fn end_with_file(event: &mut Event, files: &[TracedFile]) {
+    let file = event.file.and_then(|file| files.get(usize::try_from(file.0).ok()?));
+    let Some(identity) = file.and_then(|file| file.identity).filter(|_| event.kind == EventKind::Read) else { return };
+    let left = identity.size.div_ceil(4096).saturating_sub(event.page);
+    if left > 0 {
+        event.pages = event.pages.min(u32::try_from(left).unwrap_or(u32::MAX));
+    }
 }
 
 /// Calls of `execve` are told by who watches names, where somebody does: of two filters only one is heard.
