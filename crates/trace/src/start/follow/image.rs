@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
@@ -117,6 +118,12 @@ impl Follower<'_> {
                 "its loader has no sign for debuggers (`_dl_debug_state`): stages of loading are not seen",
             );
         }
+        if loses_rights(thread) {
+            process_notes(
+                self,
+                "its file gives it other rights (setuid, setgid or capabilities), which it does not get while somebody other than root follows it",
+            );
+        }
         if self.set_breakpoints(thread, &space).is_err() {
             process_notes(self, "its debug registers cannot be set: stages of loading are not seen");
         }
@@ -129,6 +136,28 @@ impl Follower<'_> {
         self.note(thread, monotonic_nanoseconds(), NoteKind::Executed(image));
         Ok(())
     }
+}
+
+/// Whether a program that was just begun would have other rights without us: who may not install filters without it must promise that
+/// nobody gets any (`PR_SET_NO_NEW_PRIVS`).
+fn loses_rights(process: u32) -> bool {
+    if !has_promised(process) || has_promised(std::process::id()) {
+        return false;
+    }
+    let program = format!("/proc/{process}/exe");
+    let (Ok(file), Ok(owner)) = (fs::metadata(&program), fs::metadata(format!("/proc/{process}"))) else {
+        return false;
+    };
+    let is_set = |bits: u32| file.mode() & bits == bits;
+    is_set(0o4000) && file.uid() != owner.uid()
+        || is_set(0o2010) && file.gid() != owner.gid()
+        || rustix::fs::getxattr(&program, c"security.capability", &mut [0u8; 64]).is_ok_and(|size| size != 0)
+}
+
+/// `NoNewPrivs` of `proc_pid_status(5)`.
+fn has_promised(process: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    status.lines().filter_map(|line| line.strip_prefix("NoNewPrivs:")).any(|value| value.trim() == "1")
 }
 
 fn arguments(process: u32) -> Vec<OsString> {
