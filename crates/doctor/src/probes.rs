@@ -55,6 +55,8 @@ pub struct Probes {
     pub names_readable: Option<bool>,
     /// `ptrace` on a child that never starts.
     pub tracing: Answer,
+    /// A breakpoint in that child's debug registers.
+    pub debug_registers: Answer,
     /// `renameat2` with `RENAME_EXCHANGE` on names that cannot be.
     pub exchange: Answer,
     /// `symlinkat` on a name that cannot be.
@@ -110,7 +112,8 @@ impl Probes {
         (probes.observer, probes.names_readable) =
             within(watching::try_observer).unwrap_or_else(|| (Answer::Untried("no answer in time".to_owned()), None));
         let late = || Answer::Untried("no answer in time".to_owned());
-        probes.tracing = within(following::try_tracing).unwrap_or_else(late);
+        (probes.tracing, probes.debug_registers) =
+            within(following::try_tracing).unwrap_or_else(|| (late(), Answer::default()));
         (probes.exchange, probes.links) = (following::try_exchange(), following::try_links());
         let asked = surroundings.display.clone();
         probes.display = asked.map(|display| calls::try_display(&display));

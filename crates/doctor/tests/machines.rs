@@ -149,6 +149,7 @@ fn programs_are_followed_where_tracing_is_allowed() {
     machine.probes.tracing = EPERM;
     let judged = machine.judged();
     assert_eq!((judged.status("tracing"), judged.of(Ability::VerifyRun)), (Status::No, Status::No));
+    assert_eq!((judged.of(Ability::TraceRecord), judged.of(Ability::TraceShow)), (Status::No, Status::Yes));
     assert!(judged.command("tracing").contains("kernel.yama.ptrace_scope=1"), "{}", judged.command("tracing"));
     assert_eq!(judged.of(Ability::Verify), Status::Yes, "nothing is started for a proof");
     assert_eq!(impossible_verbs(&judged.standings), []);
@@ -184,12 +185,71 @@ fn debian_s_own_paranoia_refuses_all_events() {
     assert_eq!(judged.status("perf-events"), Status::No);
     assert!(judged.check("perf-events").now.contains("kernel.perf_event_paranoid = 4"));
     assert_eq!(judged.command("perf-events"), "su -c 'sysctl -w kernel.perf_event_paranoid=1'");
-    assert!(!judged.check("perf-events").is_missed(), "no verb uses them");
+    assert_eq!(judged.of(Ability::TraceRecord), Status::Partly, "phases are left");
     for (paranoid, status) in [("1", Status::Yes), ("2", Status::Partly), ("4", Status::No)] {
         machine.write("/proc/sys/kernel/perf_event_paranoid", paranoid);
         (machine.probes.perf_user, machine.probes.perf_kernel) = Default::default();
         assert_eq!(machine.judged().status("perf-events"), status, "{paranoid}");
     }
+}
+
+/// What is left of `trace`, and why.
+fn traces(machine: &Machine) -> (Status, Vec<String>) {
+    let judged = machine.judged();
+    let standing = judged.standings.iter().find(|standing| standing.ability == Ability::TraceRecord).unwrap();
+    (standing.status, standing.because.clone())
+}
+
+#[test]
+fn pages_are_seen_one_by_one_from_a_kernel_on() {
+    let around = "pages are seen up to 16 at a time (fault-around)".to_owned();
+    let mut machine = Machine::new();
+    assert_eq!(traces(&machine), (Status::Yes, Vec::new()));
+    machine.write("/proc/sys/kernel/osrelease", "6.6.0\n");
+    assert_eq!(traces(&machine), (Status::Partly, vec![around]));
+    assert!(machine.judged().command("userfaultfd").contains("6.7"));
+    // No rights are needed for it.
+    machine.write("/proc/sys/kernel/osrelease", "6.7.0\n");
+    machine.write("/proc/sys/vm/unprivileged_userfaultfd", "0\n");
+    machine.probes.userfaultfd_device = EACCES;
+    assert_eq!(machine.judged().status("userfaultfd"), Status::Yes);
+    machine.write("/proc/self/status", format!("{STATUS}Seccomp:\t2\nSeccomp_filters:\t1\n"));
+    assert_eq!(traces(&machine).0, Status::Unknown, "the filter may refuse it");
+    machine.write("/proc/self/status", format!("{STATUS}Seccomp:\t0\nSeccomp_filters:\t0\n"));
+    assert_eq!(traces(&machine).0, Status::Yes);
+    fs::remove_file(machine.path("/proc/sys/vm/unprivileged_userfaultfd")).unwrap();
+    machine.probes.userfaultfd_device = Answer::Refused(2);
+    assert_eq!((machine.judged().status("userfaultfd"), traces(&machine).0), (Status::No, Status::Partly));
+}
+
+#[test]
+fn what_a_trace_loses_is_told_one_by_one() {
+    let with = |change: &dyn Fn(&mut Probes)| {
+        let mut machine = Machine::new();
+        change(&mut machine.probes);
+        traces(&machine)
+    };
+    for (found, expected) in [
+        (with(&|probes| probes.perf_user = EACCES), "no touches of pages: phases and files only (perf events)"),
+        (with(&|probes| probes.perf_kernel = EACCES), "pages that the kernel touches for the program are not seen"),
+        (
+            with(&|probes| probes.tracefs = EPERM),
+            "which parts of files were read, and what came from the disk, is not seen",
+        ),
+        (with(&|probes| probes.observer = EPERM), "only without files: `--layers phases,pages,functions`"),
+        (with(&|probes| probes.debug_registers = Answer::Refused(28)), "no stages of loading (debug registers)"),
+    ] {
+        assert_eq!(found, (Status::Partly, vec![expected.to_owned()]));
+    }
+    assert_eq!(with(&|probes| probes.pidfd = ENOSYS).0, Status::No);
+    assert_eq!(with(&|probes| probes.debug_registers = Answer::default()).0, Status::Unknown);
+    // It works, and its figures are worth less.
+    let machine = Machine::new();
+    machine.write("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
+    assert_eq!(traces(&machine), (Status::Yes, vec!["huge pages of files may hide touches".to_owned()]));
+    assert!(machine.judged().command("huge-pages").starts_with("echo madvise"));
+    machine.write("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+    assert_eq!(traces(&machine), (Status::Yes, Vec::new()));
 }
 
 #[test]

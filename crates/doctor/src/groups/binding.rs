@@ -1,4 +1,4 @@
-//! What it takes to bind programs and to compare their starts: a loader whose rules are known, links, and tracing.
+//! What it takes to bind programs and to follow starts: a loader whose rules are known, links, and tracing.
 //!
 //! A newcomer might not guess that most of it is about the loader, not about rights: what a loader of unknown rules would
 //! load cannot be told, so nothing can be proven about it. `unbind`, `status` and `ldcache` read and write files like any
@@ -6,7 +6,7 @@
 
 use coldstart_loader::hwcaps;
 
-use crate::ability::Ability::{Bind, BindAudit, Resolve, VerifyRun};
+use crate::ability::Ability::{Bind, BindAudit, Resolve, TraceRecord, VerifyRun};
 use crate::answer::Answer;
 use crate::check::{Check, Grant, Status, Where};
 use crate::facts::Facts;
@@ -141,8 +141,11 @@ fn tracing(facts: &Facts) -> Check {
     };
     Check::new(name, status, now)
         .needed("ptrace of our own children: kernel.yama.ptrace_scope of 0 or 1, no filter, no tracer around us")
-        .cost("`verify --run` cannot count what the loader tries in vain. `verify` proves bound programs without starting them.")
+        .cost(
+            "`trace` cannot record a start. `verify --run` cannot count what the loader tries in vain; `verify` proves bound \
+             programs without starting them.",
+        )
         .grants(grants)
         .source(source)
-        .leaves(status, &[VerifyRun], "programs cannot be followed here (ptrace)")
+        .leaves(status, &[VerifyRun, TraceRecord], "programs cannot be followed here (ptrace)")
 }

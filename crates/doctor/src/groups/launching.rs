@@ -7,17 +7,23 @@ use crate::answer::Answer;
 use crate::check::{Check, Grant, Status, Where};
 use crate::facts::Facts;
 use crate::groups::who::{SYS_ADMIN, SYS_PTRACE};
-use crate::root::Root;
+use crate::root::{Root, field};
 
 /// What files tell of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Launching {
     /// Yama's rule; an error where the kernel has no Yama.
     pub(crate) ptrace_scope: Result<i64, String>,
+    /// System call filters that programs we start inherit; `None` where it is not told (before Linux 5.9).
+    pub(crate) inherited_filters: Option<u32>,
 }
 
 pub(crate) fn look(root: &Root) -> Launching {
-    Launching { ptrace_scope: root.number("/proc/sys/kernel/yama/ptrace_scope") }
+    let status = root.text("/proc/self/status").unwrap_or_default();
+    Launching {
+        ptrace_scope: root.number("/proc/sys/kernel/yama/ptrace_scope"),
+        inherited_filters: field(&status, "Seccomp_filters").and_then(|count| count.parse().ok()),
+    }
 }
 
 pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
@@ -52,6 +58,7 @@ fn handles(facts: &Facts) -> Check {
         .grants(kernel_or_filter(facts, answer, 5, 3))
         .source(source)
         .leaves(status, &Ability::WATCHING, "processes cannot be waited for safely (pidfd_open)")
+        .leaves(status, &[Ability::TraceRecord], "processes cannot be waited for safely (pidfd_open)")
 }
 
 /// What helps against a call that is not there: a newer kernel, or no filter.
@@ -65,6 +72,11 @@ pub(crate) fn kernel_or_filter(facts: &Facts, answer: &Answer, major: u32, minor
     }
     let command = "docker run --security-opt seccomp=unconfined IMAGE".to_owned();
     facts.who.is_confined().then_some(Grant { command, run })
+}
+
+/// What is left of a verb that can do without something of this status.
+pub(crate) fn partly(status: Status) -> Status {
+    if status == Status::No { Status::Partly } else { status }
 }
 
 fn observer(facts: &Facts) -> Check {
@@ -84,11 +96,12 @@ fn observer(facts: &Facts) -> Check {
         .needed("seccomp user notification")
         .cost(
             "Which files a program reads cannot be found out, and all verbs that start programs begin with that: `measure`, \
-             `prefetch record` and `speedup` do not work.",
+             `prefetch record` and `speedup` do not work. `trace --layers phases,pages,functions` does without.",
         )
         .grants(kernel_or_filter(facts, answer, 5, 5))
         .source(source)
         .leaves(status, &Ability::WATCHING, "the files that a program reads cannot be found out (seccomp)")
+        .leaves(partly(status), &[Ability::TraceRecord], "only without files: `--layers phases,pages,functions`")
 }
 
 fn ptrace(facts: &Facts) -> Check {
@@ -152,8 +165,8 @@ fn privileges(facts: &Facts) -> Check {
     Check::new(name, Status::Partly, now)
         .needed("CAP_SYS_ADMIN, and no_new_privs not inherited")
         .cost(
-            "While its files are found out or recorded, a program that starts `sudo`, `su` or a sandbox with the \
-             set-user-ID bit fails there; measured starts themselves are not watched.",
+            "While its files are found out or it is recorded or traced, a program that starts `sudo`, `su` or a sandbox with \
+             the set-user-ID bit fails there; measured starts themselves are not watched.",
         )
         .grants([facts.who.as_root("coldstart measure -- PROGRAM")])
         .source(source)

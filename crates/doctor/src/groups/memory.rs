@@ -96,18 +96,26 @@ fn damon(facts: &Facts) -> Check {
 }
 
 fn huge_pages(facts: &Facts) -> Check {
-    let source = "Documentation/admin-guide/mm/transhuge.rst";
+    let source = "Documentation/admin-guide/mm/transhuge.rst; mm/memory.c, do_set_pmd";
     let name = "huge-pages";
     match &facts.memory.huge_pages {
         Ok(line) => {
             let chosen =
                 line.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(line.as_str(), |(c, _)| c);
-            let check = Check::new(name, Status::Yes, format!("transparent huge pages: {chosen}")).source(source);
+            let now = format!("transparent huge pages: {chosen}");
             if chosen == "always" {
-                return check
-                    .cost("Page faults of memory without a file come in pieces of up to 2 MiB and vary between runs.");
+                // `trace` forbids them to the program elsewhere. Here the program would not be the same without them.
+                return Check::new(name, Status::Partly, now)
+                    .needed("madvise or never while recording; write `always` afterwards to put it back")
+                    .cost(
+                        "Where a file is cached in pieces of 2 MiB, one touch maps all of it, and `trace` does not see the \
+                         touches of the other 511 pages. Page faults of memory without a file vary between runs.",
+                    )
+                    .grants([facts.who.write("madvise", "/sys/kernel/mm/transparent_hugepage/enabled")])
+                    .source(source)
+                    .leaves(Status::Yes, &[Ability::TraceRecord], "huge pages of files may hide touches");
             }
-            check
+            Check::new(name, Status::Yes, now).source(source)
         }
         Err(reason) => Check::new(name, Status::Unknown, reason.clone())
             .cost("Nothing by itself: it helps to compare figures with those of other machines.")

@@ -1,12 +1,15 @@
-//! Watching page faults from user space: userfaultfd.
+//! Seeing each page that a program touches: userfaultfd, by which `trace` switches fault-around off.
 //!
-//! The call itself is not made here; its rule is short and its three inputs can be read. A filter before it cannot be seen.
+//! The call itself is not made here; its rule is short and its inputs can be read. A newcomer might take
+//! `vm.unprivileged_userfaultfd` for one of them. It is about faults of the kernel, and `trace` asks for the program's own
+//! only (`UFFD_USER_MODE_ONLY`), which nobody needs rights for.
 
 use rustix::io::Errno;
 
+use crate::ability::Ability;
 use crate::check::{Check, Grant, Status, Where};
 use crate::facts::Facts;
-use crate::groups::who::SYS_PTRACE;
+use crate::groups::launching::partly;
 
 pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
     vec![userfaultfd(facts)]
@@ -14,39 +17,44 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
 
 fn userfaultfd(facts: &Facts) -> Check {
     let source = "userfaultfd(2); fs/userfaultfd.c, userfaultfd_syscall_allowed; by its rule, not tried";
-    let setting = &facts.unprivileged_userfaultfd;
     let device = &facts.probes.userfaultfd_device;
-    let nothing_lost = "No verb of coldstart uses it. Tools that see each page a program touches do.";
-    let absent = setting.is_err() && facts.processes.mounted.is_ok();
-    if absent && (device.is(Errno::NOENT) || device.is(Errno::NODEV)) {
-        return Check::new("userfaultfd", Status::No, "the kernel has none (vm.unprivileged_userfaultfd is not there)")
-            .needed("CONFIG_USERFAULTFD")
-            .cost(nothing_lost)
-            .grants([Grant {
-                command: "install a kernel with CONFIG_USERFAULTFD".to_owned(),
-                run: if facts.who.is_confined() { Where::Host } else { Where::Here },
-            }])
-            .source(source);
-    }
-    let kernel_faults = facts.who.has(SYS_PTRACE) && facts.who.is_machine_root() || *setting == Ok(1) || device.works();
-    let user_faults = facts.kernel.since(5, 11);
-    let asynchronous = match facts.kernel.since(6, 7) {
-        Some(true) => "asynchronous write protection (Linux 6.7) is there",
-        Some(false) => "without asynchronous write protection (Linux 6.7)",
-        None => "the kernel's release is not told",
+    let absent = facts.unprivileged_userfaultfd.is_err() && facts.processes.mounted.is_ok();
+    let install = |command: &str| {
+        let run = if facts.who.is_confined() { Where::Host } else { Where::Here };
+        Some(Grant { command: command.to_owned(), run })
     };
-    let (status, now) = match (kernel_faults, user_faults, setting) {
-        (true, ..) => (Status::Yes, "faults of programs and of the kernel for them".to_owned()),
-        (false, None, _) | (false, _, Err(_)) => (Status::Unknown, setting.clone().err().unwrap_or_default()),
-        (false, Some(true), _) => (Status::Partly, "faults of programs only (UFFD_USER_MODE_ONLY)".to_owned()),
-        (false, Some(false), _) => (Status::No, "vm.unprivileged_userfaultfd = 0 before Linux 5.11".to_owned()),
+    let (status, now, grant) = if absent && (device.is(Errno::NOENT) || device.is(Errno::NODEV)) {
+        let now = "the kernel has none (vm.unprivileged_userfaultfd is not there)".to_owned();
+        (Status::No, now, install("install a kernel with CONFIG_USERFAULTFD"))
+    } else {
+        match (facts.kernel.since(6, 7), facts.launching.inherited_filters) {
+            (Some(true), Some(1..)) => {
+                let now = "a system call filter is around us, which may refuse it; not tried".to_owned();
+                let docker = "docker run --security-opt seccomp=unconfined IMAGE";
+                (Status::Unknown, now, if facts.who.is_confined() { install(docker) } else { None })
+            }
+            (Some(true), _) => {
+                let now = format!("{} has asynchronous write protection (6.7)", facts.kernel.words());
+                return Check::new("userfaultfd", Status::Yes, now).source(source);
+            }
+            (Some(false), _) => {
+                let now = format!("{} has no asynchronous write protection", facts.kernel.words());
+                (Status::Partly, now, install("install a kernel of Linux 6.7 or later"))
+            }
+            (None, _) => (Status::Unknown, "the kernel's release is not told".to_owned(), None),
+        }
     };
-    let check = Check::new("userfaultfd", status, format!("{now}; {asynchronous}")).source(source);
-    if status == Status::Yes {
-        return check;
-    }
-    check
-        .needed("vm.unprivileged_userfaultfd = 1, or CAP_SYS_PTRACE")
-        .cost(nothing_lost)
-        .grants([facts.who.sysctl("vm.unprivileged_userfaultfd", "1")])
+    let because = match status {
+        Status::Unknown => "pages may be seen up to 16 at a time (fault-around)",
+        _ => "pages are seen up to 16 at a time (fault-around)",
+    };
+    Check::new("userfaultfd", status, now)
+        .needed("CONFIG_USERFAULTFD, Linux 6.7, and no filter that refuses the call")
+        .cost(
+            "When a program touches a page of a file, the kernel maps up to 16 that are in memory, and `trace` does not see \
+             that the others are used. Pages that are written to are all seen.",
+        )
+        .grants(grant)
+        .source(source)
+        .leaves(partly(status), &[Ability::TraceRecord], because)
 }

@@ -53,6 +53,7 @@ fn mounted(facts: &Facts) -> Check {
         .leaves(Status::No, &[MeasureSelective, PrefetchRecord, Speedup], no_names)
         .leaves(Status::No, &[MeasureCold, MeasureBoot], "without /proc the machine's caches cannot be dropped")
         .leaves(Status::No, &[MeasureWindow], "without /proc nobody tells whose a window is")
+        .leaves(Status::No, &[Ability::TraceRecord], "without /proc a program's processes cannot be followed")
         .leaves(Status::Partly, &[MeasureHot], "only programs that end by themselves, and the state is not checked")
         .leaves(Status::Partly, &[Ability::PagecacheSave], "only of directories that are named")
         .leaves(Status::Partly, &[Ability::PagecacheRestore], "only with `--add`: the machine's caches may not be dropped")

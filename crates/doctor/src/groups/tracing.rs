@@ -1,13 +1,14 @@
-//! The kernel's own records: page-cache fills through tracefs, and performance events.
+//! The kernel's own records: page-cache fills through tracefs, and performance events; and the processor's breakpoints.
 
 use crate::ability::Ability;
 use crate::answer::Answer;
 use crate::check::{Check, Status};
 use crate::facts::Facts;
+use crate::groups::launching::partly;
 use crate::groups::who::RECORDING;
 
 pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
-    vec![page_fills(facts), perf(facts)]
+    vec![page_fills(facts), perf(facts), debug_registers(facts)]
 }
 
 fn page_fills(facts: &Facts) -> Check {
@@ -32,20 +33,22 @@ fn page_fills(facts: &Facts) -> Check {
         Some((_, Answer::Untried(reason))) => (Status::Unknown, reason.clone()),
         Some((what, answer)) => (Status::No, format!("{what}: {}", answer.words())),
     };
-    let left = if status == Status::No { Status::Partly } else { status };
+    let left = partly(status);
     Check::new(name, status, now)
         .needed("CAP_SYS_ADMIN over the machine, and a kernel with tracefs and the tracepoint")
         .cost(
             "`prefetch record` learns which pages a start reads, but not in which order: they are planned file by file, \
-             in the order of opening. Concurrent prefetching gains less from such a plan.",
+             in the order of opening. Concurrent prefetching gains less from such a plan. `trace` knows which files were \
+             opened, and neither which parts of them were read nor what came from the disk.",
         )
         .grants([facts.who.as_root("coldstart prefetch record -- PROGRAM")])
         .source(source)
         .leaves(left, &[Ability::PrefetchRecord], "the order of pages inside a file is not known")
         .leaves(left, &RECORDING[1..], "its plan does not know the order of pages inside a file")
+        .leaves(left, &[Ability::TraceRecord], "which parts of files were read, and what came from the disk, is not seen")
 }
 
-/// No verb of ours uses these events; who looks into starts with `perf` wants to know.
+/// Page touches are seen by them; `trace` has nothing to put in their place.
 fn perf(facts: &Facts) -> Check {
     let source = "perf_event_open(2); kernel/events/core.c; Documentation/admin-guide/sysctl/kernel.rst";
     let paranoid = match &facts.perf_paranoid {
@@ -68,11 +71,47 @@ fn perf(facts: &Facts) -> Check {
         (refused, _) => (Status::No, format!("refused: {}", refused.words())),
     };
     let check = Check::new("perf-events", status, format!("{now}; {paranoid}")).source(source);
-    if status == Status::Yes {
-        return check;
-    }
+    let (cost, because) = match status {
+        Status::Yes => return check,
+        Status::Partly => (
+            "`trace` does not see pages that the kernel touches for the program, in `read(2)` into fresh memory, say.",
+            "pages that the kernel touches for the program are not seen",
+        ),
+        Status::No => (
+            "`trace` records phases, files and functions, and no touches of pages: who may not use these events sees none.",
+            "no touches of pages: phases and files only (perf events)",
+        ),
+        Status::Unknown => {
+            ("Whether `trace` sees touches of pages is not known.", "whether touches of pages are seen is not known")
+        }
+    };
     check
         .needed("kernel.perf_event_paranoid of 1 or less, or CAP_PERFMON")
-        .cost("No verb of coldstart uses them. `perf record` and other profilers do, to see page faults and functions.")
+        .cost(cost)
         .grants([facts.who.sysctl("kernel.perf_event_paranoid", "1")])
+        .leaves(partly(status), &[Ability::TraceRecord], because)
+}
+
+/// Stages of a start are met by breakpoints in the processor.
+fn debug_registers(facts: &Facts) -> Check {
+    let source = "ptrace(2), PTRACE_POKEUSER; arch/x86/kernel/ptrace.c; arch/x86/kernel/hw_breakpoint.c";
+    let name = "debug-registers";
+    let check = |status, now: String| Check::new(name, status, now).source(source);
+    if std::env::consts::ARCH != "x86_64" {
+        let now = format!("{} processors are not known to `trace`", std::env::consts::ARCH);
+        return check(Status::No, now)
+            .needed("x86-64")
+            .cost("`trace` does not record starts here. Traces of other machines can be shown and asked.")
+            .leaves(Status::No, &[Ability::TraceRecord], "not for this processor");
+    }
+    let answer = &facts.probes.debug_registers;
+    let status = match answer {
+        Answer::Works => return check(Status::Yes, "breakpoints can be set".to_owned()),
+        Answer::Untried(_) => Status::Unknown,
+        Answer::Refused(_) => Status::No,
+    };
+    check(status, answer.words())
+        .needed("free debug registers")
+        .cost("`trace` sees when programs are executed and when they end, and no stage in between: loading, initialisers, main.")
+        .leaves(partly(status), &[Ability::TraceRecord], "no stages of loading (debug registers)")
 }

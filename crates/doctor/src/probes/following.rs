@@ -15,30 +15,36 @@ use crate::answer::Answer;
 const NOBODY: &str = "/dev/null/coldstart-doctor";
 const NOBODY_ELSE: &str = "/dev/null/coldstart-doctor-too";
 
-/// Whether a program that we start can be followed by `ptrace`, as `verify --run` does.
-pub(super) fn try_tracing() -> Answer {
+/// Any address of a program: nothing of it is run.
+const SOMEWHERE: u64 = 0x1000;
+
+/// Whether a program that we start can be followed by `ptrace`, as `verify --run` and `trace` do, and whether its debug
+/// registers can be set, as `trace` does.
+pub(super) fn try_tracing() -> (Answer, Answer) {
     let mut command = Command::new(NOBODY);
     let pending = match traced(&mut command) {
         Ok(pending) => pending,
-        Err(error) => return Answer::of_io::<()>(Err(error)),
+        Err(error) => return (Answer::of_io::<()>(Err(error)), Answer::default()),
     };
     // The thread that seizes is the tracer; what it follows ends with it.
     let tracer = std::thread::spawn(move || match pending.seize() {
         Ok(Some((tracer, process))) => {
+            let registers = Answer::of_io(tracer.set_breakpoints(process, Some(SOMEWHERE), None));
             tracer.kill(process);
-            Answer::Works
+            (Answer::Works, registers)
         }
-        Ok(None) => Answer::Untried("the child was ended".to_owned()),
-        Err(error) => Answer::of_io::<()>(Err(error.source)),
+        Ok(None) => (Answer::Untried("the child was ended".to_owned()), Answer::default()),
+        Err(error) => (Answer::of_io::<()>(Err(error.source)), Answer::default()),
     });
     let spawned = command.spawn();
     // Our copy of the child's end of the socket is closed with it; else the tracer would wait for ever.
     drop(command);
-    let answer = tracer.join().unwrap_or_else(|_| Answer::Untried("the tracer failed".to_owned()));
+    let failed = || (Answer::Untried("the tracer failed".to_owned()), Answer::default());
+    let answers = tracer.join().unwrap_or_else(|_| failed());
     if let Ok(mut child) = spawned {
         let _ = child.wait();
     }
-    answer
+    answers
 }
 
 /// Whether the kernel exchanges two names in one step, as folders of links are renewed.
@@ -66,8 +72,9 @@ mod tests {
     #[test]
     fn nothing_is_started_and_nothing_is_made() {
         for _ in 0..20 {
-            let answer = try_tracing();
+            let (answer, registers) = try_tracing();
             assert!(matches!(answer, Answer::Works | Answer::Refused(_)), "{answer:?}");
+            assert!(answer.works() || !registers.works(), "{registers:?}");
         }
         assert!(try_exchange().works() && try_links().works());
         assert!(!std::path::Path::new(NOBODY).exists());

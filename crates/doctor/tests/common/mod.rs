@@ -56,6 +56,7 @@ impl Machine {
             observer: works(),
             names_readable: Some(true),
             tracing: works(),
+            debug_registers: works(),
             exchange: works(),
             links: works(),
             pidfd: works(),
