@@ -1,6 +1,6 @@
 //! Signals: those that end the program, those it handles, and those that are meant for breakpoints.
 
-use crate::support::{Bench, FUNCTIONS, text};
+use crate::support::{Bench, FUNCTIONS, notes, text};
 
 const RAISE: &str = "#include <signal.h>\n#include <stdlib.h>\nint main(int n,char**v){raise(atoi(v[1]));return 9;}";
 
@@ -84,4 +84,24 @@ fn alarms_get_through_while_calls_are_made_in_its_name() {
 fn a_stopped_shell_goes_on_when_it_is_continued() {
     let bench = Bench::new();
     bench.same(&[], &["sh", "-c", "(sleep 0.2; kill -CONT $$) & kill -STOP $$; echo on; exit 5"]);
+}
+
+const HOLDS_BACK: &str = r#"
+#include <signal.h>
+#include <unistd.h>
+int main(int n, char **v) {
+  sigset_t s; sigemptyset(&s); sigaddset(&s, SIGTRAP);
+  if (v[1][0] == 'i') signal(SIGTRAP, SIG_IGN); else sigprocmask(SIG_BLOCK, &s, 0);
+  execv(v[2], v + 2); return 3;
+}"#;
+
+#[test]
+fn a_program_that_begins_with_traps_held_back_keeps_them_so() {
+    let bench = Bench::new();
+    bench.build("raise", RAISE, &["gcc"]);
+    bench.build("holds", HOLDS_BACK, &["gcc"]);
+    for how in ["ignored", "blocked"] {
+        let trace = bench.same(&[], &["./holds", how, "./raise", "5"]);
+        assert!(notes(&trace).contains("ignores or blocks SIGTRAP"), "{}", notes(&trace));
+    }
 }

@@ -54,6 +54,8 @@ fn parse_line(line: &[u8]) -> Option<MapLine> {
     })
 }
 
+/// Of a set of signals: SIGTRAP is number 5, the first has bit 0.
+const SIGTRAP_BIT: u64 = 1 << 4;
 const AT_PHDR: u64 = 3;
 const AT_BASE: u64 = 7;
 const AT_ENTRY: u64 = 9;
@@ -124,6 +126,14 @@ impl Follower<'_> {
                 "its file gives it other rights (setuid, setgid or capabilities), which it does not get while somebody other than root follows it",
             );
         }
+        if holds_traps_back(thread) {
+            let mut space = space.borrow_mut();
+            (space.loader, space.second, space.handles_trap) = (None, None, true);
+            process_notes(
+                self,
+                "it ignores or blocks SIGTRAP, which breakpoints would undo: stages of loading and first calls of its functions are not seen",
+            );
+        }
         if self.set_breakpoints(thread, &space).is_err() {
             process_notes(self, "its debug registers cannot be set: stages of loading are not seen");
         }
@@ -136,6 +146,13 @@ impl Follower<'_> {
         self.note(thread, monotonic_nanoseconds(), NoteKind::Executed(image));
         Ok(())
     }
+}
+
+/// Whether SIGTRAP is ignored or blocked. A breakpoint would make an end of that (`force_sig_info_to_task` in `kernel/signal.c`).
+fn holds_traps_back(process: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let sets = status.lines().filter_map(|line| line.strip_prefix("SigBlk:").or(line.strip_prefix("SigIgn:")));
+    sets.filter_map(|set| u64::from_str_radix(set.trim(), 16).ok()).any(|set| set & SIGTRAP_BIT != 0)
 }
 
 /// Whether a program that was just begun would have other rights without us: who may not install filters without it must promise that
