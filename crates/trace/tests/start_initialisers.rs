@@ -72,10 +72,10 @@ fn program(folder: &Path) -> PathBuf {
          int main(int count, char **arguments) { note(\"main\"); char path[4096];\n",
     );
     for number in LIBRARIES..LIBRARIES + 3 {
-        write!(
+        writeln!(
             source,
             "note(\"before_{number}\"); snprintf(path, sizeof path, \"%s/libl{number}.so\", arguments[1]); \
-             dlopen(path, RTLD_NOW); note(\"after_{number}\");\n"
+             dlopen(path, RTLD_NOW); note(\"after_{number}\");"
         )
         .unwrap();
     }

@@ -99,7 +99,10 @@ int main(int count, char **arguments) {
 /// A touch in words: array, page in it, whether it was written to.
 type Told = (String, u64, bool);
 
-/// What the program told, with only the first read and the first write of each page (a read after a write is no touch).
+/// Whether touches of a thread are meant.
+type IsWanted<'a> = dyn Fn(&(ProcessId, ThreadId)) -> bool + 'a;
+
+/// What the program told: each page is read first, if at all, then written to.
 fn truth(text: &str) -> Vec<Told> {
     text.lines()
         .map(|line| {
@@ -162,7 +165,7 @@ fn touches_are_the_truth() {
     let child = ProcessId(1);
     assert_eq!(trace.processes.len(), 2, "{:?}", trace.processes);
     assert_eq!((trace.processes[1].parent, trace.processes[1].executed), (Some(ProcessId(0)), false));
-    let only = |lists: &HashMap<(ProcessId, ThreadId), Vec<Told>>, is: &dyn Fn(&(ProcessId, ThreadId)) -> bool| {
+    let only = |lists: &HashMap<(ProcessId, ThreadId), Vec<Told>>, is: &IsWanted<'_>| {
         let found: Vec<_> = lists.iter().filter(|(who, _)| is(who)).collect();
         assert_eq!(found.len(), 1, "{:?}", lists.keys());
         found[0].1.clone()
@@ -172,7 +175,7 @@ fn touches_are_the_truth() {
     let is_child = |who: &(ProcessId, ThreadId)| who.0 == child;
     let split =
         |list: &[Told]| -> (Vec<Told>, Vec<Told>) { list.iter().cloned().partition(|told| told.0 == "in_file") };
-    let lists: [(&str, &dyn Fn(&(ProcessId, ThreadId)) -> bool, Vec<Told>); 3] =
+    let lists: [(&str, &IsWanted<'_>, Vec<Told>); 3] =
         [("main", &is_main, of_main), ("thread", &is_thread, told("thread")), ("child", &is_child, told("child"))];
     for (name, is, expected) in lists {
         let (in_file, in_arrays) = split(&expected);

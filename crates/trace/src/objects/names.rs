@@ -18,7 +18,10 @@ const ARM: u16 = 40;
 
 /// An object of which more functions lie in what was touched keeps only the names of those that did something: the file of a
 /// trace would be mostly names otherwise (17 000 functions share the pages that clang executes).
-const ALL_NAMED: usize = 64;
+const ALL_NAMED: usize = 32;
+/// How names of types begin that compilers keep for comparisons (Itanium C++ ABI, "Virtual Tables and RTTI"): thousands in a page's
+/// neighbourhood, and none says who asked.
+const TYPE_NAME: &[u8] = b"_ZTS";
 
 /// A name for a place; ordered by address, the best name of an address first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,7 +77,10 @@ pub(super) fn names<'data>(
     let frames = Frames::read(file).unwrap_or_default();
     let mut found = apart(found, &frames);
     if found.iter().filter(|candidate| candidate.is_function).count() > ALL_NAMED {
-        found.retain(|candidate| !candidate.is_function || candidate.holds_one_of(code));
+        found.retain(|candidate| match candidate.is_function {
+            true => candidate.holds_one_of(code),
+            false => !candidate.name.starts_with(TYPE_NAME),
+        });
     }
     let mut named: Vec<ObjectSymbol> = found.into_iter().map(symbol).collect();
     named.extend(nameless(&named, &frames, sections, code));

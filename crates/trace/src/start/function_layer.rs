@@ -199,8 +199,11 @@ impl TimeLine {
     }
 }
 
-/// Begins of the first process's phases, by what they are and how many of the kind came before.
-fn stages(phases: &[coldstart_profile::trace::Phase]) -> Vec<((PhaseKind, Option<u64>, u32), u64)> {
+/// What a phase is, of which initialiser, and how many of the kind came before.
+type Stage = (PhaseKind, Option<u64>, u32);
+
+/// Begins of the first process's phases.
+fn stages(phases: &[coldstart_profile::trace::Phase]) -> Vec<(Stage, u64)> {
     let mut counts: HashMap<(PhaseKind, Option<u64>), u32> = HashMap::new();
     let mut stages = Vec::new();
     for phase in phases.iter().filter(|phase| phase.process == ProcessId(0) && phase.kind != PhaseKind::Zeroing) {

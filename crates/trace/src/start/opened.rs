@@ -1,7 +1,8 @@
 //! The objects of a start, opened when it is over: descriptions for the trace, and bytes of code where the kernel left out whether
 //! a touch was a write.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -19,6 +20,8 @@ const INSTRUCTION: u64 = 15;
 /// Files that were mapped like objects and still are what they were.
 pub(crate) struct OpenedObjects {
     opened: BTreeMap<FileId, (ObjectFile, FileUse)>,
+    /// What `writes` has answered: a few instructions of the loader do most of the touches.
+    decoded: RefCell<HashMap<(FileId, u64), Option<bool>>>,
 }
 
 impl OpenedObjects {
@@ -32,7 +35,7 @@ impl OpenedObjects {
                 opened.insert(id, (object, used));
             }
         }
-        Self { opened }
+        Self { opened, decoded: RefCell::default() }
     }
 
     /// What a trace keeps of each.
@@ -46,6 +49,10 @@ impl OpenedObjects {
 
     /// Whether an instruction writes to memory, by its address without load bias; `None` if that cannot be told.
     pub(crate) fn writes(&self, file: FileId, address: u64) -> Option<bool> {
+        *self.decoded.borrow_mut().entry((file, address)).or_insert_with(|| self.decode(file, address))
+    }
+
+    fn decode(&self, file: FileId, address: u64) -> Option<bool> {
         let (object, _) = self.opened.get(&file)?;
         let bytes = object.code_at(address, INSTRUCTION)?;
         let access = data_access(&bytes, object.bitness()?);
