@@ -81,11 +81,13 @@ pub(crate) struct RecordArgs {
 }
 
 impl RecordArgs {
-    /// What to record, each once, in order. Who says which functions wants functions.
+    /// What to record, each once, in order. Who says which functions wants functions; those are watched in pages that
+    /// were touched, and their times need stages.
     pub(crate) fn layers(&self) -> Vec<Layer> {
-        let wants_functions = self.all_functions || !self.functions_of.is_empty();
+        let is_named = |layer: Layer| self.layers.iter().any(|choice| choice.layer() == layer);
+        let wants_functions = self.all_functions || !self.functions_of.is_empty() || is_named(Layer::Functions);
         let is_wanted = |layer: &Layer| {
-            self.layers.iter().any(|choice| choice.layer() == *layer) || (wants_functions && *layer == Layer::Functions)
+            is_named(*layer) || (wants_functions && matches!(layer, Layer::Functions | Layer::Pages | Layer::Phases))
         };
         Layer::ALL.into_iter().filter(is_wanted).collect()
     }

@@ -40,11 +40,14 @@ pub(super) fn assemble(parts: Parts<'_>) -> Trace {
     let joined = analyse::join(&recorded, &file_seen);
     let opened = OpenedObjects::open(&joined, &mut |_, file| is_still_there(file));
     let objects = opened.describe();
-    let Analysed { processes, threads, mut files, loads, phases, mut events } =
+    let Analysed { processes, threads, mut files, loads, mut phases, mut events } =
         analyse::finish(joined, &objects, &|file, address| opened.writes(file, address));
     analyse::identify(&mut files, &file_seen, &|path| places.category(path, false));
     if !layers.contains(&Layer::Pages) {
         events.clear();
+    }
+    if !layers.contains(&Layer::Phases) {
+        phases.clear();
     }
     let mut lookups = Vec::new();
     if let (Some(names), Some(disk)) = (&names, &disk) {

@@ -219,7 +219,9 @@ fn why(choice: &Choice) -> String {
     match (choice.taken, choice.used.takes_as_long_as(&choice.cached)) {
         (PlannedPages::Used, _) => "the used pages alone are predicted to be faster",
         (PlannedPages::Cached, false) => "the cached pages are predicted to be faster, used or not",
-        (PlannedPages::Cached, true) => "both are predicted to be as fast, and the next start may use more than this one",
+        (PlannedPages::Cached, true) => {
+            "both are predicted to be as fast, and the next start may use more than this one"
+        }
     }
     .to_owned()
 }

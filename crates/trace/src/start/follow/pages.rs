@@ -74,7 +74,9 @@ impl Follower<'_> {
         };
         let taken = FaultAroundSwitch::take(process, i32::try_from(descriptor).unwrap_or(-1));
         self.call(place, thread, &call_of(CLOSE_CALL, descriptor.cast_unsigned()))?;
-        Ok(taken.map_err(|error| format!("userfaultfd with asynchronous write protection (Linux 6.7) cannot be had: {error}")))
+        Ok(taken.map_err(|error| {
+            format!("userfaultfd with asynchronous write protection (Linux 6.7) cannot be had: {error}")
+        }))
     }
 
     /// A file has been mapped.

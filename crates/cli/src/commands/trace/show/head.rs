@@ -11,6 +11,8 @@ use crate::output::text::{counted, cut, escaped, fact, glued, heading, number, s
 
 /// The widest command line in the title.
 const COMMAND: usize = 90;
+/// More different notes of processes than this are left to `trace sql`.
+const MOST_NOTES: usize = 8;
 
 /// What was started and how the recording went.
 pub(super) fn run(view: &View<'_>) -> String {
@@ -34,7 +36,25 @@ pub(super) fn run(view: &View<'_>) -> String {
     for note in &run.notes {
         text.push_str(&fact("note", &escaped(note)));
     }
+    text.push_str(&notes_of_processes(view));
     text
+}
+
+/// What could not be seen of processes; what holds for several is said once.
+fn notes_of_processes(view: &View<'_>) -> String {
+    let mut notes: Vec<(&str, u64)> = Vec::new();
+    for note in view.trace.processes.iter().flat_map(|process| &process.notes) {
+        match notes.iter_mut().find(|(known, _)| known == note) {
+            Some((_, count)) => *count = count.saturating_add(1),
+            None => notes.push((note, 1)),
+        }
+    }
+    let all = u64::try_from(view.trace.processes.len()).unwrap_or(u64::MAX);
+    let one = |(note, count): (&str, u64)| match count {
+        _ if all == 1 => fact("note", &escaped(note)),
+        _ => fact("note", &format!("of {}: {}", counted(count, "process"), escaped(note))),
+    };
+    notes.into_iter().take(MOST_NOTES).map(one).collect()
 }
 
 fn state(state: StartState) -> &'static str {
@@ -159,12 +179,11 @@ fn files(view: &View<'_>) -> String {
     } else {
         format!(", {} touched", of(pages.touched))
     };
-    let mut text = format!(
-        "{}{touched}, {} read, {} from the disk",
-        counted(view.figures.counts.files, "file"),
-        of(pages.read),
-        of(pages.filled)
-    );
+    let mut text = format!("{}{touched}", counted(view.figures.counts.files, "file"));
+    if !view.trace.run.layers.contains(&Layer::Files) {
+        return text;
+    }
+    text.push_str(&format!(", {} read, {} from the disk", of(pages.read), of(pages.filled)));
     let fills = &pages.fills;
     if fills.total() > 0 {
         let in_words = |count: u64, what: &str| (count, format!("{} {what}", bytes(PageCounts::bytes(count))));
