@@ -83,7 +83,7 @@ fn a_program_in_a_prefix_of_its_own() {
         "/home/u/.pyenv/versions/3.12/bin/python3",
         &[("/home/u/.pyenv/versions/3.12/lib/os.py", Program), ("/home/u/.pyenv/x", Profile)],
     );
-    check("/home/u/work/target/debug/x", &[("/home/u/work/target/debug/y", Program), ("/home/u/work/z", Data)]);
+    check("/home/u/tree/target/debug/x", &[("/home/u/tree/target/debug/y", Program), ("/home/u/tree/z", Data)]);
 }
 
 #[test]
