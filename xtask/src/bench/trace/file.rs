@@ -44,7 +44,7 @@ pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Res
         ("many", command(["/bin/sh", "-c", &many])),
     ];
     for (name, command) in traces {
-        let seen = recorded(workshop, &["--layers", "phases,pages", "--time-limit", "300s"], &command)?;
+        let seen = recorded(workshop, &["--layers", "phases,pages", "--time-limit", "300"], &command)?;
         let events = number(workshop, &seen.file, "SELECT count(*) FROM event")?;
         let bytes = fs::metadata(&seen.file)?.len();
         let mut shown_in = Vec::new();
