@@ -1,6 +1,6 @@
 //! From what was recorded to a trace: pages to files and sections, stops and touches to phases.
 //!
-//! In two steps, for between them somebody has to open the files. [`join`] follows every process's memory through mappings, forks and
+//! In two steps, for between them somebody has to open the files. [`join()`] follows every process's memory through mappings, forks and
 //! `execve`, so that each fault becomes a touch of a page of a file; [`Joined::uses`] says which files those are and what of
 //! them. [`finish`] takes descriptions of those that are ELF objects and finds what needs their headers: load biases, zero-filled
 //! memory, addresses of instructions, and the phases.
