@@ -302,7 +302,8 @@ mod tests {
         for (words, layers) in [
             ("-- a", vec![Phases, Pages, Files]),
             ("--layers pages,phases,pages -- a", vec![Phases, Pages]),
-            ("--layers pages --functions-of libxul.so -- a", vec![Pages, Functions]),
+            ("--layers pages --functions-of libxul.so -- a", vec![Phases, Pages, Functions]),
+            ("--layers functions -- a", vec![Phases, Pages, Functions]),
             ("--all-functions -- a", Layer::ALL.to_vec()),
         ] {
             assert_eq!(parse(words).unwrap().record.layers(), layers, "{words}");
