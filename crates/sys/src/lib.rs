@@ -24,4 +24,5 @@ pub mod time_stamp;
 pub mod tracing;
 pub mod userfault;
 pub mod wait;
+pub mod wake_latency;
 pub mod write_back;

@@ -85,28 +85,43 @@ pub struct FileMapping {
 /// `PROCMAP_QUERY` (Linux 6.11, `linux/fs.h`): `_IOWR('f', 17, struct procmap_query)`.
 const PROCMAP_QUERY: libc::c_ulong = 0xc068_6611;
 
-/// What is mapped at an address; `None` if nothing is.
-///
-/// # Errors
-/// `ENOTTY` before Linux 6.11, where `/proc/PID/maps` must be read; `ESRCH` or `ENOENT` for a process that is gone.
-pub fn mapping_at(process: u32, address: u64) -> io::Result<Option<FileMapping>> {
-    use std::os::fd::AsRawFd;
+/// What a process has mapped, to be asked many times.
+#[derive(Debug)]
+pub struct ProcessMappings {
+    file: std::fs::File,
+}
 
-    let maps = std::fs::File::open(format!("/proc/{process}/maps"))?;
-    // size, query_flags, query_addr, vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode, dev_major and dev_minor, two sizes of
-    // buffers, the buffers.
-    let mut query = [0u64; 13];
-    query[0] = size_of_val(&query) as u64;
-    query[2] = address;
-    // SAFETY: the structure has 104 bytes, as its first word says, and is live; no buffers are named.
-    if unsafe { libc::ioctl(maps.as_raw_fd(), PROCMAP_QUERY, query.as_mut_ptr()) } != 0 {
-        let error = io::Error::last_os_error();
-        return if error.raw_os_error() == Some(libc::ENOENT) { Ok(None) } else { Err(error) };
+impl ProcessMappings {
+    /// Opens the mappings of the program that the process runs now; after an `execve` they must be opened anew.
+    ///
+    /// # Errors
+    /// `ENOENT` for a process that is gone, `EACCES` for one that we may not look at, `EMFILE` without descriptors.
+    pub fn open(process: u32) -> io::Result<Self> {
+        Ok(Self { file: std::fs::File::open(format!("/proc/{process}/maps"))? })
     }
-    let [_, _, _, start, _, _, _, offset, inode, device, ..] = query;
-    let [major, minor] = [device & 0xffff_ffff, device >> 32];
-    let offset = offset.saturating_add(address.saturating_sub(start));
-    Ok(Some(FileMapping { device: major << 20 | minor, inode, offset }))
+
+    /// What is mapped at an address; `None` if nothing is.
+    ///
+    /// # Errors
+    /// `ENOTTY` before Linux 6.11, where `/proc/PID/maps` must be read; `ESRCH` for a process that is gone.
+    pub fn at(&self, address: u64) -> io::Result<Option<FileMapping>> {
+        use std::os::fd::AsRawFd;
+
+        // size, query_flags, query_addr, vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode, dev_major and dev_minor, two sizes of
+        // buffers, the buffers.
+        let mut query = [0u64; 13];
+        query[0] = size_of_val(&query) as u64;
+        query[2] = address;
+        // SAFETY: the structure has 104 bytes, as its first word says, and is live; no buffers are named.
+        if unsafe { libc::ioctl(self.file.as_raw_fd(), PROCMAP_QUERY, query.as_mut_ptr()) } != 0 {
+            let error = io::Error::last_os_error();
+            return if error.raw_os_error() == Some(libc::ENOENT) { Ok(None) } else { Err(error) };
+        }
+        let [_, _, _, start, _, _, _, offset, inode, device, ..] = query;
+        let [major, minor] = [device & 0xffff_ffff, device >> 32];
+        let offset = offset.saturating_add(address.saturating_sub(start));
+        Ok(Some(FileMapping { device: major << 20 | minor, inode, offset }))
+    }
 }
 
 /// A process's memory, to be read and written while a thread of it stands still (`/proc/PID/mem`).

@@ -20,7 +20,7 @@ mod start;
 mod stops;
 
 pub use debug_registers::BreakpointSlot;
-pub use memory::{FileMapping, ProcessMemory, mapping_at, read_byte, read_name, share_memory};
+pub use memory::{FileMapping, ProcessMappings, ProcessMemory, read_byte, read_name, share_memory};
 pub use registers::Registers;
 pub use remote_call::{Argument, RemoteCall};
 pub use requests::{MoreStops, SignalCause, SyscallPoint, SyscallStop, Tracer};

@@ -13,7 +13,7 @@ use super::super::record::Record;
 use super::super::runner::{shown, words};
 use super::super::statistics::{median, ratio_estimate};
 use super::super::workshop::{Workshop, text};
-use super::{alone, command, number, numbers, pairs, recorded};
+use super::{alone, command, number, numbers, pairs, processors_awake, recorded};
 
 /// Multiple of the time alone that is allowed.
 const OF_ALONE: f64 = 5.0;
@@ -85,7 +85,10 @@ pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Res
         let called = number(workshop, &seen.file, "SELECT count(*) FROM functions")?;
         second.push(second_start(workshop, &seen.file)?);
         calls.push(called);
+        // As the recorder does: traps alone must have the same.
+        let held = processors_awake()?;
         let told = workshop.runner.said(&words([&text(&traps), &format!("{called:.0}")]))?;
+        drop(held);
         ensure!(told.status.success(), "the traps alone ended with {}", told.status);
         bare.push(told.stdout.trim().parse::<f64>().context("the traps alone printed no number")?);
         if run < 3 {
@@ -129,7 +132,7 @@ pub(in crate::bench) fn figures(record: &Record) -> Result<Vec<Figure>> {
             ratio_estimate(&pairs(&second, &plain)),
             plain.len(),
         ),
-        Figure::of_times("as many traps, the smallest tracer", unit, Asked::Nothing, &bare),
+        Figure::of_times("as many traps, the smallest tracer, processors awake", unit, Asked::Nothing, &bare),
         Figure::of_estimate(
             format!("{what}, time beyond alone / traps"),
             Unit::Times,

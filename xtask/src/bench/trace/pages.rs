@@ -9,7 +9,7 @@ use super::super::pack_files::empty_folder;
 use super::super::record::Record;
 use super::super::statistics::ratio_estimate;
 use super::super::workshop::{Workshop, text};
-use super::{alone, command, numbers, pairs, recorded};
+use super::{alone, command, numbers, pairs, processors_awake, recorded};
 
 /// Time of the program under the recorder, as a multiple of its time alone, that is allowed.
 const ALLOWED: f64 = 1.1;
@@ -62,7 +62,7 @@ fn commands(workshop: &Workshop) -> Result<Vec<Vec<String>>> {
 
 pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     for ((name, _), command) in PROGRAMS.iter().zip(commands(workshop)?) {
-        let (mut plain, mut traced, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut plain, mut awake, mut traced, mut whole) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut lost = 0.0;
         // The first starts make profiles and fill caches.
         for _ in 0..2 {
@@ -73,11 +73,14 @@ pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Res
             let seen = recorded(workshop, &["--layers", "phases,pages"], &command)?;
             let second = alone_if(run % 2 == 1, workshop, &command)?;
             plain.extend(first.or(second));
+            let held = processors_awake()?;
+            awake.push(alone(workshop, &command)?);
+            drop(held);
             traced.push(seen.program);
             whole.push(seen.whole);
             lost += seen.lost;
         }
-        record.add(name, json!({ "alone": plain, "traced": traced, "whole": whole, "lost": lost }));
+        record.add(name, json!({ "alone": plain, "awake": awake, "traced": traced, "whole": whole, "lost": lost }));
     }
     Ok(())
 }
@@ -96,6 +99,9 @@ pub(in crate::bench) fn figures(record: &Record) -> Result<Vec<Figure>> {
         figures.push(Figure::of_times(format!("{what}, traced"), unit, Asked::Nothing, &traced));
         let whole = numbers(part, "whole")?;
         figures.push(Figure::of_times(format!("{what}, whole command"), unit, Asked::Nothing, &whole));
+        let awake = pairs(&numbers(part, "awake")?, &plain);
+        let ratio = format!("{what}, alone with processors awake / alone");
+        figures.push(Figure::of_estimate(ratio, Unit::Times, Asked::Nothing, ratio_estimate(&awake), awake.len()));
         let both = pairs(&traced, &plain);
         let ratio = format!("{what}, traced / alone");
         // The small one is nearly all loading, where each page is touched for the first time: nobody asked for it.

@@ -7,11 +7,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use coldstart_sys::tracing::{Registers, mapping_at, read_byte};
+use coldstart_sys::tracing::Registers;
 
 use super::super::note::NoteKind;
 use super::Follower;
-use super::image::maps;
 use super::space::{MemoryBreakpoint, Space};
 
 const PAGE: u64 = 4096;
@@ -49,21 +48,6 @@ impl ArmedFunctions {
 
 pub(super) fn is_code(protection: u64) -> bool {
     protection & PROT_EXEC != 0
-}
-
-/// The file that is mapped at an address, and what of it stands there.
-pub(super) fn mapped_at(process: u32, address: u64) -> Option<(FileKey, u64)> {
-    match mapping_at(process, address) {
-        Ok(mapping) => {
-            let mapping = mapping.filter(|mapping| mapping.inode != 0)?;
-            Some((FileKey { device: mapping.device, inode: mapping.inode }, mapping.offset))
-        }
-        // Before Linux 6.11 the kernel cannot be asked about one address.
-        Err(_) => {
-            let line = maps(process).into_iter().find(|line| (line.start..line.end).contains(&address))?;
-            (line.file.inode != 0).then(|| (line.file, line.offset.saturating_add(address.saturating_sub(line.start))))
-        }
-    }
 }
 
 impl Follower<'_> {
@@ -107,16 +91,16 @@ impl Follower<'_> {
         if std::mem::replace(&mut space.borrow_mut().handles_trap, true) {
             return Ok(());
         }
-        let process = space.borrow().process;
         let armed: Vec<(u64, MemoryBreakpoint)> =
             space.borrow().breakpoints.iter().filter(|(_, one)| one.is_armed).map(|(&at, &one)| (at, one)).collect();
         for (address, breakpoint) in armed {
-            let is_there = mapped_at(process, address) == Some((breakpoint.file, breakpoint.offset));
-            if is_there && read_byte(thread, address) == Some(BREAKPOINT) {
-                self.tracer.write_byte(thread, address, breakpoint.original)?;
+            let mut space = space.borrow_mut();
+            let is_there = space.mapped_at(thread, address) == Some((breakpoint.file, breakpoint.offset));
+            if is_there && space.byte(thread, address) == Some(BREAKPOINT) {
+                space.set_byte(&self.tracer, thread, address, breakpoint.original)?;
             }
             // Another thread may have met it just now.
-            space.borrow_mut().breakpoints.insert(address, MemoryBreakpoint { is_armed: false, ..breakpoint });
+            space.breakpoints.insert(address, MemoryBreakpoint { is_armed: false, ..breakpoint });
         }
         let what = "it handles SIGTRAP itself: first calls of its functions are not seen from then on".to_owned();
         self.note(thread, at, NoteKind::Obstacle(what));
@@ -134,19 +118,18 @@ impl Follower<'_> {
         at: u64,
     ) -> std::io::Result<bool> {
         let address = registers.instruction_pointer().wrapping_sub(1);
-        let known = space.borrow().breakpoints.get(&address).copied();
-        let Some(breakpoint) = known else { return Ok(false) };
+        let mut space = space.borrow_mut();
+        let Some(breakpoint) = space.breakpoints.get(&address).copied() else { return Ok(false) };
         let stands = (breakpoint.file, breakpoint.offset);
-        // Two threads may meet it at once; the second finds it taken away already.
-        if read_byte(thread, address) == Some(BREAKPOINT) {
-            let process = space.borrow().process;
-            if !breakpoint.is_armed || mapped_at(process, address) != Some(stands) {
-                space.borrow_mut().breakpoints.remove(&address);
-                return Ok(false);
-            }
-            self.tracer.write_byte(thread, address, breakpoint.original)?;
+        if breakpoint.is_armed && space.mapped_at(thread, address) == Some(stands) {
+            space.set_byte(&self.tracer, thread, address, breakpoint.original)?;
+        } else if space.byte(thread, address) == Some(BREAKPOINT) {
+            space.breakpoints.remove(&address);
+            return Ok(false);
         }
-        space.borrow_mut().breakpoints.insert(address, MemoryBreakpoint { is_armed: false, ..breakpoint });
+        // Else another thread has met it at the same time, and it is taken away already.
+        space.breakpoints.insert(address, MemoryBreakpoint { is_armed: false, ..breakpoint });
+        drop(space);
         registers.set_instruction_pointer(address);
         self.tracer.set_registers(thread, &registers)?;
         if self.met.insert(stands) {

@@ -26,6 +26,7 @@ use coldstart_sys::time_stamp::{TimeStamp, monotonic_nanoseconds};
 use coldstart_sys::tracing::{
     Argument, Event, MoreStops, PendingTracee, RemoteCall, SignalCause, Stop, Tracer, Waited,
 };
+use coldstart_sys::wake_latency::keep_processors_awake;
 use serde::{Deserialize, Serialize};
 
 use super::note::{Note, NoteKind};
@@ -135,6 +136,8 @@ pub(super) fn follow(pending: PendingTracee, options: &mut FollowOptions, line: 
         }
         None => None,
     };
+    // A stop wakes a processor twice. Where it may not be had, stops take longer.
+    let _awake = keep_processors_awake();
     followed.began_at = monotonic_nanoseconds();
     let mut follower = Follower {
         tracer,

@@ -100,9 +100,9 @@ impl Follower<'_> {
             self.note(thread, at, NoteKind::Obstacle(what));
         }
         if functions::is_code(protection) && !self.options.functions.is_empty() && !registers.is_32_bit() {
-            let process = space.borrow().process;
-            if let Some((file, offset)) = functions::mapped_at(process, address) {
-                self.arm(&mut space.borrow_mut(), file, address, length, offset);
+            let mut space = space.borrow_mut();
+            if let Some((file, offset)) = space.mapped_at(thread, address) {
+                self.arm(&mut space, file, address, length, offset);
             }
         }
         Ok(())
