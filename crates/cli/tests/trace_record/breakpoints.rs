@@ -1,5 +1,7 @@
 //! Breakpoints over functions: the program computes what it computes without them, whatever becomes of the memory they stand in.
 
+use coldstart_profile::trace::EventKind;
+
 use crate::support::{Bench, FUNCTIONS, notes};
 
 const LIBRARY: &str = "__attribute__((noinline)) int work(int k) { return k + 5; }";
@@ -161,4 +163,38 @@ fn processes_that_share_memory_share_breakpoints() {
     let trace = bench.same(&options, &["./shared"]);
     let told = std::fs::read_to_string(bench.path().join("told")).unwrap();
     assert_eq!(told, "13 13 1280\n".repeat(3), "{}", notes(&trace));
+}
+
+const LEFT_ALONE: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) int late(int x) { __asm__ volatile(""); return x + 1; }
+static void *run(void *unused) { usleep(200000); FILE *out = fopen("told", "a"); fprintf(out, "%d\n", late(1)); fclose(out); _exit(7); }
+int main(void) { pthread_t thread; pthread_create(&thread, 0, run, 0); pthread_exit(0); }"#;
+
+#[test]
+fn functions_are_met_after_the_first_thread_has_ended() {
+    let bench = Bench::new();
+    bench.build("left", LEFT_ALONE, &["gcc"]);
+    let options: Vec<&str> = FUNCTIONS.into_iter().chain(["--functions-of", "left"]).collect();
+    let trace = bench.same(&options, &["./left"]);
+    assert_eq!(std::fs::read_to_string(bench.path().join("told")).unwrap(), "2\n2\n2\n", "{}", notes(&trace));
+    let is_late = |event: &coldstart_profile::trace::Event| {
+        let symbol = event.code.and_then(|code| trace.object(code.file)?.symbol_at(code.address));
+        matches!(event.kind, EventKind::Function) && symbol.is_some_and(|symbol| symbol.name == "late")
+    };
+    assert!(trace.events.iter().any(is_late), "{}", notes(&trace));
+}
+
+#[test]
+fn a_second_start_that_ends_otherwise_is_told() {
+    let bench = Bench::new();
+    let source = "#include <unistd.h>\nint main(void) { return access(\"once\", 0) == 0 ? 3 : (symlink(\"x\", \"twice\") ? 5 : 4); }";
+    bench.build("other", source, &["gcc"]);
+    let options: Vec<&str> = FUNCTIONS.into_iter().chain(["--functions-of", "other"]).collect();
+    let traced = bench.trace(&options, &["./other"]);
+    assert_eq!(traced.status.code(), Some(4));
+    let notes = notes(&bench.read());
+    assert!(notes.contains("ended otherwise than the first (with exit code 5 and with exit code 4)"), "{notes}");
 }

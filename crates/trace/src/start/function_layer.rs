@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
 
 use coldstart_profile::trace::{
-    CodeAddress, Event, EventKind, FileId, Layer, Moment, PhaseKind, ProcessId, ThreadId, Trace,
+    CodeAddress, Event, EventKind, FileId, Layer, Moment, PhaseKind, ProcessId, RunEnd, ThreadId, Trace,
 };
 
 use super::analyse::{self, Recorded};
@@ -133,6 +133,24 @@ pub(super) fn add(trace: &mut Trace, second: &FollowedStart) {
          all were asked for.",
         second.moment(second.until).0 as f64 / 1e6
     ));
+    let end = second.end();
+    if end != trace.run.end {
+        trace.run.notes.push(format!(
+            "The second start ended otherwise than the first ({} and {}): first calls may be missing.",
+            in_words(end),
+            in_words(trace.run.end)
+        ));
+    }
+}
+
+fn in_words(end: RunEnd) -> String {
+    match end {
+        RunEnd::Exited(code) => format!("with exit code {code}"),
+        RunEnd::Signalled(signal) => format!("by signal {signal}"),
+        RunEnd::EndedWhenReady => "when it was ready".to_owned(),
+        RunEnd::TimedOut => "when its time was over".to_owned(),
+        RunEnd::Interrupted => "when the recording was interrupted".to_owned(),
+    }
 }
 
 fn file_numbers(trace: &Trace) -> HashMap<(u64, u64), FileId> {

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
-use coldstart_launch::{CommandLine, End, LaunchOptions, Launched, Output, find_program};
-use coldstart_profile::trace::{Layer, PagesSeen, Run, RunEnd, StartState, Trace};
+use coldstart_launch::{CommandLine, LaunchOptions, Launched, Output, find_program};
+use coldstart_profile::trace::{Layer, PagesSeen, Run, StartState, Trace};
 use coldstart_sys::syscall_observer::{PendingObserver, observe};
 
 use super::assemble::{Parts, assemble};
@@ -170,18 +170,7 @@ impl<'a> PreparedTrace<'a> {
         command.extend(self.command.arguments.iter().cloned());
         let since = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let uname = rustix::system::uname();
-        let (is_ready, end) = match &start.ending {
-            Ending::Interrupted(_) => (false, RunEnd::Interrupted),
-            Ending::Launched(launched) => {
-                let end = match launched.end {
-                    End::Exited(code) => RunEnd::Exited(code),
-                    End::Signalled(signal) => RunEnd::Signalled(signal),
-                    End::Ended => RunEnd::EndedWhenReady,
-                    End::TimedOut => RunEnd::TimedOut,
-                };
-                (launched.ready_after.is_some(), end)
-            }
-        };
+        let is_ready = matches!(&start.ending, Ending::Launched(launched) if launched.ready_after.is_some());
         Run {
             command,
             started: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
@@ -189,7 +178,7 @@ impl<'a> PreparedTrace<'a> {
             state: self.options.state,
             ready_at: is_ready.then(|| start.moment(start.until)),
             ended_at: start.moment(start.until),
-            end,
+            end: start.end(),
             readiness: self.options.readiness.clone(),
             lost_events: start.followed.lost,
             stops: start.followed.stops,

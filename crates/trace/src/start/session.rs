@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-use coldstart_launch::{CommandLine, LaunchError, LaunchOptions, Launched, launch};
-use coldstart_profile::trace::Moment;
+use coldstart_launch::{CommandLine, End, LaunchError, LaunchOptions, Launched, launch};
+use coldstart_profile::trace::{Moment, RunEnd};
 use coldstart_sys::beside::{Worker, start_worker};
 use coldstart_sys::huge_pages::map_files_by_small_pages;
 use coldstart_sys::stop_filter::stop_at_filtered_calls;
@@ -40,6 +40,19 @@ pub(super) enum Ending {
 }
 
 impl FollowedStart {
+    /// How it ended, as the trace says it.
+    pub(super) fn end(&self) -> RunEnd {
+        match &self.ending {
+            Ending::Interrupted(_) => RunEnd::Interrupted,
+            Ending::Launched(launched) => match launched.end {
+                End::Exited(code) => RunEnd::Exited(code),
+                End::Signalled(signal) => RunEnd::Signalled(signal),
+                End::Ended => RunEnd::EndedWhenReady,
+                End::TimedOut => RunEnd::TimedOut,
+            },
+        }
+    }
+
     /// A time of the monotonic clock, in nanoseconds, as a moment of the start.
     pub(super) fn moment(&self, monotonic: u64) -> Moment {
         Moment(monotonic.saturating_sub(self.launched_at))

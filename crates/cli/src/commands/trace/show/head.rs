@@ -24,7 +24,7 @@ pub(super) fn run(view: &View<'_>) -> String {
     let layers: Vec<&str> = run.layers.iter().map(|layer| layer.name()).collect();
     text.push_str(&fact("recorded", &layers.join(", ")));
     if run.layers.contains(&Layer::Pages) || run.pages != PagesSeen::None {
-        text.push_str(&fact("pages", pages(run.pages)));
+        text.push_str(&fact("pages", &pages(view)));
     }
     text.push_str(&fact("own cost", &cost(view)));
     if run.lost_events > 0 {
@@ -84,13 +84,19 @@ fn ready(view: &View<'_>) -> String {
     }
 }
 
-fn pages(seen: PagesSeen) -> &'static str {
-    match seen {
-        PagesSeen::Each => "each page's first touch",
-        PagesSeen::FaultAround => {
-            "only some: the kernel maps up to 16 pages at a touch, and of these only the one that was asked for is seen"
+fn pages(view: &View<'_>) -> String {
+    const SOME: &str =
+        "the kernel maps up to 16 pages at a touch, and of these only the one that was asked for is seen";
+    let all = &view.trace.processes;
+    let some = all.iter().filter(|process| process.pages == PagesSeen::FaultAround).count();
+    match view.trace.run.pages {
+        PagesSeen::Each => "each page's first touch".to_owned(),
+        PagesSeen::FaultAround if some < all.len() => {
+            let some = counted(u64::try_from(some).unwrap_or(u64::MAX), "process");
+            format!("each page's first touch, but of {some} only some: {SOME}")
         }
-        PagesSeen::None => "not recorded",
+        PagesSeen::FaultAround => format!("only some: {SOME}"),
+        PagesSeen::None => "not recorded".to_owned(),
     }
 }
 

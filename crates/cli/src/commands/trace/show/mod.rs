@@ -30,6 +30,8 @@ use crate::output::{self, json};
 const SCHEMA: &str = "coldstart.trace-show/1";
 /// Rows of each table, unless another number is asked for.
 const SOME: usize = 10;
+/// What a launcher starts touches so many times as much as the launcher itself, at least.
+const LAUNCHED_DOES_MORE: u64 = 2;
 
 pub(super) fn run(args: &ShowArgs) -> Result<Exit, CliError> {
     let trace = super::read(&args.file)?;
@@ -92,18 +94,18 @@ impl<'a> View<'a> {
         self.trace.file(file).map_or(Path::new("(unknown)"), |file| file.path.as_path())
     }
 
-    /// The process that the start is about: a launcher's script does little, what it starts does much.
+    /// The process that the start is about: the first one, unless it is a launcher. A launcher's script does little, what it starts does much.
     fn main_process(&self) -> ProcessId {
         let amount = |process: &coldstart_profile::trace::figures::ProcessFigures| {
             process.activity.touches.total().all.saturating_add(process.activity.functions.total())
         };
-        let mut most = (0, 0);
+        let mut main = (0, self.figures.processes.first().map_or(0, amount).saturating_mul(LAUNCHED_DOES_MORE));
         for (place, process) in (0u32..).zip(&self.figures.processes) {
-            if amount(process) > most.1 {
-                most = (place, amount(process));
+            if amount(process) > main.1 {
+                main = (place, amount(process));
             }
         }
-        ProcessId(most.0)
+        ProcessId(main.0)
     }
 }
 
