@@ -10,8 +10,8 @@ use super::super::figure::{Asked, Figure, Unit};
 use super::super::pack_files::empty_folder;
 use super::super::record::Record;
 use super::super::runner::shown;
-use super::super::workshop::{Workshop, text};
-use super::{command, number, numbers, recorded};
+use super::super::workshop::Workshop;
+use super::{command, compilation, conversion, number, numbers, recorded};
 
 /// Bytes of file for each event.
 const BYTES: f64 = 40.0;
@@ -22,25 +22,10 @@ const PROGRAMS: u32 = 5000;
 
 pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     let folder = empty_folder(workshop, "trace-file")?;
-    let place = |name: &str| text(&folder.join(name));
-    fs::write(folder.join("hello.c"), "#include <stdio.h>\nint main(void) { return puts(\"hello\") < 0; }\n")?;
-    fs::write(folder.join("text.txt"), "Words, and more words.\n".repeat(200))?;
     let many = format!("i=0; while [ $i -lt {PROGRAMS} ]; do /bin/true; i=$((i + 1)); done");
     let traces = [
-        ("clang", command(["clang-14", "-c", &place("hello.c"), "-o", &place("hello.o")])),
-        (
-            "libreoffice",
-            command([
-                "soffice",
-                &format!("-env:UserInstallation=file://{}", place("office")),
-                "--headless",
-                "--convert-to",
-                "pdf",
-                "--outdir",
-                &place("out"),
-                &place("text.txt"),
-            ]),
-        ),
+        ("clang", compilation(&folder)?),
+        ("libreoffice", conversion(&folder)?),
         ("many", command(["/bin/sh", "-c", &many])),
     ];
     for (name, command) in traces {

@@ -10,8 +10,10 @@ pub(super) mod functions;
 pub(super) mod pages;
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use fs_err as fs;
 use fs_err::{File, OpenOptions};
 use serde_json::Value;
 
@@ -86,6 +88,29 @@ fn numbers(part: &Value, name: &str) -> Result<Vec<f64>> {
 /// Pairs of two lists, in order.
 fn pairs(times: &[f64], baseline: &[f64]) -> Vec<(f64, f64)> {
     times.iter().copied().zip(baseline.iter().copied()).collect()
+}
+
+/// clang, compiling a small program in a folder.
+fn compilation(folder: &Path) -> Result<Vec<String>> {
+    let place = |name: &str| text(&folder.join(name));
+    fs::write(folder.join("hello.c"), "#include <stdio.h>\nint main(void) { return puts(\"hello\") < 0; }\n")?;
+    Ok(command(["clang-14", "-c", &place("hello.c"), "-o", &place("hello.o")]))
+}
+
+/// LibreOffice, converting a text in a folder, with a profile of its own.
+fn conversion(folder: &Path) -> Result<Vec<String>> {
+    let place = |name: &str| text(&folder.join(name));
+    fs::write(folder.join("text.txt"), "Words, and more words.\n".repeat(200))?;
+    Ok(command([
+        "soffice",
+        &format!("-env:UserInstallation=file://{}", place("office")),
+        "--headless",
+        "--convert-to",
+        "pdf",
+        "--outdir",
+        &place("out"),
+        &place("text.txt"),
+    ]))
 }
 
 /// A command from words.

@@ -9,7 +9,7 @@ use super::super::pack_files::empty_folder;
 use super::super::record::Record;
 use super::super::statistics::ratio_estimate;
 use super::super::workshop::{Workshop, text};
-use super::{alone, command, numbers, pairs, processors_awake, recorded};
+use super::{alone, command, compilation, conversion, numbers, pairs, processors_awake, recorded};
 
 /// Time of the program under the recorder, as a multiple of its time alone, that is allowed.
 const ALLOWED: f64 = 1.1;
@@ -30,23 +30,12 @@ fn commands(workshop: &Workshop) -> Result<Vec<Vec<String>>> {
         "#include <iostream>\n#include <regex>\nint main(int count, char **words) {\n  std::regex word(\"[a-z]+\");\n  \
          std::cout << std::regex_match(words[0], word) << count << \"\\n\";\n}\n",
     )?;
-    fs::write(folder.join("hello.c"), "#include <stdio.h>\nint main(void) { return puts(\"hello\") < 0; }\n")?;
-    fs::write(folder.join("text.txt"), "Words, and more words.\n".repeat(200))?;
     fs::create_dir(folder.join("profile"))?;
     let url = format!("file://{}", place("text.txt"));
     Ok(vec![
         command(["clang++-14", "-std=c++17", "-c", &place("big.cc"), "-o", &place("big.o")]),
-        command(["clang-14", "-c", &place("hello.c"), "-o", &place("hello.o")]),
-        command([
-            "soffice",
-            &format!("-env:UserInstallation=file://{}", place("office")),
-            "--headless",
-            "--convert-to",
-            "pdf",
-            "--outdir",
-            &place("out"),
-            &place("text.txt"),
-        ]),
+        compilation(&folder)?,
+        conversion(&folder)?,
         command([
             "firefox-esr",
             "--headless",
