@@ -158,9 +158,10 @@ impl Space {
         }
     }
 
-    /// What was written down since the last time.
-    fn collect(&mut self, process: u32, calls: &mut Vec<InitialiserCall>) {
+    /// What was written down since the last time. Of memory that a child borrows (`vfork`), it is the lender's.
+    fn collect(&mut self, calls: &mut Vec<InitialiserCall>) {
         let Some(memory) = &self.memory else { return };
+        let process = self.process;
         for area in &mut self.slots.areas {
             let Some(first) = area.collected.iter().position(|&collected| !collected) else { continue };
             let from = area.data_at(first as u64);
@@ -238,24 +239,17 @@ impl Follower<'_> {
         Ok(true)
     }
 
-    /// Takes what a thread's process has written down so far.
+    /// Takes what has been written down so far in a thread's memory.
     pub(super) fn collect(&mut self, thread: u32) {
-        let Some(state) = self.threads.get(&thread) else { return };
-        let process = state.process;
-        let space = Rc::clone(&state.space);
-        space.borrow_mut().collect(process, &mut self.calls);
+        if let Some(state) = self.threads.get(&thread) {
+            state.space.borrow_mut().collect(&mut self.calls);
+        }
     }
 
     /// Of all processes; they may be running.
     pub(super) fn collect_all(&mut self) {
-        let leaders: Vec<u32> = self
-            .threads
-            .iter()
-            .filter(|(number, thread)| **number == thread.process)
-            .map(|(&number, _)| number)
-            .collect();
-        for leader in leaders {
-            self.collect(leader);
+        for (_, leader) in self.threads.iter().filter(|(number, thread)| **number == thread.process) {
+            leader.space.borrow_mut().collect(&mut self.calls);
         }
     }
 }
