@@ -7,7 +7,7 @@ mod start_support;
 use std::path::Path;
 
 use coldstart_profile::trace::{Layer, PhaseKind, ProcessId, Trace};
-use start_support::{build, file_named, trace};
+use start_support::{build, file_named, touched_pages, trace};
 
 /// A library that counts in its initialiser.
 const PLUGIN: &str = "int count; __attribute__((constructor)) static void counts(void) { count++; }\n";
@@ -49,4 +49,28 @@ fn initialisers_belong_to_who_called_them_not_to_a_child_that_borrows_the_memory
     let trace = trace(&program, &[folder.path().join("libplugin.so")], &[Layer::Phases]);
     assert!(trace.processes.len() > 1, "{:?}", trace.processes);
     assert_eq!(callers(&trace), [ProcessId(0)]);
+}
+
+/// The follower reads the table of a library that says where its initialisers are. What stands behind the table is the program's own
+/// to touch first.
+#[test]
+fn reading_the_dynamic_table_leaves_the_page_behind_it_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = r#"
+        __attribute__((aligned(4096), visibility("hidden"))) volatile char data[8192] = {1};
+        __attribute__((constructor)) static void begins(void) {}
+        int first_of_data(void) { return data[0]; }"#;
+    let flags = ["-shared", "-fPIC", "-O1", "-nostdlib", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-soname,libdata.so"];
+    build(folder.path(), "libdata.so", library, &flags);
+    let rpath = format!("-Wl,-rpath,{}", folder.path().display());
+    let source = "int first_of_data(void); int main(void) { return first_of_data() != 1; }";
+    let program = build(folder.path(), "reads", source, &["-O1", "-L.", "-ldata", &rpath]);
+    let trace = trace::<&str>(&program, &[], &[Layer::Phases, Layer::Pages]);
+    let file = file_named(&trace, "libdata.so");
+    let sections = &trace.object(file).unwrap().sections;
+    let named = |name: &str| sections.iter().find(|section| section.name == name).unwrap();
+    // Otherwise nothing is tested.
+    let (table, data) = (named(".dynamic"), named(".data"));
+    assert!(data.address - table.address < 1024, "{sections:?}");
+    assert!(touched_pages(&trace, file).contains(&(data.offset / 4096)), "{:?}", touched_pages(&trace, file));
 }

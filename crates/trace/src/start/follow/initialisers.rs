@@ -20,6 +20,8 @@ const DT_INIT_ARRAY: u64 = 25;
 const DT_INIT_ARRAYSZ: u64 = 27;
 /// Entries of a dynamic table that are looked at; glibc's own have about 30.
 const DYNAMIC_ENTRIES: usize = 64;
+/// Size of one, in bytes.
+const DYNAMIC_ENTRY: u64 = 16;
 /// More initialisers than any object has.
 const MOST_INITIALISERS: u64 = 65_536;
 const PAGE: u64 = 4096;
@@ -89,21 +91,31 @@ impl Space {
 
     /// The table of initialisers: its address and number of entries.
     fn initialisers_of(&self, object: &LinkedObject) -> Option<(u64, u64)> {
+        let entries = self.dynamic_entries(object.dynamic)?;
+        let value = |wanted| entries.iter().find(|&&(tag, _)| tag == wanted).map(|&(_, value)| value);
+        let size = value(DT_INIT_ARRAYSZ)? / 8;
+        let address = object.bias.wrapping_add(value(DT_INIT_ARRAY)?);
+        (1..=MOST_INITIALISERS).contains(&size).then_some((address, size))
+    }
+
+    /// Tags and values of a dynamic table. No page behind its own is looked at: the program may not have touched that one yet.
+    fn dynamic_entries(&self, table: u64) -> Option<Vec<(u64, u64)>> {
         let memory = self.memory.as_ref()?;
-        let mut bytes = [0; DYNAMIC_ENTRIES * 16];
-        memory.read(object.dynamic, &mut bytes).ok()?;
-        let (mut address, mut size) = (None, None);
-        for entry in bytes.chunks_exact(16) {
-            let (tag, value) = entry.split_at_checked(8)?;
-            let (tag, value) = (u64::from_ne_bytes(tag.try_into().ok()?), u64::from_ne_bytes(value.try_into().ok()?));
-            match tag {
-                DT_NULL => break,
-                DT_INIT_ARRAY => address = Some(object.bias.wrapping_add(value)),
-                DT_INIT_ARRAYSZ => size = Some(value / 8),
-                _ => {}
+        let mut entries = Vec::new();
+        while entries.len() < DYNAMIC_ENTRIES {
+            let at = table.checked_add(entries.len() as u64 * DYNAMIC_ENTRY)?;
+            let to_page_end = (PAGE - at % PAGE) / DYNAMIC_ENTRY;
+            let mut bytes = vec![0; usize::try_from(to_page_end.max(1) * DYNAMIC_ENTRY).ok()?];
+            memory.read(at, &mut bytes).ok()?;
+            for entry in bytes.chunks_exact(DYNAMIC_ENTRY as usize) {
+                let (tag, value) = entry.split_at_checked(8)?;
+                match (u64::from_ne_bytes(tag.try_into().ok()?), u64::from_ne_bytes(value.try_into().ok()?)) {
+                    (DT_NULL, _) => return Some(entries),
+                    entry => entries.push(entry),
+                }
             }
         }
-        Some((address?, size.filter(|&size| (1..=MOST_INITIALISERS).contains(&size))?))
+        Some(entries)
     }
 
     /// Turns the pointers of a relocated table to our slots, if there are enough.
