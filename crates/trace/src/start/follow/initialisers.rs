@@ -8,12 +8,12 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use coldstart_sys::time_stamp::TimeStamp;
+use coldstart_sys::time_stamp::{TimeStamp, monotonic_nanoseconds};
 use coldstart_sys::tracing::Argument;
 
 use super::super::note::{InitialiserTime, LinkedObject, Note, NoteKind};
-use super::Follower;
 use super::space::{InitialiserCall, Space};
+use super::{Follower, call_error};
 
 const DT_NULL: u64 = 0;
 const DT_INIT_ARRAY: u64 = 25;
@@ -48,6 +48,8 @@ pub(super) struct Slots {
     waiting: Vec<(u64, u64, u64)>,
     /// Bias and dynamic table of the objects that are known.
     known: HashSet<(u64, u64)>,
+    /// Whether no more can be had; the process has been told of then.
+    are_refused: bool,
 }
 
 #[derive(Debug)]
@@ -228,27 +230,37 @@ impl Follower<'_> {
         Ok(())
     }
 
-    /// Memory for so many more slots, in the program.
+    /// Makes room for so many more slots, in the program. Says whether there is; why not is noted.
     fn make_room(&mut self, thread: u32, space: &Rc<RefCell<Space>>, needed: u64) -> std::io::Result<bool> {
         let waiting: u64 = space.borrow().slots.waiting.iter().map(|&(_, _, count)| count).sum();
         let needed = needed.saturating_add(waiting);
         if space.borrow().slots.areas.iter().any(|area| area.free() >= needed) {
             return Ok(true);
         }
-        let Some(place) = space.borrow().call else { return Ok(false) };
-        if self.has_own_filter(thread) {
+        if space.borrow().slots.are_refused {
             return Ok(false);
         }
-        let capacity = needed.max(SLOTS);
-        let size = capacity.saturating_mul(CODE_SIZE + DATA_SIZE).next_multiple_of(PAGE);
-        // PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, no descriptor.
-        let map = Argument { number: 9, number_32_bit: 192, arguments: [0, size, 7, 0x22, u64::MAX, 0] };
-        let Some(result) = self.call(place, thread, &map)? else { return Ok(false) };
-        // Some systems forbid memory that is writable and executable.
-        let Some(address) = u64::try_from(result).ok().filter(|&address| address != 0) else { return Ok(false) };
-        let area = Area { address, capacity, slots: Vec::new(), collected: Vec::new() };
-        space.borrow_mut().slots.areas.push(area);
-        Ok(true)
+        let reason = match self.call_place(thread, space) {
+            Ok(place) => {
+                let capacity = needed.max(SLOTS);
+                let size = capacity.saturating_mul(CODE_SIZE + DATA_SIZE).next_multiple_of(PAGE);
+                // PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, no descriptor.
+                let map = Argument { number: 9, number_32_bit: 192, arguments: [0, size, 7, 0x22, u64::MAX, 0] };
+                let Some(result) = self.call(place, thread, &map)? else { return Ok(false) };
+                if let Some(address) = u64::try_from(result).ok().filter(|&address| address != 0) {
+                    let area = Area { address, capacity, slots: Vec::new(), collected: Vec::new() };
+                    space.borrow_mut().slots.areas.push(area);
+                    return Ok(true);
+                }
+                // Some systems forbid it.
+                format!("memory that is writable and executable is refused ({})", call_error(result))
+            }
+            Err(reason) => reason,
+        };
+        space.borrow_mut().slots.are_refused = true;
+        let what = format!("{reason}: when its initialisers were called, one by one, is not seen");
+        self.note(thread, monotonic_nanoseconds(), NoteKind::Obstacle(what));
+        Ok(false)
     }
 
     /// Takes what has been written down so far in a thread's memory.

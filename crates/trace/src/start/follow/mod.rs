@@ -113,6 +113,11 @@ pub(super) struct Follower<'o> {
     followed: Followed,
 }
 
+/// What a call that failed says by its result.
+fn call_error(result: i64) -> std::io::Error {
+    std::io::Error::from_raw_os_error(i32::try_from(result.saturating_neg()).unwrap_or(0))
+}
+
 /// Follows the program until all of it is gone.
 pub(super) fn follow(pending: PendingTracee, options: &mut FollowOptions, line: &Line) -> Followed {
     let began = TimeStamp::now();
@@ -287,9 +292,14 @@ impl Follower<'_> {
         })
     }
 
-    /// Whether the program itself filters calls: its filter may answer one that it does not expect by killing the program.
-    fn has_own_filter(&self, thread: u32) -> bool {
-        pages::filters(thread) > self.options.own_filters
+    /// Where a call can be made in a stopped thread's name, or why none may be. A filter of the program's own may answer one that it
+    /// does not expect by killing the program.
+    fn call_place(&self, thread: u32, space: &Rc<RefCell<Space>>) -> Result<RemoteCall, String> {
+        let place = space.borrow().call.ok_or("no place in it where a call can be made")?;
+        if pages::filters(thread) > self.options.own_filters {
+            return Err("it has a seccomp filter of its own".to_owned());
+        }
+        Ok(place)
     }
 
     /// A call that the filter sends to us is about to be made.

@@ -9,7 +9,7 @@ use coldstart_sys::userfault::{CLOSE_CALL, FaultAroundSwitch, USER_MODE_ONLY, US
 use super::super::note::NoteKind;
 use super::image::{MapLine, maps};
 use super::space::Space;
-use super::{Follower, functions};
+use super::{Follower, call_error, functions};
 
 const PAGE: u64 = 4096;
 const O_CLOEXEC: u64 = 0o2_000_000;
@@ -54,11 +54,11 @@ impl Follower<'_> {
         thread: u32,
         space: &Rc<RefCell<Space>>,
     ) -> std::io::Result<Result<FaultAroundSwitch, String>> {
-        let (place, process) = (space.borrow().call, space.borrow().process);
-        let Some(place) = place else { return Ok(Err("no place in it where a call can be made".to_owned())) };
-        if self.has_own_filter(thread) {
-            return Ok(Err("it has a seccomp filter of its own".to_owned()));
-        }
+        let place = match self.call_place(thread, space) {
+            Ok(place) => place,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let process = space.borrow().process;
         let call_of = |(number, number_32_bit): (u64, u64), argument: u64| Argument {
             number,
             number_32_bit,
@@ -66,10 +66,7 @@ impl Follower<'_> {
         };
         let descriptor = match self.call(place, thread, &call_of(USERFAULTFD_CALL, O_CLOEXEC | USER_MODE_ONLY))? {
             Some(result) if result >= 0 => result,
-            Some(result) => {
-                let errno = i32::try_from(result.saturating_neg()).unwrap_or(0);
-                return Ok(Err(format!("userfaultfd: {}", std::io::Error::from_raw_os_error(errno))));
-            }
+            Some(result) => return Ok(Err(format!("userfaultfd: {}", call_error(result)))),
             None => return Ok(Err("it has ended".to_owned())),
         };
         let taken = FaultAroundSwitch::take(process, i32::try_from(descriptor).unwrap_or(-1));
