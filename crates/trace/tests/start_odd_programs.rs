@@ -6,7 +6,7 @@ mod start_support;
 
 use std::path::Path;
 
-use coldstart_profile::trace::{Layer, PhaseKind, ProcessId, Trace};
+use coldstart_profile::trace::{EventKind, Layer, PhaseKind, ProcessId, Trace};
 use start_support::{build, file_named, touched_pages, trace};
 
 /// A library that counts in its initialiser.
@@ -26,6 +26,19 @@ fn callers(trace: &Trace) -> Vec<ProcessId> {
     let of_plugin =
         trace.phases.iter().filter(|phase| phase.kind == PhaseKind::Initialiser && phase.file == Some(file));
     of_plugin.filter(|phase| phase.address.is_some_and(is_named)).map(|phase| phase.process).collect()
+}
+
+fn names_called(trace: &Trace) -> Vec<&str> {
+    let calls = trace.events.iter().filter(|event| matches!(event.kind, EventKind::Function));
+    let code = calls.filter_map(|event| event.code);
+    code.filter_map(|code| Some(trace.object(code.file)?.symbol_at(code.address)?.name.as_str())).collect()
+}
+
+/// Functions long enough that the object is armed: little of its code may be unknown, and padding is.
+fn long_function(name: &str) -> String {
+    format!(
+        "__attribute__((noinline, noipa)) int {name}(int x) {{ asm volatile(\".skip 1800, 0x90\"); return x + 1; }}\n"
+    )
 }
 
 /// A child that borrows its parent's memory until its `execve` has not called what the parent called before.
@@ -104,4 +117,19 @@ fn a_filter_of_its_own_is_why_initialisers_are_not_timed() {
         .collect();
     assert_eq!(told, [0, 1], "{:?}", trace.processes);
     assert!(callers(&trace).is_empty());
+}
+
+/// Shells and launchers set all signals back to what they do by default: that is no handler.
+#[test]
+fn functions_are_seen_behind_a_return_to_the_default_action() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = format!(
+        "#include <signal.h>\n{}{}int main(void) {{ int x = before(1); signal(SIGTRAP, SIG_DFL); return behind(x) != 3; }}\n",
+        long_function("before"),
+        long_function("behind"),
+    );
+    let program = build(folder.path(), "resets", &source, &["-O1"]);
+    let trace = trace::<&str>(&program, &[], &[Layer::Phases, Layer::Pages, Layer::Functions]);
+    let called = names_called(&trace);
+    assert!(called.contains(&"before") && called.contains(&"behind"), "{called:?} {:?}", trace.run.notes);
 }

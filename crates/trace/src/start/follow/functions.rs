@@ -16,6 +16,7 @@ use super::space::{MemoryBreakpoint, Space};
 const PAGE: u64 = 4096;
 const BREAKPOINT: u8 = 0xcc;
 const PROT_EXEC: u64 = 4;
+const SIG_DFL: u64 = 0;
 
 /// A file by its numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -88,7 +89,9 @@ impl Follower<'_> {
         let Some(space) = self.space(thread).filter(|_| action != 0 && !self.options.functions.is_empty()) else {
             return Ok(());
         };
-        if std::mem::replace(&mut space.borrow_mut().handles_trap, true) {
+        // `sa_handler` comes first. Who sets all signals back, as shells and launchers do for their children, handles none.
+        let is_default = space.borrow().word(action) == Some(SIG_DFL);
+        if is_default || std::mem::replace(&mut space.borrow_mut().handles_trap, true) {
             return Ok(());
         }
         let armed: Vec<(u64, MemoryBreakpoint)> =
