@@ -133,3 +133,17 @@ fn functions_are_seen_behind_a_return_to_the_default_action() {
     let called = names_called(&trace);
     assert!(called.contains(&"before") && called.contains(&"behind"), "{called:?} {:?}", trace.run.notes);
 }
+
+/// The second start, for functions, cannot be: what the first one told is kept.
+#[test]
+fn a_program_that_removes_itself_keeps_its_first_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = format!(
+        "#include <unistd.h>\n{}int main(int count, char **arguments) {{ return one(count) != 2 || unlink(arguments[0]); }}\n",
+        long_function("one")
+    );
+    let program = build(folder.path(), "removes", &source, &["-O1"]);
+    let trace = trace::<&str>(&program, &[], &[Layer::Phases, Layer::Pages, Layer::Functions]);
+    assert!(trace.phases.iter().any(|phase| phase.kind == PhaseKind::Main));
+    assert!(trace.run.notes.iter().any(|note| note.contains("second start")), "{:?}", trace.run.notes);
+}

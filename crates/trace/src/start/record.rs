@@ -78,7 +78,8 @@ impl<'a> PreparedTrace<'a> {
     /// Starts the program, once, or twice if first calls of functions are wanted, and ends whatever is left of it.
     ///
     /// # Errors
-    /// See [`TraceError`]. A program that fails is not an error here: the run says how it ended.
+    /// See [`TraceError`]. A program that fails is not an error here: the run says how it ended. Neither is a second start that cannot
+    /// be: a note says why.
     pub fn record(self, functions_of: &IsWanted<'_>) -> Result<TracedStart, TraceError> {
         let (mut trace, launched) = self.record_once()?;
         if !self.options.layers.contains(&Layer::Functions) || launched.is_none() {
@@ -87,8 +88,13 @@ impl<'a> PreparedTrace<'a> {
         let arming = function_layer::choose(&trace, self.options.functions_everywhere, functions_of);
         trace.run.notes.extend(arming.notes.iter().cloned());
         if !arming.functions.is_empty() {
-            let second = self.follow_functions(&arming)?;
-            function_layer::add(&mut trace, &second);
+            match self.follow_functions(&arming) {
+                Ok(second) => function_layer::add(&mut trace, &second),
+                // What the first one told is not worth less for it.
+                Err(error) => {
+                    trace.run.notes.push(format!("First calls are not recorded, for want of a second start: {error}."))
+                }
+            }
         }
         Ok(TracedStart { trace, launched })
     }
