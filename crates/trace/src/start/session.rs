@@ -3,14 +3,14 @@
 //! The launch is ours, as for a measurement: it knows when the program is ready and ends all of it. Who follows by ptrace is another
 //! process, which the launch does not take for the program's, because it is started before.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, End, LaunchError, LaunchOptions, Launched, launch};
 use coldstart_profile::trace::{Moment, RunEnd};
 use coldstart_sys::beside::{Worker, start_worker};
-use coldstart_sys::huge_pages::map_files_by_small_pages;
+use coldstart_sys::huge_pages::{SmallPages, map_files_by_small_pages};
 use coldstart_sys::stop_filter::stop_at_filtered_calls;
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
 use coldstart_sys::tracing::traced;
@@ -20,6 +20,10 @@ use crate::TraceError;
 
 /// How long the follower may take at readiness to fetch what the program has written down.
 const FETCH_LIMIT: Duration = Duration::from_secs(2);
+
+/// What [`SmallPages::NotHere`] means for a trace.
+const HUGE_PAGES: &str = "Where a file is cached in pieces of 2 MiB, one touch may stand for all of a piece: huge pages are for everybody here \
+                          (`/sys/kernel/mm/transparent_hugepage/enabled`), so the program keeps them";
 
 /// A start that was followed.
 pub(super) struct FollowedStart {
@@ -71,13 +75,14 @@ pub(super) fn follow_start(
 ) -> Result<FollowedStart, TraceError> {
     let worker: RefCell<Option<std::io::Result<Worker>>> = RefCell::new(None);
     let options = RefCell::new(Some(options));
+    let small_pages = Cell::new(SmallPages::Always);
     let prepare = |child: &mut std::process::Command| {
         if let Some((change, _)) = setup {
             change(child);
         }
         let Some(mut options) = options.borrow_mut().take() else { return };
         if options.each_page {
-            map_files_by_small_pages(child);
+            small_pages.set(map_files_by_small_pages(child));
         }
         stop_at_filtered_calls(child);
         let started = traced(child).and_then(|pending| {
@@ -115,8 +120,11 @@ pub(super) fn follow_start(
         }
         (Err(error), _) => return Err(error.into()),
     };
-    let followed =
+    let mut followed =
         followed.map_err(|error| TraceError::Follower { source: std::io::Error::other(error.to_string()) })?;
+    if small_pages.get() == SmallPages::NotHere {
+        followed.record_limits.push(HUGE_PAGES.to_owned());
+    }
     match followed.trouble {
         // Before there was a program to follow.
         None if followed.began_at == 0 => match ending {

@@ -10,6 +10,7 @@ mod facts;
 mod functions;
 mod image;
 mod initialisers;
+mod limits;
 mod loader;
 mod pages;
 mod space;
@@ -380,6 +381,7 @@ impl Follower<'_> {
             match recorder.finish() {
                 Ok(recorded) => {
                     self.followed.lost = recorded.lost;
+                    self.followed.record_limits = limits::limits(&recorded, self.options.each_page);
                     self.followed.records = recorded.records().collect();
                 }
                 Err(error) => self.followed.no_records = Some(error.to_string()),
