@@ -8,15 +8,8 @@
 use std::io;
 
 use super::requests::Tracer;
-
-/// Which of the registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BreakpointSlot {
-    /// DR0.
-    First,
-    /// DR1.
-    Second,
-}
+#[cfg(target_arch = "x86_64")]
+use super::requests::{request, unless_gone};
 
 impl Tracer {
     /// Lets a stopped thread stop at these instructions from now on; `None` clears a register.
@@ -51,9 +44,6 @@ impl Tracer {
     #[cfg(target_arch = "x86_64")]
     fn poke_debug_register(&self, thread: u32, number: usize, value: usize) -> io::Result<()> {
         let place = std::mem::offset_of!(libc::user, u_debugreg) + number * size_of::<u64>();
-        match super::requests::request(libc::PTRACE_POKEUSER as libc::c_uint, thread, place, value) {
-            Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(error),
-            _ => Ok(()),
-        }
+        unless_gone(request(libc::PTRACE_POKEUSER as libc::c_uint, thread, place, value))
     }
 }

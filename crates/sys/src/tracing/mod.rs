@@ -19,7 +19,6 @@ mod requests;
 mod start;
 mod stops;
 
-pub use debug_registers::BreakpointSlot;
 pub use memory::{FileMapping, ProcessMappings, ProcessMemory, read_byte, read_name, share_memory};
 pub use registers::Registers;
 pub use remote_call::{Argument, RemoteCall};

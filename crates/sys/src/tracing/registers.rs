@@ -5,6 +5,8 @@
 use std::io;
 
 use super::requests::Tracer;
+#[cfg(target_arch = "x86_64")]
+use super::requests::{if_there, request, unless_gone};
 
 /// The general registers of a thread.
 #[derive(Clone, Copy, Debug)]
@@ -30,11 +32,6 @@ impl Registers {
         self.raw.orig_rax = u64::MAX;
     }
 
-    /// The stack pointer.
-    pub fn stack_pointer(&self) -> u64 {
-        self.raw.rsp
-    }
-
     /// Whether it runs 32-bit code.
     pub fn is_32_bit(&self) -> bool {
         self.raw.cs != CODE_SEGMENT_64_BIT
@@ -55,16 +52,6 @@ impl Registers {
         }
     }
 
-    /// The fifth argument of such a call: of `mmap` the descriptor.
-    pub fn fifth_call_argument(&self) -> u64 {
-        if self.is_32_bit() { self.raw.rdi & 0xffff_ffff } else { self.raw.r8 }
-    }
-
-    /// The sixth argument of such a call: of `mmap` the place in the file.
-    pub fn sixth_call_argument(&self) -> u64 {
-        if self.is_32_bit() { self.raw.rbp & 0xffff_ffff } else { self.raw.r9 }
-    }
-
     /// The first argument of a function that the thread has just entered; `None` in 32-bit code, where it is on the stack.
     pub fn first_argument(&self) -> Option<u64> {
         (!self.is_32_bit()).then_some(self.raw.rdi)
@@ -81,11 +68,6 @@ impl Registers {
     /// Makes it stand elsewhere, out of any system call that would be begun again.
     pub fn set_instruction_pointer(&mut self, _address: u64) {}
 
-    /// The stack pointer.
-    pub fn stack_pointer(&self) -> u64 {
-        0
-    }
-
     /// Whether it runs 32-bit code.
     pub fn is_32_bit(&self) -> bool {
         false
@@ -99,16 +81,6 @@ impl Registers {
     /// The first three arguments of a system call that the thread is in.
     pub fn call_arguments(&self) -> [u64; 3] {
         [0; 3]
-    }
-
-    /// The fifth argument of such a call: of `mmap` the descriptor.
-    pub fn fifth_call_argument(&self) -> u64 {
-        0
-    }
-
-    /// The sixth argument of such a call: of `mmap` the place in the file.
-    pub fn sixth_call_argument(&self) -> u64 {
-        0
     }
 
     /// The first argument of a function that the thread has just entered; `None` in 32-bit code, where it is on the stack.
@@ -126,12 +98,9 @@ impl Tracer {
         #[cfg(target_arch = "x86_64")]
         {
             let mut raw = std::mem::MaybeUninit::<libc::user_regs_struct>::uninit();
-            match super::requests::request(libc::PTRACE_GETREGS as libc::c_uint, thread, 0, raw.as_mut_ptr() as usize) {
-                // SAFETY: the request succeeded, so the kernel has filled the structure.
-                Ok(_) => Ok(Some(Registers { raw: unsafe { raw.assume_init() } })),
-                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
-                Err(error) => Err(error),
-            }
+            let told = request(libc::PTRACE_GETREGS as libc::c_uint, thread, 0, raw.as_mut_ptr() as usize);
+            // SAFETY: the request succeeded, so the kernel has filled the structure.
+            Ok(if_there(told)?.map(|_| Registers { raw: unsafe { raw.assume_init() } }))
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
@@ -148,10 +117,7 @@ impl Tracer {
         #[cfg(target_arch = "x86_64")]
         {
             let place = &raw const registers.raw as usize;
-            match super::requests::request(libc::PTRACE_SETREGS as libc::c_uint, thread, 0, place) {
-                Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(error),
-                _ => Ok(()),
-            }
+            unless_gone(request(libc::PTRACE_SETREGS as libc::c_uint, thread, 0, place))
         }
         #[cfg(not(target_arch = "x86_64"))]
         {

@@ -6,7 +6,7 @@
 use std::io;
 
 use super::registers::Registers;
-use super::requests::{Tracer, request};
+use super::requests::{Tracer, if_there, request, unless_gone};
 use super::stops::{Event, Stop, Waited};
 
 /// A place in a program where calls can be made.
@@ -122,21 +122,13 @@ impl Tracer {
     /// Blocks all of a stopped thread's signals; returns those that were blocked before, `None` if the thread was killed meanwhile.
     fn block_signals(&self, thread: u32) -> io::Result<Option<u64>> {
         let mut blocked = 0u64;
-        match request(GET_SIGNAL_MASK, thread, size_of::<u64>(), &raw mut blocked as usize) {
-            Ok(_) => {
-                self.set_blocked_signals(thread, u64::MAX)?;
-                Ok(Some(blocked))
-            }
-            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let told = if_there(request(GET_SIGNAL_MASK, thread, size_of::<u64>(), &raw mut blocked as usize))?;
+        self.set_blocked_signals(thread, u64::MAX)?;
+        Ok(told.map(|_| blocked))
     }
 
     fn set_blocked_signals(&self, thread: u32, blocked: u64) -> io::Result<()> {
-        match request(SET_SIGNAL_MASK, thread, size_of::<u64>(), &raw const blocked as usize) {
-            Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(error),
-            _ => Ok(()),
-        }
+        unless_gone(request(SET_SIGNAL_MASK, thread, size_of::<u64>(), &raw const blocked as usize))
     }
 
     /// Sends a followed thread a signal that was taken from it.

@@ -157,11 +157,8 @@ impl Tracer {
     pub fn syscall(&self, thread: u32) -> io::Result<Option<SyscallStop>> {
         let mut words = [0u64; INFO_WORDS];
         let length = size_of_val(&words);
-        match request(GET_SYSCALL_INFO, thread, length, words.as_mut_ptr() as usize) {
-            Ok(_) => Ok(Some(decode(&words))),
-            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let told = if_there(request(GET_SYSCALL_INFO, thread, length, words.as_mut_ptr() as usize))?;
+        Ok(told.map(|_| decode(&words)))
     }
 
     /// What goes with an event; `None` if the thread was killed meanwhile.
@@ -170,11 +167,9 @@ impl Tracer {
     /// None is known.
     pub fn event_message(&self, thread: u32) -> io::Result<Option<u32>> {
         let mut message: libc::c_ulong = 0;
-        match request(libc::PTRACE_GETEVENTMSG as libc::c_uint, thread, 0, &raw mut message as usize) {
-            Ok(_) => Ok(u32::try_from(message).ok()),
-            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let what = libc::PTRACE_GETEVENTMSG as libc::c_uint;
+        let told = if_there(request(what, thread, 0, &raw mut message as usize))?;
+        Ok(told.and_then(|_| u32::try_from(message).ok()))
     }
 
     /// Why a stopped thread is about to receive a signal; `None` if it was killed meanwhile.
@@ -183,15 +178,13 @@ impl Tracer {
     /// None is known.
     pub fn signal_cause(&self, thread: u32) -> io::Result<Option<SignalCause>> {
         let mut words = [0i32; SIGNAL_INFO_WORDS];
-        match request(libc::PTRACE_GETSIGINFO as libc::c_uint, thread, 0, words.as_mut_ptr() as usize) {
-            Ok(_) => Ok(Some(match words {
-                [_, _, SI_KERNEL, ..] => SignalCause::Instruction,
-                [_, _, TRAP_HWBKPT, ..] => SignalCause::DebugRegister,
-                _ => SignalCause::Other,
-            })),
-            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let what = libc::PTRACE_GETSIGINFO as libc::c_uint;
+        let told = if_there(request(what, thread, 0, words.as_mut_ptr() as usize))?;
+        Ok(told.map(|_| match words {
+            [_, _, SI_KERNEL, ..] => SignalCause::Instruction,
+            [_, _, TRAP_HWBKPT, ..] => SignalCause::DebugRegister,
+            _ => SignalCause::Other,
+        }))
     }
 
     /// Writes one byte over a stopped thread's memory, as [`ProcessMemory`](super::ProcessMemory) does, but needs no descriptor.
@@ -199,12 +192,7 @@ impl Tracer {
     /// # Errors
     /// `EIO` or `EFAULT` where nothing is mapped.
     pub fn write_byte(&self, thread: u32, address: u64, byte: u8) -> io::Result<()> {
-        let word_at = address & !7;
-        let shift = u32::try_from(address & 7).unwrap_or(0).saturating_mul(8);
-        let word = read_word(thread, word_at)? & !(0xff << shift) | u64::from(byte) << shift;
-        let place = usize::try_from(word_at).map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
-        let word = usize::try_from(word).map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
-        unless_gone(request(libc::PTRACE_POKETEXT as libc::c_uint, thread, place, word))
+        unless_gone(self.overwrite(thread, address, u64::from(byte), 1))
     }
 
     /// Puts a breakpoint into the memory of a stopped thread, for good: meant for a program that is ended when it gets
@@ -214,16 +202,19 @@ impl Tracer {
     /// `Unsupported` on processors for which we know no breakpoint, or the kernel's answer.
     pub fn put_breakpoint(&self, thread: u32, address: u64) -> io::Result<u64> {
         let Some((instruction, length, beyond)) = BREAKPOINT else { return Err(io::ErrorKind::Unsupported.into()) };
-        // Instructions do not cross a word: x86-64's has one byte, the other's are aligned.
+        self.overwrite(thread, address, instruction, length)?;
+        Ok(address.wrapping_add(beyond))
+    }
+
+    /// Writes so many bytes, which must not cross a word: x86-64's breakpoint has one byte, the other's are aligned.
+    fn overwrite(&self, thread: u32, address: u64, bytes: u64, length: u32) -> io::Result<()> {
         let word_at = address & !7;
         let shift = u32::try_from(address & 7).unwrap_or(0).saturating_mul(8);
         let mask = u64::MAX.checked_shr(64u32.saturating_sub(length.saturating_mul(8))).unwrap_or(u64::MAX);
-        let word = read_word(thread, word_at)?;
-        let word = word & !(mask << shift) | instruction << shift;
+        let word = read_word(thread, word_at)? & !(mask << shift) | bytes << shift;
         let place = usize::try_from(word_at).map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
         let word = usize::try_from(word).map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
-        request(libc::PTRACE_POKETEXT as libc::c_uint, thread, place, word)?;
-        Ok(address.wrapping_add(beyond))
+        request(libc::PTRACE_POKETEXT as libc::c_uint, thread, place, word).map(|_| ())
     }
 }
 
@@ -242,11 +233,18 @@ fn decode(words: &[u64; INFO_WORDS]) -> SyscallStop {
     SyscallStop { architecture: u32::from_ne_bytes(architecture), instruction_pointer: *instruction_pointer, point }
 }
 
-fn unless_gone(result: io::Result<libc::c_long>) -> io::Result<()> {
+/// What a request gave; `None` if the thread was killed meanwhile.
+pub(super) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
-        Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(error),
-        _ => Ok(()),
+        Ok(given) => Ok(Some(given)),
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+        Err(error) => Err(error),
     }
+}
+
+/// For requests that mean nothing to a thread that was killed meanwhile.
+pub(super) fn unless_gone<T>(result: io::Result<T>) -> io::Result<()> {
+    if_there(result).map(|_| ())
 }
 
 pub(super) fn request(what: libc::c_uint, thread: u32, address: usize, data: usize) -> io::Result<libc::c_long> {
