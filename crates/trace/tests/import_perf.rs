@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use coldstart_profile::trace::{EventKind, Layer, PagesSeen, RunEnd, Trace};
-use coldstart_trace::import::import;
+use coldstart_trace::import::{import, import_bytes};
 use import_support::{Recorded, TOUCHED, perf, script};
 
 /// Pages of the data file that were touched, in order.
@@ -100,6 +100,26 @@ fn a_recording_that_went_through_a_pipe() {
     let Some(recorded) = Recorded::piped("pipe") else { return };
     let trace = import(&recorded.recording).unwrap();
     holds(&recorded, &trace);
+}
+
+#[test]
+fn what_was_lost_is_counted_once_though_perf_tells_it_twice() {
+    let Some(recorded) = Recorded::piped("lost") else { return };
+    // In a pipe records end with the file. Number of the event, count; count; count of what a filter left out.
+    let record = |kind: u32, misc: u16, body: &[u64]| {
+        let body: Vec<u8> = body.iter().chain(&[0; 3]).flat_map(|word| word.to_le_bytes()).collect();
+        let size = u16::try_from(8 + body.len()).unwrap();
+        [&kind.to_le_bytes()[..], &misc.to_le_bytes(), &size.to_le_bytes(), &body].concat()
+    };
+    let mut bytes = std::fs::read(&recorded.recording).unwrap();
+    let mut lost_after = |added: Vec<u8>| {
+        bytes.extend(added);
+        import_bytes(&recorded.recording, &bytes).unwrap().run.lost_events
+    };
+    assert_eq!(lost_after([record(2, 0, &[1, 4]), record(2, 0, &[1, 3])].concat()), 7);
+    assert_eq!(lost_after(record(13, 0, &[6])), 7, "the seventh was a mapping");
+    assert_eq!(lost_after(record(13, 1 << 15, &[100])), 7, "nobody wanted them");
+    assert_eq!(lost_after(record(13, 0, &[3])), 9, "the last two are told of by their event alone");
 }
 
 #[test]

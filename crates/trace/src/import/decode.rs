@@ -24,6 +24,8 @@ const BUILD_ID_LENGTH: usize = 32;
 const LONGEST_BUILD_ID: u8 = 20;
 /// `PERF_RECORD_LOST_SAMPLES`, which the library hands on as it is.
 const LOST_SAMPLES: RecordType = RecordType(13);
+/// `PERF_RECORD_MISC_LOST_SAMPLES_BPF` of perf: a filter that was asked for left them out.
+const FILTERED: u16 = 1 << 15;
 /// Fields of the tracepoints of x86-64: behind eight bytes that all tracepoints have in common.
 const COMMON_FIELDS: usize = 8;
 /// Bits of the processor's error code (Intel SDM volume 3, 4.7).
@@ -37,8 +39,10 @@ pub(super) enum Decoded {
     Record(Record),
     /// A fault that waited for the disk, or did not, beside another event that tells of the same fault.
     Served(Record, bool),
-    /// So many were lost.
+    /// So many found a buffer full.
     Lost(u64),
+    /// So many samples of one event found one, which is a part of what `Lost` tells, told again when it was over.
+    LostSamples(u64),
     /// The kernel stopped recording for a while.
     Throttled,
     /// Nothing for us.
@@ -95,7 +99,9 @@ impl<'a> Decoder<'a> {
 
     fn other(&self, raw: &RawEventRecord<'_>, body: &[u8], numbers: &mut Numbers) -> Option<Decoded> {
         if raw.record_type == LOST_SAMPLES {
-            return Bytes::new(body, 0, numbers.order).u64().map(Decoded::Lost);
+            let lost = Bytes::new(body, 0, numbers.order).u64();
+            return lost
+                .map(|count| if raw.misc & FILTERED == 0 { Decoded::LostSamples(count) } else { Decoded::Nothing });
         }
         if raw.record_type == RecordType::MMAP2
             && raw.misc & HAS_BUILD_ID != 0

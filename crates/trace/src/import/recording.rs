@@ -157,13 +157,15 @@ struct Gathered {
     numbers: Numbers,
     records: Vec<(Record, Option<bool>)>,
     lost: u64,
+    lost_samples: u64,
     throttled: u64,
     unreadable: u64,
 }
 
 impl Gathered {
     fn new(order: Order) -> Self {
-        Self { numbers: Numbers::new(order), records: Vec::new(), lost: 0, throttled: 0, unreadable: 0 }
+        let numbers = Numbers::new(order);
+        Self { numbers, records: Vec::new(), lost: 0, lost_samples: 0, throttled: 0, unreadable: 0 }
     }
 
     fn add(&mut self, decoder: &Decoder<'_>, frame: &Frame<'_>) {
@@ -171,6 +173,7 @@ impl Gathered {
             Decoded::Record(record) => self.records.push((record, None)),
             Decoded::Served(record, major) => self.records.push((record, Some(major))),
             Decoded::Lost(count) => self.lost = self.lost.saturating_add(count),
+            Decoded::LostSamples(count) => self.lost_samples = self.lost_samples.saturating_add(count),
             Decoded::Throttled => self.throttled = self.throttled.saturating_add(1),
             Decoded::Nothing => {}
             Decoded::Unreadable => self.unreadable = self.unreadable.saturating_add(1),
@@ -178,7 +181,10 @@ impl Gathered {
     }
 
     fn finish(self, facts: Facts, events: &[Event], early: Option<String>) -> Recording {
-        let Self { numbers, records, lost, throttled, unreadable } = self;
+        let Self { numbers, records, lost, lost_samples, throttled, unreadable } = self;
+        // A record that finds the ring full is told of by the next one that does not. What the events counted has the last ones
+        // as well, and nothing but samples.
+        let lost = lost.max(lost_samples);
         let mut notes = events::notes(events);
         if throttled > 0 {
             notes.push(format!("The kernel stopped recording {throttled} times because there were too many faults: all counts are too low."));
