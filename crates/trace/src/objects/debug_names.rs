@@ -64,3 +64,13 @@ impl DebugNames {
         matches!(self, Self::File(file) if file.view().shrank())
     }
 }
+
+/// Every table of symbols there is: the object's own, what was found elsewhere, and the one that the loader uses.
+pub(super) fn symbol_tables<'data>(
+    file: &ElfFile<'data>,
+    debug: Option<SymbolTable<'data>>,
+) -> impl Iterator<Item = SymbolTable<'data>> {
+    let own = file.symbols().ok().flatten();
+    let dynamic = file.dynamic().ok().flatten().and_then(|dynamic| file.dynamic_symbols(&dynamic).ok());
+    [own, debug, dynamic].into_iter().flatten()
+}

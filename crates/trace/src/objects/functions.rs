@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use coldstart_elf::{ElfFile, SymbolBinding, SymbolKind, SymbolTable, Vaddr};
 
 use super::coverage::Coverage;
-use super::debug_names::DebugNames;
+use super::debug_names::{DebugNames, symbol_tables};
 use super::decode::CodeKind;
 use super::error::ObjectError;
 use super::file::ObjectFile;
@@ -185,10 +185,8 @@ fn named(
     code: &CodeSections<'_>,
     dropped: &mut Dropped,
 ) -> Vec<Named> {
-    let own = file.symbols().ok().flatten();
-    let dynamic = file.dynamic().ok().flatten().and_then(|dynamic| file.dynamic_symbols(&dynamic).ok());
     let mut named = Vec::new();
-    for table in [own, debug, dynamic].iter().flatten() {
+    for table in symbol_tables(file, debug) {
         let is_function = |kind| matches!(kind, SymbolKind::Function | SymbolKind::IndirectFunction);
         for symbol in table.iter().filter(|symbol| symbol.has_address() && is_function(symbol.kind) && symbol.size > 0)
         {

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use coldstart_elf::{ElfFile, Symbol, SymbolBinding, SymbolKind, SymbolTable};
 use coldstart_profile::trace::ObjectSymbol;
 
+use super::debug_names::symbol_tables;
 use super::frames::{Frame, Frames};
 use super::readable_name::readable_name;
 use super::sections::{LoadedSection, section_at};
@@ -58,11 +59,9 @@ pub(super) fn names<'data>(
     if touched.is_empty() {
         return Vec::new();
     }
-    let own = file.symbols().ok().flatten();
-    let dynamic = file.dynamic().ok().flatten().and_then(|dynamic| file.dynamic_symbols(&dynamic).ok());
     let mut found = Vec::new();
-    for table in [own, debug, dynamic].iter().flatten() {
-        let candidate = |symbol: Symbol| candidate(file.encoding().machine, table, &symbol, sections, touched);
+    for table in symbol_tables(file, debug) {
+        let candidate = |symbol: Symbol| candidate(file.encoding().machine, &table, &symbol, sections, touched);
         found.extend(table.iter().filter_map(candidate));
     }
     found.sort_unstable();
