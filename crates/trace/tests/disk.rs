@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_profile::PAGE_SIZE;
@@ -59,7 +59,6 @@ struct Seen {
     log: DiskLog,
     names: NameLog,
     launched_at: Duration,
-    started: SystemTime,
     first: u32,
     program: PathBuf,
 }
@@ -86,13 +85,13 @@ fn record(program: &Path, arguments: &[&OsStr]) -> Seen {
     });
     receive.recv().unwrap();
     recorder.follow(rustix::thread::gettid().as_raw_nonzero().get() as u32);
-    let (launched_at, started) = (now(), SystemTime::now());
+    let launched_at = now();
     let mut child = command.spawn().unwrap();
     let first = child.id();
     assert!(child.wait().unwrap().success());
     drop(command);
     let names = follower.join().unwrap();
-    Seen { log: recorder.finish(), names, launched_at, started, first, program: program.to_path_buf() }
+    Seen { log: recorder.finish(), names, launched_at, first, program: program.to_path_buf() }
 }
 
 fn is_recorded(seen: &Seen) -> bool {
@@ -337,22 +336,4 @@ fn metadata_of_the_file_system_is_the_block_device_s() {
     }
     let own = trace.files.iter().find(|file| file.path == program.canonicalize().unwrap()).unwrap();
     assert_eq!(own.category, FileCategory::Program);
-}
-
-#[test]
-fn without_root_what_is_cached_afterwards_stands_for_fills() {
-    let folder = folder();
-    let program = compile(
-        &folder,
-        "char b[4096]; int main(int c, char **v) { int f = open(v[1], O_RDONLY);
-         posix_fadvise(f, 0, 0, POSIX_FADV_RANDOM); pread(f, b, 4096, 0); pread(f, b, 4096, 9 * 4096); return 0; }",
-    );
-    let file = cold_file(&folder, "data", 100);
-    let seen = record(&program, &[file.as_os_str()]);
-    let mut log = DiskLog::default();
-    log.add_resident(&seen.names, seen.started);
-    assert!(!log.notes.is_empty(), "it says what that is worth");
-    let trace = Seen { log, ..seen }.trace();
-    let fills = ranges(&trace, &file, |kind| kind == EventKind::Fill(FillCause::Unknown));
-    assert_eq!(fills, [(0, 1), (9, 1)]);
 }

@@ -10,7 +10,6 @@ mod known;
 mod log;
 mod pieces;
 mod recorder;
-mod residency;
 mod sums;
 mod tracepoints;
 
