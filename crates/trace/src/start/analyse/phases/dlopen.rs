@@ -58,6 +58,7 @@ pub(super) fn changes(timeline: &Timeline<'_>, started: Option<Moment>) -> Chang
     }
     finder.finish()
 }
+
 struct Finder<'all> {
     timeline: &'all Timeline<'all>,
     started: Option<Moment>,
