@@ -1,17 +1,17 @@
 //! Putting the trace together, when all is over: records and notes, descriptions of objects, names, reads and fills.
 
 use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
 
 use coldstart_profile::trace::{
     Event, EventKind, Layer, Moment, PagesSeen, ProcessId, Run, ThreadId, Trace, TracedFile, TracedProcess,
     TracedThread,
 };
 
-use super::analyse::{self, Analysed, Recorded};
+use super::analyse::{self, Analysed};
 use super::disk::{DiskLog, FileKey, KnownFiles, Places, Setting, disk_pieces};
 use super::note::{Note, NoteKind};
 use super::opened::{OpenedObjects, file_seen, is_still_there};
-use super::record::monotonic;
 use super::session::FollowedStart;
 use crate::NameLog;
 
@@ -30,14 +30,7 @@ pub(super) fn assemble(parts: Parts<'_>) -> Trace {
     if let Some(names) = &names {
         add_executions(&mut start, names);
     }
-    let recorded = Recorded {
-        records: &start.followed.records,
-        notes: &start.followed.notes,
-        launched_at: start.launched_at,
-        until: start.until,
-        first: start.followed.first,
-    };
-    let joined = analyse::join(&recorded, &file_seen);
+    let joined = analyse::join(&start.recorded(), &file_seen);
     let opened = OpenedObjects::open(&joined, &mut |_, file| is_still_there(file));
     let objects = opened.describe();
     let Analysed { processes, threads, mut files, loads, mut phases, mut events } =
@@ -54,7 +47,7 @@ pub(super) fn assemble(parts: Parts<'_>) -> Trace {
         let known = known_files(&files, names);
         let living = Living::new(&processes, &threads);
         let setting = Setting {
-            launched_at: monotonic(start.launched_at),
+            launched_at: Duration::from_nanos(start.launched_at),
             places,
             known: &known,
             thread: &|number, at| living.thread(number, at),

@@ -10,7 +10,7 @@ use coldstart_profile::trace::{
     CodeAddress, Event, EventKind, FileId, Layer, Moment, PhaseKind, ProcessId, RunEnd, ThreadId, Trace,
 };
 
-use super::analyse::{self, Recorded};
+use super::analyse;
 use super::follow::{ArmedFunctions, FileKey};
 use super::record::IsWanted;
 use super::session::FollowedStart;
@@ -69,14 +69,7 @@ pub(super) fn choose(trace: &Trace, everywhere: bool, is_wanted: &IsWanted<'_>) 
 
 /// Adds the first calls of the second start.
 pub(super) fn add(trace: &mut Trace, second: &FollowedStart) {
-    let recorded = Recorded {
-        records: &second.followed.records,
-        notes: &second.followed.notes,
-        launched_at: second.launched_at,
-        until: second.until,
-        first: second.followed.first,
-    };
-    let joined = analyse::join(&recorded, &|_| None);
+    let joined = analyse::join(&second.recorded(), &|_| None);
     let uses = joined.uses();
     let numbers = file_numbers(trace);
     // Second start's files by the first one's numbers.
@@ -97,7 +90,6 @@ pub(super) fn add(trace: &mut Trace, second: &FollowedStart) {
     }
     let analysed = analyse::finish(joined, &objects, &|_, _| None);
     let line = TimeLine::new(trace, &analysed);
-    let processes: Vec<ProcessId> = (0u32..).take(trace.processes.len()).map(ProcessId).collect();
     let mut thread_of: HashMap<ProcessId, ThreadId> = HashMap::new();
     for (place, thread) in (0u32..).zip(&trace.threads) {
         thread_of.entry(thread.process).or_insert(ThreadId(place));
@@ -110,7 +102,7 @@ pub(super) fn add(trace: &mut Trace, second: &FollowedStart) {
             .threads
             .get(usize::try_from(event.thread.0).unwrap_or(usize::MAX))
             .map(|thread| thread.process)
-            .filter(|process| processes.contains(process))
+            .filter(|process| usize::try_from(process.0).is_ok_and(|place| place < trace.processes.len()))
             .unwrap_or(ProcessId(0));
         let Some(&thread) = thread_of.get(&process) else { continue };
         added.push(Event {

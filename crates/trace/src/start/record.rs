@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::mpsc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use coldstart_launch::{CommandLine, LaunchOptions, Launched, Output, find_program};
 use coldstart_profile::trace::{Layer, PagesSeen, Run, StartState, Trace};
@@ -126,7 +126,6 @@ impl<'a> PreparedTrace<'a> {
             }
         };
         let options = FollowOptions {
-            records: true,
             faults: wants_pages || layers.contains(&Layer::Phases),
             each_page: wants_pages,
             initialisers: layers.contains(&Layer::Phases),
@@ -155,7 +154,6 @@ impl<'a> PreparedTrace<'a> {
 
     fn follow_functions(&self, arming: &Arming) -> Result<FollowedStart, TraceError> {
         let options = FollowOptions {
-            records: true,
             faults: false,
             each_page: false,
             initialisers: true,
@@ -195,9 +193,4 @@ impl<'a> PreparedTrace<'a> {
             ..Run::default()
         }
     }
-}
-
-/// A duration of the monotonic clock from nanoseconds.
-pub(super) fn monotonic(nanoseconds: u64) -> Duration {
-    Duration::from_nanos(nanoseconds)
 }

@@ -15,6 +15,7 @@ use coldstart_sys::stop_filter::stop_at_filtered_calls;
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
 use coldstart_sys::tracing::traced;
 
+use super::analyse::Recorded;
 use super::follow::{FollowOptions, Followed, follow};
 use crate::TraceError;
 
@@ -54,6 +55,17 @@ impl FollowedStart {
                 End::Ended => RunEnd::EndedWhenReady,
                 End::TimedOut => RunEnd::TimedOut,
             },
+        }
+    }
+
+    /// What the analysis joins.
+    pub(super) fn recorded(&self) -> Recorded<'_> {
+        Recorded {
+            records: &self.followed.records,
+            notes: &self.followed.notes,
+            launched_at: self.launched_at,
+            until: self.until,
+            first: self.followed.first,
         }
     }
 

@@ -9,6 +9,7 @@ use coldstart_sys::tracing::{Event, Stop, share_memory};
 
 use super::super::note::NoteKind;
 use super::space::Space;
+use super::status::Status;
 use super::{Expected, Follower, Thread};
 use crate::syscalls::process_of;
 
@@ -40,11 +41,7 @@ impl Births {
 
     /// Those that wait and whose parent is nobody of these processes: nobody will tell. With the stops they stand at.
     pub(super) fn orphans(&mut self, is_followed: impl Fn(u32) -> bool) -> Vec<(u32, Stop)> {
-        let is_orphan = |thread: u32| {
-            let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
-            let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
-            !parent.and_then(|number| number.trim().parse().ok()).is_some_and(&is_followed)
-        };
+        let is_orphan = |thread: u32| !Status::of(thread).number("PPid").is_some_and(&is_followed);
         self.waiting.extract_if(|&thread, _| is_orphan(thread)).collect()
     }
 }

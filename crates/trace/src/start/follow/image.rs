@@ -13,6 +13,7 @@ use super::super::note::{Image, NoteKind};
 use super::Follower;
 use super::functions::FileKey;
 use super::space::{LoaderSign, Stage};
+use super::status::Status;
 
 /// A line of `/proc/PID/maps`.
 #[derive(Clone, Debug)]
@@ -120,13 +121,14 @@ impl Follower<'_> {
                 "its loader has no sign for debuggers (`_dl_debug_state`): stages of loading are not seen",
             );
         }
-        if loses_rights(thread) {
+        let status = Status::of(thread);
+        if loses_rights(thread, &status) {
             process_notes(
                 self,
                 "its file gives it other rights (setuid, setgid or capabilities), which it does not get while somebody other than root follows it",
             );
         }
-        if holds_traps_back(thread) {
+        if holds_traps_back(&status) {
             let mut space = space.borrow_mut();
             (space.loader, space.second, space.handles_trap) = (None, None, true);
             process_notes(
@@ -149,16 +151,16 @@ impl Follower<'_> {
 }
 
 /// Whether SIGTRAP is ignored or blocked. A breakpoint would make an end of that (`force_sig_info_to_task` in `kernel/signal.c`).
-fn holds_traps_back(process: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let sets = status.lines().filter_map(|line| line.strip_prefix("SigBlk:").or(line.strip_prefix("SigIgn:")));
-    sets.filter_map(|set| u64::from_str_radix(set.trim(), 16).ok()).any(|set| set & SIGTRAP_BIT != 0)
+fn holds_traps_back(status: &Status) -> bool {
+    let mut sets = ["SigBlk", "SigIgn"].into_iter().filter_map(|set| u64::from_str_radix(status.field(set)?, 16).ok());
+    sets.any(|set| set & SIGTRAP_BIT != 0)
 }
 
 /// Whether a program that was just begun would have other rights without us: who may not install filters without it must promise that
 /// nobody gets any (`PR_SET_NO_NEW_PRIVS`).
-fn loses_rights(process: u32) -> bool {
-    if !has_promised(process) || has_promised(std::process::id()) {
+fn loses_rights(process: u32, status: &Status) -> bool {
+    let has_promised = |status: &Status| status.field("NoNewPrivs") == Some("1");
+    if !has_promised(status) || has_promised(&Status::of(std::process::id())) {
         return false;
     }
     let program = format!("/proc/{process}/exe");
@@ -169,12 +171,6 @@ fn loses_rights(process: u32) -> bool {
     is_set(0o4000) && file.uid() != owner.uid()
         || is_set(0o2010) && file.gid() != owner.gid()
         || rustix::fs::getxattr(&program, c"security.capability", &mut [0u8; 64]).is_ok_and(|size| size != 0)
-}
-
-/// `NoNewPrivs` of `proc_pid_status(5)`.
-fn has_promised(process: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    status.lines().filter_map(|line| line.strip_prefix("NoNewPrivs:")).any(|value| value.trim() == "1")
 }
 
 fn arguments(process: u32) -> Vec<OsString> {

@@ -14,6 +14,7 @@ mod limits;
 mod loader;
 mod pages;
 mod space;
+mod status;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -40,9 +41,7 @@ const SIGTRAP: i32 = 5;
 
 /// What to look at besides the loader's stages.
 pub(super) struct FollowOptions {
-    /// Record mappings and processes.
-    pub(super) records: bool,
-    /// Record page faults, too.
+    /// Record page faults, besides mappings and processes.
     pub(super) faults: bool,
     /// Switch fault-around off.
     pub(super) each_page: bool,
@@ -131,17 +130,9 @@ pub(super) fn follow(pending: PendingTracee, options: &mut FollowOptions, line: 
         Err(error) => return Followed { trouble: Some(error.to_string()), ..Followed::default() },
     };
     let mut followed = Followed { first, ..Followed::default() };
-    let recorder = options.records.then(|| {
-        FaultRecorder::start(first, &FaultRecorderOptions { faults: options.faults, ..FaultRecorderOptions::default() })
-    });
-    let recorder = match recorder {
-        Some(Ok(recorder)) => Some(recorder),
-        Some(Err(error)) => {
-            followed.no_records = Some(error.to_string());
-            None
-        }
-        None => None,
-    };
+    let wanted = FaultRecorderOptions { faults: options.faults, ..FaultRecorderOptions::default() };
+    let recorder = FaultRecorder::start(first, &wanted);
+    let recorder = recorder.map_err(|error| followed.no_records = Some(error.to_string())).ok();
     // A stop wakes a processor twice. Where it may not be had, stops take longer.
     let _awake = keep_processors_awake();
     followed.began_at = monotonic_nanoseconds();

@@ -9,6 +9,7 @@ use coldstart_sys::userfault::{CLOSE_CALL, FaultAroundSwitch, USER_MODE_ONLY, US
 use super::super::note::NoteKind;
 use super::image::{MapLine, maps};
 use super::space::Space;
+use super::status::Status;
 use super::{Follower, call_error, functions};
 
 const PAGE: u64 = 4096;
@@ -106,9 +107,7 @@ impl Follower<'_> {
     }
 }
 
-/// How many seccomp filters a thread has (`Seccomp_filters` of `proc_pid_status(5)`, Linux 5.9).
+/// How many seccomp filters a thread has (Linux 5.9).
 pub(super) fn filters(thread: u32) -> u32 {
-    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
-    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+    Status::of(thread).number("Seccomp_filters").unwrap_or(0)
 }
