@@ -7,7 +7,7 @@ mod start_support;
 use std::path::Path;
 
 use coldstart_profile::trace::{EventKind, Layer, PhaseKind, ProcessId, Trace};
-use start_support::{build, file_named, touched_pages, trace};
+use start_support::{build, file_named, skip, touched_pages, trace};
 
 /// A library that counts in its initialiser.
 const PLUGIN: &str = "int count; __attribute__((constructor)) static void counts(void) { count++; }\n";
@@ -146,4 +146,27 @@ fn a_program_that_removes_itself_keeps_its_first_start() {
     let trace = trace::<&str>(&program, &[], &[Layer::Phases, Layer::Pages, Layer::Functions]);
     assert!(trace.phases.iter().any(|phase| phase.kind == PhaseKind::Main));
     assert!(trace.run.notes.iter().any(|note| note.contains("second start")), "{:?}", trace.run.notes);
+}
+
+/// Snaps, flatpaks and containers have a loader and a C library of their own, under names that mean others outside.
+#[test]
+fn a_loader_is_looked_at_where_the_program_sees_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let loader = folder.path().join("loader");
+    std::fs::write(&loader, "no loader, seen from outside").unwrap();
+    let interpreter = format!("-Wl,--dynamic-linker={}", loader.display());
+    let program = build(folder.path(), "inside", "int main(void) { return 0; }", &["-O1", &interpreter]);
+    let script = format!(
+        "mount --bind $(realpath /lib64/ld-linux-x86-64.so.2) {} && exec {}",
+        loader.display(),
+        program.display()
+    );
+    let unshare = Path::new("/usr/bin/unshare");
+    let may = std::process::Command::new(unshare).args(["-m", "true"]).status();
+    if !may.is_ok_and(|status| status.success()) {
+        return skip("a mount namespace of one's own needs root");
+    }
+    let trace = trace(unshare, &["-m", "sh", "-c", &script], &[Layer::Phases]);
+    let inside = trace.processes.iter().find(|process| process.program == program).unwrap();
+    assert!(inside.notes.is_empty(), "{inside:?}");
 }

@@ -3,7 +3,9 @@
 //! Known files are looked at before the launch, because reading them during a cold start would bring pages into the cache for the program.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_elf::{ElfFile, FileType, GnuHashTable, SymbolTable, SysvHashTable, Vaddr};
@@ -45,8 +47,20 @@ impl FileFacts {
         }
     }
 
+    /// Of a file by the path that a process sees it at. In a file system of its own, as snaps, flatpaks and containers have one, that
+    /// name may mean another file than it does here.
+    pub(super) fn seen_by(&mut self, process: u32, path: &Path) -> Facts {
+        let mut inside = OsString::from(format!("/proc/{process}/root"));
+        inside.push(path);
+        let number = |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        match number(Path::new(&inside)) {
+            Some(there) if number(path) != Some(there) => look(Path::new(&inside)).unwrap_or_default(),
+            _ => self.of(path).clone(),
+        }
+    }
+
     /// Of a file by its real path.
-    pub(super) fn of(&mut self, path: &Path) -> &Facts {
+    fn of(&mut self, path: &Path) -> &Facts {
         self.known.entry(path.to_path_buf()).or_insert_with(|| look(path).unwrap_or_default())
     }
 }

@@ -98,12 +98,12 @@ impl Follower<'_> {
             space.is_32_bit = is_32_bit;
             space.entry = image.entry;
             space.call = space.memory.as_ref().and_then(|memory| call_instruction(memory, &lines, is_32_bit));
-            let facts = self.options.facts.of(&program);
+            let facts = self.options.facts.seen_by(thread, &program);
             let bias = if facts.is_relocated { image.entry.wrapping_sub(facts.entry) } else { 0 };
             space.main = facts.main.map(|main| main.wrapping_add(bias));
             space.loader =
                 lines.iter().find(|line| image.loader_base != 0 && line.start == image.loader_base).and_then(|line| {
-                    let facts = self.options.facts.of(&line.path);
+                    let facts = self.options.facts.seen_by(thread, &line.path);
                     Some(LoaderSign {
                         brk: image.loader_base.wrapping_add(facts.brk?),
                         debug: facts.debug.map_or(0, |debug| image.loader_base.wrapping_add(debug)),

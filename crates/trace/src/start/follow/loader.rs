@@ -80,7 +80,7 @@ impl Follower<'_> {
             let name = line.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             line.offset == 0 && (name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-musl"))
         })?;
-        let start = self.options.facts.of(&library.path).libc_start?;
+        let start = self.options.facts.seen_by(space.process, &library.path).libc_start?;
         Some((library.start.wrapping_add(start), Stage::LibcStart))
     }
 }
