@@ -6,7 +6,7 @@ mod scene;
 
 use std::path::Path;
 
-use coldstart_profile::trace::{Layer, PagesSeen, Trace};
+use coldstart_profile::trace::{Layer, PagesSeen, RunEnd, Trace};
 use scene::{Scene, coldstart, trace};
 use serde_json::Value;
 
@@ -62,6 +62,23 @@ fn what_was_not_recorded_is_not_zero() {
     let cells: Vec<&str> = files.unwrap().split_whitespace().collect();
     // 3 pages were touched; what was read, filled and wasted is not known.
     assert_eq!(cells, ["12.3", "kB", "-", "-", "-", "program", "/opt/app/app"]);
+}
+
+#[test]
+fn of_a_recording_of_perf_nothing_is_said_that_perf_does_not_say() {
+    let mut imported = trace();
+    imported.run.readiness = "its end".to_owned();
+    let ready = |trace: &Trace| {
+        let scene = Scene::new(trace);
+        let shown = text(&scene.run(&["show", "app.coldtrace", "--phases"]).stdout);
+        let json: Value = serde_json::from_slice(&scene.run(&["show", "app.coldtrace", "--json"]).stdout).unwrap();
+        assert_eq!(json["run"]["end"], Value::Null);
+        shown.lines().find_map(|line| line.strip_prefix("  ready      ")).unwrap().to_owned()
+    };
+    assert_eq!(ready(&imported), "after 19.0 ms, when it ended; how it ended is not known");
+    imported.run.end = RunEnd::Interrupted;
+    imported.run.ready_at = None;
+    assert_eq!(ready(&imported), "not known: the recording was over before it ended, after 20.0 ms");
 }
 
 #[test]

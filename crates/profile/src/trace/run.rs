@@ -23,7 +23,7 @@ pub struct Run {
     pub ready_at: Option<Moment>,
     /// When its first process had ended, or the recording was over.
     pub ended_at: Moment,
-    /// How its first process came to its end.
+    /// How its first process came to its end; [`Run::known_end`] says whether anybody knows.
     pub end: RunEnd,
     /// What counted as ready, in the words of the command line.
     pub readiness: String,
@@ -41,6 +41,17 @@ pub struct Run {
     pub complete: bool,
     /// What the reader should know of how it was recorded, a sentence each.
     pub notes: Vec<String>,
+}
+
+impl Run {
+    /// What stands in [`Run::readiness`] of a trace that was made of a recording of perf.
+    const READINESS_OF_IMPORTS: &str = "its end";
+
+    /// How its first process came to its end; `None` where nobody knows: a recording of perf does not say it, and
+    /// [`Run::end`] then says no more than whether the end was recorded.
+    pub fn known_end(&self) -> Option<RunEnd> {
+        (self.readiness != Self::READINESS_OF_IMPORTS).then_some(self.end)
+    }
 }
 
 /// A kind of recording.

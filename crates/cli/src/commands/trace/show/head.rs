@@ -67,14 +67,20 @@ fn state(state: StartState) -> &'static str {
 
 fn ready(view: &View<'_>) -> String {
     let run = &view.trace.run;
-    let how = match run.end {
+    let over = words::glued_time(run.ended_at.0);
+    let Some(end) = run.known_end() else {
+        return match run.ready_at {
+            Some(at) => format!("after {}, when it ended; how it ended is not known", words::glued_time(at.0)),
+            None => format!("not known: the recording was over before it ended, after {over}"),
+        };
+    };
+    let how = match end {
         RunEnd::Exited(code) => format!("it exited with code {code}"),
         RunEnd::Signalled(signal) => format!("signal {signal} ended it"),
         RunEnd::EndedWhenReady => "it was ended then".to_owned(),
         RunEnd::TimedOut => "it was ended when its time was over".to_owned(),
         RunEnd::Interrupted => "the recording was interrupted".to_owned(),
     };
-    let over = words::glued_time(run.ended_at.0);
     match run.ready_at {
         Some(at) if run.readiness == "exit" => format!("after {}, when it ended; {how}", words::glued_time(at.0)),
         Some(at) => {

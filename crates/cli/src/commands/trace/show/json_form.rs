@@ -41,7 +41,8 @@ struct RunJson<'a> {
     readiness: &'a str,
     ready_nanoseconds: Option<u64>,
     ended_nanoseconds: u64,
-    end: RunEnd,
+    /// `null` where nobody knows.
+    end: Option<RunEnd>,
     stops: u64,
     stopped_nanoseconds: u64,
     kernel: &'a str,
@@ -172,7 +173,7 @@ fn run<'a>(view: &View<'a>) -> RunJson<'a> {
         readiness: &run.readiness,
         ready_nanoseconds: run.ready_at.map(|at| at.0),
         ended_nanoseconds: run.ended_at.0,
-        end: run.end,
+        end: run.known_end(),
         stops: run.stops,
         stopped_nanoseconds: run.stopped,
         kernel: &run.kernel,
