@@ -6,7 +6,7 @@ mod scene;
 
 use std::path::Path;
 
-use coldstart_profile::trace::{Layer, PagesSeen, RunEnd, Trace};
+use coldstart_profile::trace::{Layer, PagesSeen, Phase, PhaseKind, ProcessId, RunEnd, Trace};
 use scene::{Scene, coldstart, trace};
 use serde_json::Value;
 
@@ -62,6 +62,20 @@ fn what_was_not_recorded_is_not_zero() {
     let cells: Vec<&str> = files.unwrap().split_whitespace().collect();
     // 3 pages were touched; what was read, filled and wasted is not known.
     assert_eq!(cells, ["12.3", "kB", "-", "-", "-", "program", "/opt/app/app"]);
+}
+
+#[test]
+fn an_object_of_several_processes_stands_once() {
+    let mut twice = trace();
+    let initialisers = twice.phases.iter().filter(|phase| phase.kind == PhaseKind::Initialiser);
+    let of_another = |phase: &Phase| Phase { process: ProcessId(0), parent: None, ..phase.clone() };
+    let others: Vec<Phase> = initialisers.map(of_another).collect();
+    twice.phases.extend(others);
+    let shown = text(&Scene::new(&twice).run(&["show", "app.coldtrace", "--initialisers"]).stdout);
+    let rows: Vec<&str> = shown.lines().filter(|line| line.contains("mixed")).collect();
+    assert_eq!(rows.len(), 1, "{shown}");
+    let cells: Vec<&str> = rows[0].split_whitespace().take(9).collect();
+    assert_eq!(cells, ["3.60", "ms", "6", "2", "32.8", "kB", "24.6", "kB", "mixed"]);
 }
 
 #[test]

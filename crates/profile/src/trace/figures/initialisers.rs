@@ -49,7 +49,8 @@ impl Direction {
         }
     }
 
-    fn of(seeks: &Seeks) -> Self {
+    /// Of all these steps.
+    pub fn of(seeks: &Seeks) -> Self {
         match (seeks.forward_steps, seeks.backward_steps) {
             (0, 0) => Self::None,
             (_, 0) => Self::Ascending,

@@ -1,8 +1,10 @@
 //! In which order initialisers ran, and the longest of them.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use coldstart_profile::trace::figures::{Direction, InitialiserOrder};
+use coldstart_profile::trace::FileId;
+use coldstart_profile::trace::figures::{Direction, InitialiserOrder, Seeks};
 
 use super::{View, words};
 use crate::output::path::fitted;
@@ -10,42 +12,69 @@ use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 use crate::output::text::{counted, fit, heading, table};
 
-/// By object, and one by one those that took longest.
-pub(super) fn part(view: &View<'_>) -> String {
-    let mut orders: Vec<&InitialiserOrder> =
-        view.figures.initialisers.iter().filter(|order| view.wants(order.file)).collect();
-    if orders.is_empty() {
-        return String::new();
-    }
-    orders.sort_by_key(|order| Reverse(order.time));
-    let count: u64 = orders.iter().map(|order| order.phases.len() as u64).sum();
-    let summary = format!("{}; jumps from each to the next of the same object", counted(count, "function"));
-    heading("Initialisers", &summary) + &by_object(view, &orders) + &longest(view)
+/// What the initialisers of an object did in all processes.
+#[derive(Default)]
+struct OfObject {
+    processes: u64,
+    calls: u64,
+    seeks: Seeks,
+    time: u64,
 }
 
-fn by_object(view: &View<'_>, orders: &[&InitialiserOrder]) -> String {
+/// By object, and one by one those that took longest.
+pub(super) fn part(view: &View<'_>) -> String {
+    let objects = objects(view.figures.initialisers.iter().filter(|order| view.wants(order.file)));
+    if objects.is_empty() {
+        return String::new();
+    }
+    let calls: u64 = objects.iter().map(|(_, object)| object.calls).sum();
+    let summary = format!("{}; jumps from each to the next of the same object in a process", counted(calls, "call"));
+    heading("Initialisers", &summary) + &by_object(view, &objects) + &longest(view)
+}
+
+/// Those first that took longest.
+fn objects<'a>(orders: impl Iterator<Item = &'a InitialiserOrder>) -> Vec<(FileId, OfObject)> {
+    let mut objects: BTreeMap<FileId, OfObject> = BTreeMap::new();
+    for order in orders {
+        let object = objects.entry(order.file).or_default();
+        object.processes += 1;
+        object.calls = object.calls.saturating_add(order.phases.len() as u64);
+        object.seeks += order.seeks;
+        object.time = object.time.saturating_add(order.time);
+    }
+    let mut objects: Vec<(FileId, OfObject)> = objects.into_iter().collect();
+    objects.sort_by_key(|(_, object)| Reverse(object.time));
+    objects
+}
+
+fn by_object(view: &View<'_>, objects: &[(FileId, OfObject)]) -> String {
     let mut rows = Table::new(&[
         ("time", Align::Right),
-        ("functions", Align::Right),
+        ("calls", Align::Right),
+        ("processes", Align::Right),
         ("forward", Align::Right),
         ("back", Align::Right),
         ("order", Align::Left),
         ("object", Align::Left),
     ]);
-    let shown = orders.len().min(view.limit);
-    for order in orders.iter().take(shown) {
-        let direction = if order.direction == Direction::None { "-" } else { order.direction.name() };
+    let shown = objects.len().min(view.limit);
+    for (_, object) in objects.iter().take(shown) {
+        let direction = match Direction::of(&object.seeks) {
+            Direction::None => "-",
+            direction => direction.name(),
+        };
         rows.row(vec![
-            words::time(order.time),
-            grouped(order.phases.len() as u64),
-            bytes(order.seeks.forward),
-            bytes(order.seeks.backward),
+            words::time(object.time),
+            grouped(object.calls),
+            grouped(object.processes),
+            bytes(object.seeks.forward),
+            bytes(object.seeks.backward),
             direction.to_owned(),
             String::new(),
         ]);
     }
-    fit(&mut rows, |row, room| orders.get(row).map_or_else(String::new, |order| fitted(view.path(order.file), room)));
-    table(&rows) + &words::omitted(shown, orders.len())
+    fit(&mut rows, |row, room| objects.get(row).map_or_else(String::new, |(file, _)| fitted(view.path(*file), room)));
+    table(&rows) + &words::omitted(shown, objects.len())
 }
 
 fn longest(view: &View<'_>) -> String {
