@@ -9,7 +9,7 @@ use coldstart_profile::trace::figures::FileFigures;
 
 use super::{View, words};
 use crate::output::path::fitted;
-use crate::output::size::{grouped, percent};
+use crate::output::size::grouped;
 use crate::output::table::{Align, Table};
 use crate::output::text::{counted, fit, heading, table};
 
@@ -50,7 +50,7 @@ pub(super) fn part(view: &View<'_>) -> String {
             grouped(file.activity.functions.total()),
             grouped(file.activity.touches.total().all),
             grouped(file.pages.touched),
-            size.map_or_else(|| "-".to_owned(), |size| percent(file.pages.touched, page_count(size))),
+            size.map_or_else(|| "-".to_owned(), |size| words::share(file.pages.touched, page_count(size))),
             String::new(),
         ]);
     }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use coldstart_profile::trace::{Known, Phase, PhaseKind, ProcessId};
 
 use super::{View, words};
-use crate::output::size::percent;
 use crate::output::table::{Align, Table};
 use crate::output::text::{heading, table};
 
@@ -68,7 +67,7 @@ fn of_process(view: &View<'_>, process: ProcessId, places: &[usize]) -> String {
             words::time(group.begin),
             words::time(group.total),
             words::time(group.own),
-            percent(group.own, whole),
+            words::share(group.own, whole),
             format!("{indent}{}{count}{}", words::phase(group.kind), words::known(group.known)),
         ]);
     }

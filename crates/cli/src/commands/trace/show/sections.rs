@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use coldstart_profile::trace::figures::{FileFigures, SectionFigures};
 
 use super::{View, words};
-use crate::output::size::{grouped, percent};
+use crate::output::size::grouped;
 use crate::output::table::{Align, Table};
 use crate::output::text::{fit, heading, name, table};
 
@@ -40,7 +40,7 @@ fn of_object(view: &View<'_>, file: &FileFigures) -> String {
         rows.row(vec![
             grouped(section.pages),
             grouped(section.touched),
-            percent(section.touched, section.pages),
+            words::share(section.touched, section.pages),
             grouped(section.only_read),
             grouped(section.written),
             grouped(section.executed),
