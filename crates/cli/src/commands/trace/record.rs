@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -18,10 +17,9 @@ use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
 use coldstart_tracefile::{TraceFileError, write_trace};
 
-use super::show;
+use super::{is_meant, show};
 use crate::args::trace::RecordArgs;
 use crate::commands::launching::{command_line, waiting_options};
-use crate::commands::ldcache::fits_pattern;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
@@ -105,11 +103,7 @@ impl Wanted<'_> {
     }
 
     fn wants_functions_of(&self, path: &Path, soname: Option<&str>) -> bool {
-        let is = |name: &[u8]| self.functions_of.iter().any(|pattern| fits_pattern(pattern.as_bytes(), name));
-        self.functions_of.is_empty()
-            || is(path.as_os_str().as_bytes())
-            || path.file_name().is_some_and(|name| is(name.as_bytes()))
-            || soname.is_some_and(|name| is(name.as_bytes()))
+        self.functions_of.is_empty() || is_meant(self.functions_of, path, || soname)
     }
 }
 

@@ -14,14 +14,13 @@ mod sections;
 mod seeks;
 mod words;
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use coldstart_profile::trace::figures::{Figures, FileFigures};
 use coldstart_profile::trace::{FileId, ProcessId, Trace};
 
+use super::is_meant;
 use crate::args::trace::{PartsArgs, ShowArgs};
-use crate::commands::ldcache::fits_pattern;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, json};
@@ -76,13 +75,8 @@ impl<'a> View<'a> {
 
     /// Whether an object or file is asked for.
     fn wants(&self, file: FileId) -> bool {
-        let fits = |name: &[u8]| self.names.iter().any(|pattern| fits_pattern(pattern.as_bytes(), name));
-        let path = self.path(file);
         let soname = || self.trace.object(file).and_then(|object| object.soname.as_deref());
-        self.names.is_empty()
-            || fits(path.as_os_str().as_bytes())
-            || path.file_name().is_some_and(|name| fits(name.as_bytes()))
-            || soname().is_some_and(|name| fits(name.as_bytes()))
+        self.names.is_empty() || is_meant(self.names, self.path(file), soname)
     }
 
     /// Figures of the files that are asked for.
