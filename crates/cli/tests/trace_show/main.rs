@@ -58,10 +58,17 @@ fn what_was_not_recorded_is_not_zero() {
     let shown = text(&Scene::new(&coarse).run(&["show", "app.coldtrace"]).stdout);
     assert!(shown.contains("touches that fault-around left over; some events are missing"), "{shown}");
     assert!(!shown.contains("for nothing") && !shown.contains("Jumps between functions"), "{shown}");
-    let files = shown.lines().skip_while(|line| !line.starts_with("Files")).find(|line| line.contains("app/app"));
-    let cells: Vec<&str> = files.unwrap().split_whitespace().collect();
+    let cells = |heading: &str| -> Vec<String> {
+        let rows = shown.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
+        let row = rows.skip_while(|line| !line.is_empty()).find(|line| line.contains("app/app"));
+        row.unwrap().split_whitespace().map(str::to_owned).collect()
+    };
     // 3 pages were touched; what was read, filled and wasted is not known.
-    assert_eq!(cells, ["12.3", "kB", "-", "-", "-", "program", "/opt/app/app"]);
+    assert_eq!(cells("Files"), ["12.3", "kB", "-", "-", "-", "program", "/opt/app/app"]);
+    assert_eq!(cells("Objects"), ["-", "-", "-", "4", "3", "30", "%", "/opt/app/app"]);
+    assert_eq!(cells("Processes")[5..], ["9", "-", "-", "1", "exec", "/opt/app/app"]);
+    let jumps = shown.lines().find(|line| line.contains("32.8 kB") && line.contains("app/app")).unwrap();
+    assert_eq!(jumps.split_whitespace().skip(5).collect::<Vec<_>>(), ["-", "-", "/opt/app/app"]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ mod words;
 use std::path::Path;
 
 use coldstart_profile::trace::figures::{Figures, FileFigures};
-use coldstart_profile::trace::{FileId, ProcessId, Trace};
+use coldstart_profile::trace::{FileId, Layer, ProcessId, Trace};
 
 use super::is_meant;
 use crate::args::trace::{PartsArgs, ShowArgs};
@@ -77,6 +77,11 @@ impl<'a> View<'a> {
     fn wants(&self, file: FileId) -> bool {
         let soname = || self.trace.object(file).and_then(|object| object.soname.as_deref());
         self.names.is_empty() || is_meant(self.names, self.path(file), soname)
+    }
+
+    /// Whether a kind of recording was made: else what it would tell is not zero, but unknown.
+    fn has(&self, layer: Layer) -> bool {
+        self.figures.basis.layers.contains(&layer)
     }
 
     /// Figures of the files that are asked for.

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use coldstart_profile::page_count;
-use coldstart_profile::trace::FileId;
-use coldstart_profile::trace::figures::FileFigures;
+use coldstart_profile::trace::figures::{FileFigures, SumOf};
+use coldstart_profile::trace::{FileId, Layer};
 
 use super::{View, words};
 use crate::output::path::fitted;
@@ -40,17 +40,22 @@ pub(super) fn part(view: &View<'_>) -> String {
         ("share", Align::Right),
         ("object", Align::Left),
     ]);
+    let (has_phases, basis) = (view.has(Layer::Phases), &view.figures.basis);
+    let (has_touches, has_functions) = (basis.has(SumOf::Touches), basis.has(SumOf::Functions));
     let shown = files.len().min(view.limit);
     for file in files.iter().take(shown) {
         let (relocation, initialisers) = time_of(file);
         let size = view.trace.file(file.file).and_then(|file| file.identity).map(|identity| identity.size);
         rows.row(vec![
-            words::time(relocation),
-            words::time(initialisers),
-            grouped(file.activity.functions.total()),
-            grouped(file.activity.touches.total().all),
-            grouped(file.pages.touched),
-            size.map_or_else(|| "-".to_owned(), |size| words::share(file.pages.touched, page_count(size))),
+            words::if_known(has_phases, || words::time(relocation)),
+            words::if_known(has_phases, || words::time(initialisers)),
+            words::if_known(has_functions, || grouped(file.activity.functions.total())),
+            words::if_known(has_touches, || grouped(file.activity.touches.total().all)),
+            words::if_known(has_touches, || grouped(file.pages.touched)),
+            match size {
+                Some(size) if has_touches => words::share(file.pages.touched, page_count(size)),
+                _ => "-".to_owned(),
+            },
             String::new(),
         ]);
     }

@@ -1,6 +1,7 @@
 //! Each process in a line.
 
-use coldstart_profile::trace::{PagesSeen, TracedProcess};
+use coldstart_profile::trace::figures::SumOf;
+use coldstart_profile::trace::{Layer, PagesSeen, TracedProcess};
 
 use super::{View, words};
 use crate::output::path::fitted;
@@ -25,15 +26,17 @@ pub(super) fn part(view: &View<'_>) -> String {
         ("by", Align::Left),
         ("program", Align::Left),
     ]);
+    let (has_files, basis) = (view.has(Layer::Files), &view.figures.basis);
+    let (has_touches, has_functions) = (basis.has(SumOf::Touches), basis.has(SumOf::Functions));
     let shown = processes.len().min(view.limit);
     for (process, figures) in processes.iter().zip(&view.figures.processes).take(shown) {
         rows.row(vec![
             process.number.to_string(),
             words::time(process.began.0),
             process.ended.map_or_else(|| "-".to_owned(), |at| words::time(at.0)),
-            grouped(figures.activity.touches.total().all),
-            grouped(figures.activity.functions.total()),
-            grouped(figures.failed_lookups),
+            words::if_known(has_touches, || grouped(figures.activity.touches.total().all)),
+            words::if_known(has_functions, || grouped(figures.activity.functions.total())),
+            words::if_known(has_files, || grouped(figures.failed_lookups)),
             grouped(figures.threads),
             if process.executed { "exec" } else { "fork" }.to_owned(),
             String::new(),

@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use coldstart_profile::trace::PagesSeen;
 use coldstart_profile::trace::figures::{Activity, FileFigures, Seeks, Stage, StagedSeeks, SumOf};
+use coldstart_profile::trace::{Layer, PagesSeen};
 
 use super::{View, words};
 use crate::output::path::fitted;
@@ -96,6 +96,7 @@ fn by_file(view: &View<'_>, mut files: Vec<&FileFigures>, seeks: fn(&Activity) -
         ("after", Align::Right),
         ("file", Align::Left),
     ]);
+    let has_phases = view.has(Layer::Phases);
     let shown = files.len().min(view.limit);
     for file in files.iter().take(shown) {
         let seeks = seeks(&file.activity);
@@ -103,8 +104,8 @@ fn by_file(view: &View<'_>, mut files: Vec<&FileFigures>, seeks: fn(&Activity) -
             grouped(seeks.all.steps),
             bytes(seeks.all.forward),
             bytes(seeks.all.backward),
-            bytes(seeks.before_main.total()),
-            bytes(seeks.after_main.total()),
+            words::if_known(has_phases, || bytes(seeks.before_main.total())),
+            words::if_known(has_phases, || bytes(seeks.after_main.total())),
             String::new(),
         ]);
     }

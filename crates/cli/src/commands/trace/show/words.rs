@@ -33,6 +33,11 @@ pub(super) fn share(part: u64, whole: u64) -> String {
     }
 }
 
+/// What was recorded, or that it was not.
+pub(super) fn if_known(is_known: bool, text: impl FnOnce() -> String) -> String {
+    if is_known { text() } else { "-".to_owned() }
+}
+
 /// What is done in a phase.
 pub(super) fn phase(kind: PhaseKind) -> &'static str {
     match kind {
