@@ -246,7 +246,8 @@ Examples:
   coldstart trace show firefox.coldtrace --json";
 
 const SQL_HELP: &str = "\
-The file is only read. In the table, long values are cut and control characters escaped; --json gives all as it is.
+The file is only read. In the table, long values are cut and control characters escaped; --csv escapes them, too; --json \
+gives all as it is.
 
 Examples:
   coldstart trace sql firefox.coldtrace 'SELECT name FROM sqlite_schema'
