@@ -28,6 +28,9 @@ fn parts_can_be_chosen_and_names_of_objects() {
     assert!(phases.contains("initialiser, 3 times (at most)") && !phases.contains("Sections"), "{phases}");
     let by_soname = text(&scene.run(&["show", "app.coldtrace", "--objects", "--object", "libbig.so.?"]).stdout);
     assert!(by_soname.contains("Objects: 1 object;"), "{by_soname}");
+    assert!(!by_soname.contains("of that name"), "{by_soname}");
+    let by_wrong_name = text(&scene.run(&["show", "app.coldtrace", "--objects", "--object", "big"]).stdout);
+    assert!(by_wrong_name.contains("the start used no object or file of that name"), "{by_wrong_name}");
 }
 
 #[test]

@@ -23,6 +23,7 @@ use super::is_meant;
 use crate::args::trace::{PartsArgs, ShowArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::text::fact;
 use crate::output::{self, json};
 
 /// The schema of `--json`.
@@ -110,6 +111,9 @@ impl<'a> View<'a> {
 
 fn in_words(view: &View<'_>, parts: &PartsArgs) -> String {
     let mut text = head::run(view);
+    if view.files().is_empty() && !view.names.is_empty() {
+        text.push_str(&fact("object", "the start used no object or file of that name"));
+    }
     let all = !parts.any();
     if all {
         text.push_str(&head::numbers(view));
