@@ -80,8 +80,6 @@ pub struct Image {
     pub entry: u64,
     /// `AT_BASE`: the loader's load bias; 0 without one.
     pub loader_base: u64,
-    /// `AT_PHDR`.
-    pub program_headers: u64,
     /// Whether it is a 32-bit program.
     pub is_32_bit: bool,
 }

@@ -119,7 +119,6 @@ impl Tape {
             arguments: vec!["program".into()],
             entry,
             loader_base,
-            program_headers: 0,
             is_32_bit: false,
         };
         self.note(at, NoteKind::Executed(image))

@@ -12,7 +12,7 @@ use coldstart_sys::tracing::{ProcessMemory, RemoteCall};
 use super::super::note::{Image, NoteKind};
 use super::Follower;
 use super::functions::FileKey;
-use super::space::{LoaderSign, Stage};
+use super::space::{LoaderSign, Space, Stage};
 use super::status::Status;
 
 /// A line of `/proc/PID/maps`.
@@ -57,7 +57,6 @@ fn parse_line(line: &[u8]) -> Option<MapLine> {
 
 /// Of a set of signals: SIGTRAP is number 5, the first has bit 0.
 const SIGTRAP_BIT: u64 = 1 << 4;
-const AT_PHDR: u64 = 3;
 const AT_BASE: u64 = 7;
 const AT_ENTRY: u64 = 9;
 
@@ -83,34 +82,14 @@ impl Follower<'_> {
         let vector = fs::read(format!("/proc/{thread}/auxv")).unwrap_or_default();
         let lines = maps(thread);
         let at = |key| auxiliary(&vector, is_32_bit, key).unwrap_or(0);
-        let program = fs::read_link(format!("/proc/{thread}/exe")).unwrap_or_default();
         let image = Image {
             arguments: arguments(thread),
             entry: at(AT_ENTRY),
             loader_base: at(AT_BASE),
-            program_headers: at(AT_PHDR),
             is_32_bit,
-            program: program.clone(),
+            program: fs::read_link(format!("/proc/{thread}/exe")).unwrap_or_default(),
         };
-        {
-            let mut space = space.borrow_mut();
-            space.memory = ProcessMemory::open(thread).ok();
-            space.is_32_bit = is_32_bit;
-            space.entry = image.entry;
-            space.call = space.memory.as_ref().and_then(|memory| call_instruction(memory, &lines, is_32_bit));
-            let facts = self.options.facts.seen_by(thread, &program);
-            let bias = if facts.is_relocated { image.entry.wrapping_sub(facts.entry) } else { 0 };
-            space.main = facts.main.map(|main| main.wrapping_add(bias));
-            space.loader =
-                lines.iter().find(|line| image.loader_base != 0 && line.start == image.loader_base).and_then(|line| {
-                    let facts = self.options.facts.seen_by(thread, &line.path);
-                    Some(LoaderSign {
-                        brk: image.loader_base.wrapping_add(facts.brk?),
-                        debug: facts.debug.map_or(0, |debug| image.loader_base.wrapping_add(debug)),
-                    })
-                });
-            space.second = (image.entry != 0).then_some((image.entry, Stage::ProgramEntry));
-        }
+        self.learn(thread, &mut space.borrow_mut(), &image, &lines);
         let has_loader = image.loader_base != 0;
         let process_notes = |follower: &mut Self, what: &str| {
             follower.note(thread, monotonic_nanoseconds(), NoteKind::Obstacle(what.to_owned()));
@@ -147,6 +126,25 @@ impl Follower<'_> {
         }
         self.note(thread, monotonic_nanoseconds(), NoteKind::Executed(image));
         Ok(())
+    }
+
+    /// What has to be known of its memory, and where it is to stop.
+    fn learn(&mut self, thread: u32, space: &mut Space, image: &Image, lines: &[MapLine]) {
+        space.memory = ProcessMemory::open(thread).ok();
+        space.is_32_bit = image.is_32_bit;
+        space.call = space.memory.as_ref().and_then(|memory| call_instruction(memory, lines, image.is_32_bit));
+        let facts = self.options.facts.seen_by(thread, &image.program);
+        let bias = if facts.is_relocated { image.entry.wrapping_sub(facts.entry) } else { 0 };
+        space.main = facts.main.map(|main| main.wrapping_add(bias));
+        space.loader =
+            lines.iter().find(|line| image.loader_base != 0 && line.start == image.loader_base).and_then(|line| {
+                let facts = self.options.facts.seen_by(thread, &line.path);
+                Some(LoaderSign {
+                    brk: image.loader_base.wrapping_add(facts.brk?),
+                    debug: facts.debug.map_or(0, |debug| image.loader_base.wrapping_add(debug)),
+                })
+            });
+        space.second = (image.entry != 0).then_some((image.entry, Stage::ProgramEntry));
     }
 }
 

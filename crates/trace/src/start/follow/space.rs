@@ -57,8 +57,6 @@ pub(super) struct Space {
     pub(super) told_shared: bool,
     pub(super) loader: Option<LoaderSign>,
     pub(super) second: Option<(u64, Stage)>,
-    /// `AT_ENTRY`.
-    pub(super) entry: u64,
     /// Its program's `main`, as far as its entry code says.
     pub(super) main: Option<u64>,
     /// The last of the loader's list that is known.
@@ -76,6 +74,9 @@ impl Space {
 
     /// The copy that a fork has: initialisers that were called before are its parent's.
     pub(super) fn forked(&self, process: u32) -> Self {
+        // One that was met in the meantime is gone here, but the copy may have been made before.
+        let still_armed = |(&at, &breakpoint)| (at, MemoryBreakpoint { is_armed: true, ..breakpoint });
+        let breakpoints = self.breakpoints.iter().map(still_armed).collect();
         Self {
             process,
             memory: ProcessMemory::open(process).ok(),
@@ -86,11 +87,10 @@ impl Space {
             told_shared: self.told_shared,
             loader: self.loader,
             second: None,
-            entry: self.entry,
             main: None,
             last_linked: self.last_linked,
             slots: Slots::default(),
-            breakpoints: self.breakpoints.clone(),
+            breakpoints,
             handles_trap: self.handles_trap,
         }
     }
