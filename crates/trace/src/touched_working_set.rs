@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use coldstart_profile::trace::{
@@ -39,7 +39,7 @@ pub struct TracedWorkingSets {
     pub cached: WorkingSet,
     /// What the program used; a clause says why that is not known.
     pub exact: Result<ExactWorkingSet, String>,
-    /// What could not be seen, or was left out.
+    /// What could not be seen, or was left out. Lost events are not counted here: the trace's own may be touches and reads as well.
     pub notes: RecordingNotes,
     /// Files left out because they have changed since the trace was recorded.
     pub changed_files: Vec<PathBuf>,
@@ -61,9 +61,12 @@ const FAULT_AROUND_PAGES: u64 = 16;
 /// Names in these live in the kernel's memory only.
 const MEMORY_TREES: [&str; 3] = ["/proc", "/sys", "/dev"];
 
+/// How a trace's note on missing touches begins (`start::assemble`); the reason follows.
+const NO_TOUCHES: &str = "Page touches and mappings are not recorded: ";
+
 /// The working sets of a traced start that recorded pages and files.
 pub fn traced_working_sets(trace: &Trace, age: TraceAge) -> TracedWorkingSets {
-    let mut notes = RecordingNotes { lost_events: trace.run.lost_events, ..RecordingNotes::default() };
+    let mut notes = RecordingNotes::default();
     let facts = Facts::of(trace);
     let mut changed_files = Vec::new();
     let found = find_files(trace, age, &mut changed_files);
@@ -273,8 +276,9 @@ fn exact(
     cached: &WorkingSet,
 ) -> Result<ExactWorkingSet, String> {
     if trace.run.pages == PagesSeen::None {
-        let reason = trace.run.notes.first().map(|note| note.trim_end_matches('.').to_owned());
-        return Err(reason.unwrap_or_else(|| "the trace has no touches of pages".to_owned()));
+        // Notes on other things stand before it and behind it.
+        let reason = trace.run.notes.iter().find_map(|note| note.strip_prefix(NO_TOUCHES));
+        return Err(reason.unwrap_or("the trace has no touches of pages").trim_end_matches('.').to_owned());
     }
     let mut touches = touches_by_path(trace, found, cached);
     let mut cached_files = 0u64;
@@ -284,7 +288,7 @@ fn exact(
             files.push(file.clone());
             continue;
         }
-        match touches.by_path.remove(&file.path) {
+        match touches.by_path.remove(file.path.as_path()) {
             Some(mut pages) => {
                 if !facts.reads_are_known {
                     // Whoever maps a file has usually read its header.
@@ -310,12 +314,12 @@ fn exact(
 /// First page, number of pages, first use.
 type Pages = Vec<(u64, u64, Duration)>;
 
-struct Touches {
-    by_path: HashMap<PathBuf, Pages>,
+struct Touches<'a> {
+    by_path: HashMap<&'a Path, Pages>,
     by_fault_around: bool,
 }
 
-fn touches_by_path(trace: &Trace, found: &HashMap<FileId, Found>, cached: &WorkingSet) -> Touches {
+fn touches_by_path<'a>(trace: &Trace, found: &'a HashMap<FileId, Found>, cached: &WorkingSet) -> Touches<'a> {
     let ready = trace.run.ready_at.unwrap_or(trace.run.ended_at);
     let cached: HashMap<&PathBuf, &FileUse> = cached.files.iter().map(|file| (&file.path, file)).collect();
     let mut merged: HashMap<&PathBuf, Vec<PageRange>> = HashMap::new();
@@ -323,7 +327,7 @@ fn touches_by_path(trace: &Trace, found: &HashMap<FileId, Found>, cached: &Worki
     for event in trace.events.iter().filter(|event| is_use(event) && event.at <= ready) {
         let Some(file) = event.file.and_then(|id| found.get(&id)) else { continue };
         let at = event.at.since_launch();
-        let pages = touches.by_path.entry(file.path.clone()).or_default();
+        let pages = touches.by_path.entry(&file.path).or_default();
         pages.push((event.page, u64::from(event.pages), at));
         let seen = trace.process_of(event).and_then(|process| trace.process(process)).map(|process| process.pages);
         if event.kind != EventKind::Read && seen != Some(PagesSeen::Each) {
@@ -365,4 +369,19 @@ fn in_order(mut pages: Pages, limit: u64) -> Vec<Touched> {
         }
     }
     touched
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_for_missing_touches_is_not_that_of_something_else() {
+        let mut trace = Trace::default();
+        trace.run.notes.push("What came from the disk is not recorded: tracefs: it needs root.".to_owned());
+        let reason = |trace: &Trace| traced_working_sets(trace, TraceAge::Kept).exact;
+        assert_eq!(reason(&trace), Err("the trace has no touches of pages".to_owned()));
+        trace.run.notes.push("Page touches and mappings are not recorded: this kernel cannot.".to_owned());
+        assert_eq!(reason(&trace), Err("this kernel cannot".to_owned()));
+    }
 }

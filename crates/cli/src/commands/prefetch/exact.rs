@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use coldstart_launch::LaunchError;
 use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_prefetch::{Choice, Forecast, PlannedPages, choose_plan};
-use coldstart_profile::trace::{FileCategory, Layer, PagesSeen, StartState, Trace};
+use coldstart_profile::trace::{FileCategory, Layer, PagesSeen, Run, StartState, Trace};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
 use coldstart_trace::{ExactWorkingSet, TraceAge, TraceError, TracedWorkingSets, traced_working_sets};
@@ -122,14 +122,7 @@ fn start(recorder: &PlanRecorder<'_>, state: StartState) -> Result<(Trace, Syste
 }
 
 fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner<'_>) -> RecordedPlan {
-    let mut notes = Vec::new();
-    if trace.run.state == StartState::FilesEvicted {
-        notes.push(
-            "without root the system's caches cannot be dropped: the program's own files were evicted instead, and \
-             the order of pages inside files that it read without mapping them is not known"
-                .to_owned(),
-        );
-    }
+    let mut notes = start_notes(&trace.run);
     notes.extend(notes_in_words(&sets.notes));
     if let Some(first) = sets.changed_files.first() {
         notes.push(format!(
@@ -157,6 +150,24 @@ fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner<'_>) -> Rec
             RecordedPlan { plan: cached, working_set: sets.cached, choice: None, notes }
         }
     }
+}
+
+fn start_notes(run: &Run) -> Vec<String> {
+    let mut notes = Vec::new();
+    if run.state == StartState::FilesEvicted {
+        notes.push(
+            "without root the system's caches cannot be dropped: the program's own files were evicted instead, and \
+             the order of pages inside files that it read without mapping them is not known"
+                .to_owned(),
+        );
+    }
+    if run.lost_events > 0 {
+        let lost = size::grouped(run.lost_events);
+        notes.push(format!(
+            "{lost} events of the traced start were lost: pages that only they told of are not in the plan"
+        ));
+    }
+    notes
 }
 
 fn exact_notes(exact: &ExactWorkingSet, pages: PagesSeen) -> Vec<String> {
@@ -241,4 +252,22 @@ pub(super) fn in_words(choice: &Choice, with_program: bool) -> String {
     };
     line("used pages:  ", &choice.used, choice.taken == PlannedPages::Used)
         + &line("cached pages:", &choice.cached, choice.taken == PlannedPages::Cached)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coldstart_trace::RecordingNotes;
+
+    #[test]
+    fn what_a_trace_has_lost_is_missing_and_not_only_without_an_order() {
+        let trace = Trace { run: Run { lost_events: 123, ..Run::default() }, ..Trace::default() };
+        let sets = traced_working_sets(&trace, TraceAge::Kept);
+        assert_eq!(sets.notes, RecordingNotes::default());
+        assert_eq!(
+            start_notes(&trace.run),
+            ["123 events of the traced start were lost: pages that only they told of are not in the plan"]
+        );
+        assert!(start_notes(&Run::default()).is_empty());
+    }
 }
