@@ -6,7 +6,9 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -171,9 +173,7 @@ impl Worker {
             }
         }
         if status != 0 {
-            return Err(io::Error::other(format!(
-                "the process that follows the program has failed (wait status {status:#x})"
-            )));
+            return Err(io::Error::other(format!("it ended with {}", ExitStatus::from_raw(status))));
         }
         let mut bytes = Vec::new();
         self.result.seek(SeekFrom::Start(0))?;

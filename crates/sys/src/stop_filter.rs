@@ -20,6 +20,8 @@ pub enum FilteredCall {
     Trace,
     /// `rt_sigaction` for SIGTRAP.
     HandleTrap,
+    /// `seccomp` for a filter that tells a listener of calls.
+    Listen,
 }
 
 impl FilteredCall {
@@ -31,6 +33,7 @@ impl FilteredCall {
             3 => Self::Protect,
             4 => Self::Trace,
             5 => Self::HandleTrap,
+            6 => Self::Listen,
             _ => return None,
         })
     }
@@ -51,6 +54,8 @@ const AUDIT_ARCH_I386: u32 = crate::tracing::ARCHITECTURE_I386;
 const NO_DESCRIPTOR: u32 = u32::MAX;
 const PROT_READ: u32 = 1;
 const SIGTRAP: u32 = 5;
+/// `SECCOMP_FILTER_FLAG_NEW_LISTENER` (`linux/seccomp.h`).
+const NEW_LISTENER: u32 = 8;
 
 /// Offsets in `struct seccomp_data`: number 0, architecture 4, arguments from 16 on, eight bytes each, lower half first.
 const NUMBER: u32 = 0;
@@ -72,6 +77,11 @@ fn unless_equal_skip(k: u32, skip: u8) -> libc::sock_filter {
     libc::sock_filter { jf: skip, ..statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k) }
 }
 
+/// If any of these bits is set go on, else skip so many.
+fn unless_set_skip(bits: u32, skip: u8) -> libc::sock_filter {
+    libc::sock_filter { jf: skip, ..statement(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, bits) }
+}
+
 /// If equal skip so many, else go on.
 fn if_equal_skip(k: u32, skip: u8) -> libc::sock_filter {
     libc::sock_filter { jt: skip, ..statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k) }
@@ -81,8 +91,8 @@ fn answer(action: u32, data: u32) -> libc::sock_filter {
     statement(libc::BPF_RET | libc::BPF_K, action | data)
 }
 
-/// The rules for one architecture: numbers of mmap, mprotect, execve, execveat, ptrace, rt_sigaction. Ends with "allow".
-fn rules([map, protect, execute, execute_at, trace, handle]: [u32; 6]) -> Vec<libc::sock_filter> {
+/// The rules for one architecture: numbers of mmap, mprotect, execve, execveat, ptrace, rt_sigaction, seccomp. Ends with "allow".
+fn rules([map, protect, execute, execute_at, trace, handle, filter]: [u32; 7]) -> Vec<libc::sock_filter> {
     let stop = |data| answer(libc::SECCOMP_RET_TRACE, data);
     let allow = answer(libc::SECCOMP_RET_ALLOW, 0);
     vec![
@@ -102,6 +112,11 @@ fn rules([map, protect, execute, execute_at, trace, handle]: [u32; 6]) -> Vec<li
         unless_equal_skip(SIGTRAP, 1),
         stop(5),
         allow,
+        unless_equal_skip(filter, 4),
+        load(argument(1)),
+        unless_set_skip(NEW_LISTENER, 1),
+        stop(6),
+        allow,
         unless_equal_skip(execute, 1),
         stop(2),
         unless_equal_skip(execute_at, 1),
@@ -113,13 +128,21 @@ fn rules([map, protect, execute, execute_at, trace, handle]: [u32; 6]) -> Vec<li
 }
 
 /// Numbers of 64-bit programs: x86-64's, or the generic ones of newer architectures.
-fn native_numbers() -> [u32; 6] {
-    [libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_execve, libc::SYS_execveat, libc::SYS_ptrace, libc::SYS_rt_sigaction]
-        .map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+fn native_numbers() -> [u32; 7] {
+    [
+        libc::SYS_mmap,
+        libc::SYS_mprotect,
+        libc::SYS_execve,
+        libc::SYS_execveat,
+        libc::SYS_ptrace,
+        libc::SYS_rt_sigaction,
+        libc::SYS_seccomp,
+    ]
+    .map(|number| u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// `mmap2`, `mprotect`, `execve`, `execveat`, `ptrace`, `rt_sigaction` of i386 (`arch/x86/entry/syscalls/syscall_32.tbl`).
-const I386_NUMBERS: [u32; 6] = [192, 125, 11, 358, 26, 174];
+/// `mmap2`, `mprotect`, `execve`, `execveat`, `ptrace`, `rt_sigaction`, `seccomp` of i386 (`arch/x86/entry/syscalls/syscall_32.tbl`).
+const I386_NUMBERS: [u32; 7] = [192, 125, 11, 358, 26, 174, 354];
 
 fn program() -> Vec<libc::sock_filter> {
     let native = rules(native_numbers());

@@ -1,6 +1,6 @@
 //! Programs with seccomp filters of their own: a call made in their name could be their end.
 
-use crate::support::{Bench, COLDSTART, FUNCTIONS, notes};
+use crate::support::{Bench, COLDSTART, FUNCTIONS, notes, text};
 
 /// Kills on `userfaultfd` and on memory that is writable and executable, then loads a library, forks, and begins another program.
 const FILTERED: &str = r#"
@@ -61,4 +61,32 @@ fn a_filter_that_we_have_too_is_not_the_programs_own() {
     let output = bench.command("./container", &words).output().unwrap();
     assert_eq!((output.stdout, output.status.code()), (b"inside\n".to_vec(), Some(0)));
     assert!(!notes(&bench.read()).contains("of its own"), "{}", notes(&bench.read()));
+}
+
+const LISTENER: &str = r#"
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+int main(void) {
+  struct sock_filter f[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog p = {1, f};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  long listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &p);
+  printf("%d\n", listener < 0 ? errno : 0); return 0;
+}"#;
+
+#[test]
+fn who_wants_a_listener_of_its_own_is_told_of() {
+    let bench = Bench::new();
+    bench.build("listener", LISTENER, &["gcc"]);
+    // The kernel allows one.
+    let traced = bench.trace(&[], &["./listener"]);
+    assert_eq!(text(&traced.stdout), format!("{}\n", rustix::io::Errno::BUSY.raw_os_error()));
+    assert!(notes(&bench.read()).contains("leave `files` out of the layers"), "{}", notes(&bench.read()));
+    let without = bench.same(&["--layers", "phases,pages"], &["./listener"]);
+    assert!(!notes(&without).contains("leave `files`"), "{}", notes(&without));
 }

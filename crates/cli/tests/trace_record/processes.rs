@@ -38,6 +38,7 @@ fn children_of_all_kinds_end_as_without_us_and_none_is_left() {
     assert_eq!(traced.stdout, alone.stdout);
     let trace = bench.read();
     assert!(trace.processes.len() >= 8, "{}", trace.processes.len());
+    assert!(notes(&trace).contains("1 process was still running when the program ended"), "{}", notes(&trace));
 }
 
 const EXEC_FROM_THREAD: &str = r#"

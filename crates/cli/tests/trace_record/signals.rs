@@ -1,6 +1,6 @@
 //! Signals: those that end the program, those it handles, and those that are meant for breakpoints.
 
-use crate::support::{Bench, FUNCTIONS, notes, text};
+use crate::support::{Bench, FUNCTIONS, notes, skip, text};
 
 const RAISE: &str = "#include <signal.h>\n#include <stdlib.h>\nint main(int n,char**v){raise(atoi(v[1]));return 9;}";
 
@@ -104,4 +104,40 @@ fn a_program_that_begins_with_traps_held_back_keeps_them_so() {
         let trace = bench.same(&[], &["./holds", how, "./raise", "5"]);
         assert!(notes(&trace).contains("ignores or blocks SIGTRAP"), "{}", notes(&trace));
     }
+}
+
+#[test]
+fn the_first_process_of_a_namespace_is_ended_by_its_faults() {
+    let bench = Bench::new();
+    let source = "#include <stdlib.h>\nint main(int n, char **v) { switch (v[1][0]) { case 's': *(volatile int *)0 = 1; case 'i': \
+                  __asm__ volatile(\"int3\"); case 'u': __builtin_trap(); case 'a': abort(); } return 9; }";
+    bench.build("faults", source, &["gcc"]);
+    let may = bench.command("unshare", &["-rUpf", "true"]).output();
+    if !may.is_ok_and(|output| output.status.success()) {
+        skip("no PID namespace can be made");
+        return;
+    }
+    for fault in ["s", "i", "u", "a"] {
+        let trace = bench.same(&["--time-limit", "20"], &["unshare", "-rUpf", "./faults", fault]);
+        assert!(notes(&trace).contains("it was the first of a PID namespace"), "{fault}: {}", notes(&trace));
+    }
+}
+
+const IGNORES: &str = r#"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+static void *loads(void *x) { dlopen("libm.so.6", RTLD_NOW); return 0; }
+int main(void) {
+  pthread_t thread; signal(SIGTRAP, SIG_IGN); loads(0); pthread_create(&thread, 0, loads, 0); pthread_join(thread, 0);
+  raise(SIGTRAP); puts("alive"); return 4;
+}"#;
+
+#[test]
+fn a_program_may_ignore_the_signal_of_breakpoints() {
+    let bench = Bench::new();
+    bench.build("ignores", IGNORES, &["gcc"]);
+    let trace = bench.same(&[], &["./ignores"]);
+    assert!(notes(&trace).contains("it ignores SIGTRAP, which breakpoints would undo"), "{}", notes(&trace));
 }

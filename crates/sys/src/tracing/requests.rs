@@ -177,14 +177,32 @@ impl Tracer {
     /// # Errors
     /// None is known.
     pub fn signal_cause(&self, thread: u32) -> io::Result<Option<SignalCause>> {
-        let mut words = [0i32; SIGNAL_INFO_WORDS];
-        let what = libc::PTRACE_GETSIGINFO as libc::c_uint;
-        let told = if_there(request(what, thread, 0, words.as_mut_ptr() as usize))?;
-        Ok(told.map(|_| match words {
-            [_, _, SI_KERNEL, ..] => SignalCause::Instruction,
-            [_, _, TRAP_HWBKPT, ..] => SignalCause::DebugRegister,
+        Ok(self.signal_code(thread)?.map(|code| match code {
+            SI_KERNEL => SignalCause::Instruction,
+            TRAP_HWBKPT => SignalCause::DebugRegister,
             _ => SignalCause::Other,
         }))
+    }
+
+    /// Whether the signal that a stopped thread is about to receive comes from what it did itself, and not from a process or a timer.
+    ///
+    /// # Errors
+    /// None is known.
+    pub fn is_fault(&self, thread: u32) -> io::Result<bool> {
+        Ok(self.signal_code(thread)?.is_some_and(|code| code > 0))
+    }
+
+    /// `si_code`; `None` if the thread was killed meanwhile.
+    fn signal_code(&self, thread: u32) -> io::Result<Option<i32>> {
+        let mut words = [0i32; SIGNAL_INFO_WORDS];
+        match request(libc::PTRACE_GETSIGINFO as libc::c_uint, thread, 0, words.as_mut_ptr() as usize) {
+            Ok(_) => {
+                let [_, _, code, ..] = words;
+                Ok(Some(code))
+            }
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Writes one byte over a stopped thread's memory, as [`ProcessMemory`](super::ProcessMemory) does, but needs no descriptor.

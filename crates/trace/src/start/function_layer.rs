@@ -133,6 +133,9 @@ pub(super) fn add(trace: &mut Trace, second: &FollowedStart) {
             in_words(trace.run.end)
         ));
     }
+    if end == RunEnd::Interrupted {
+        trace.run.end = end;
+    }
 }
 
 fn in_words(end: RunEnd) -> String {

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::SystemTime;
 
 use coldstart_launch::{CommandLine, LaunchOptions, Launched, Output, find_program};
-use coldstart_profile::trace::{Layer, PagesSeen, Run, StartState, Trace};
+use coldstart_profile::trace::{Layer, PagesSeen, Run, RunEnd, StartState, Trace};
 use coldstart_sys::syscall_observer::{PendingObserver, observe};
 
 use super::assemble::{Parts, assemble};
@@ -131,6 +131,7 @@ impl<'a> PreparedTrace<'a> {
             initialisers: layers.contains(&Layer::Phases),
             functions: ArmedFunctions::default(),
             facts: self.facts.clone(),
+            names: wants_files,
             own_filters: 1 + u32::from(wants_files),
         };
         let started = SystemTime::now();
@@ -149,7 +150,9 @@ impl<'a> PreparedTrace<'a> {
             Ending::Interrupted(_) => None,
         };
         let parts = Parts { start, names, disk, places: &self.places, run, layers };
-        Ok((assemble(parts), launched))
+        let mut trace = assemble(parts);
+        note_left_behind(&mut trace);
+        Ok((trace, launched))
     }
 
     fn follow_functions(&self, arming: &Arming) -> Result<FollowedStart, TraceError> {
@@ -159,6 +162,7 @@ impl<'a> PreparedTrace<'a> {
             initialisers: true,
             functions: arming.functions.clone(),
             facts: self.facts.clone(),
+            names: false,
             own_filters: 1,
         };
         // What it says has been said by the first start.
@@ -192,5 +196,15 @@ impl<'a> PreparedTrace<'a> {
             complete: true,
             ..Run::default()
         }
+    }
+}
+
+/// Who waits for a program's end has all that it started ended with it, as a measurement does: a daemon does not come to its work.
+fn note_left_behind(trace: &mut Trace) {
+    let is_over = matches!(trace.run.end, RunEnd::Exited(_) | RunEnd::Signalled(_));
+    let left = trace.processes.iter().filter(|process| process.ended.is_none()).count();
+    if is_over && left > 0 {
+        let who = if left == 1 { "1 process was".to_owned() } else { format!("{left} processes were") };
+        trace.run.notes.push(format!("{who} still running when the program ended, and ended then."));
     }
 }

@@ -24,9 +24,10 @@ pub(super) struct Births {
     stillborn: HashSet<u32>,
 }
 
-#[derive(Clone, Copy)]
+/// By whom, kept as it was told: the maker may be gone, or run another program, when the new one is first seen.
 struct Birth {
-    maker: u32,
+    process: u32,
+    space: Rc<RefCell<Space>>,
     event: Event,
 }
 
@@ -55,7 +56,8 @@ impl Follower<'_> {
         if is_gone || self.threads.contains_key(&new) {
             return Ok(());
         }
-        let birth = Birth { maker, event };
+        let Some(state) = self.threads.get(&maker) else { return Ok(()) };
+        let birth = Birth { process: state.process, space: Rc::clone(&state.space), event };
         if let Some(stop) = self.births.waiting.remove(&new) {
             self.enter(new, birth, at)?;
             return self.step(new, stop, at);
@@ -79,9 +81,8 @@ impl Follower<'_> {
     }
 
     fn enter(&mut self, new: u32, birth: Birth, at: u64) -> std::io::Result<()> {
-        let Some(maker) = self.threads.get(&birth.maker) else { return self.enter_orphan(new, None, at) };
-        let (process, space) = (maker.process, Rc::clone(&maker.space));
-        let is_thread = birth.event == Event::Clone && Path::new(&format!("/proc/{process}/task/{new}")).exists();
+        let Birth { process, space, event } = birth;
+        let is_thread = event == Event::Clone && Path::new(&format!("/proc/{process}/task/{new}")).exists();
         if is_thread {
             let brk = space.borrow().loader.map(|loader| loader.brk);
             self.threads.insert(new, Thread { process, space, expected: Expected::Nothing });
@@ -90,7 +91,7 @@ impl Follower<'_> {
             return Ok(());
         }
         // `vfork` with another name may copy, and a plain `clone` may share.
-        let shares_memory = share_memory(process, new).unwrap_or(birth.event == Event::Vfork);
+        let shares_memory = share_memory(process, new).unwrap_or(event == Event::Vfork);
         let own = if shares_memory { space } else { Rc::new(RefCell::new(space.borrow().forked(new))) };
         self.threads.insert(new, Thread { process: new, space: own, expected: Expected::Nothing });
         self.note(new, at, NoteKind::Forked { parent: process, shares_memory });

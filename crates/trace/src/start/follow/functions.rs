@@ -16,7 +16,6 @@ use super::space::{MemoryBreakpoint, Space};
 const PAGE: u64 = 4096;
 const BREAKPOINT: u8 = 0xcc;
 const PROT_EXEC: u64 = 4;
-const SIG_DFL: u64 = 0;
 
 /// A file by its numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -81,23 +80,11 @@ impl Follower<'_> {
         }
     }
 
-    /// The program is about to handle SIGTRAP, or to ignore it: all breakpoints are taken away. One that is met while the signal is blocked,
-    /// as in the handler itself, would make the kernel forget the program's handler (`force_sig_info_to_task` in `kernel/signal.c`).
-    pub(super) fn handles_trap(&mut self, thread: u32, at: u64) -> std::io::Result<()> {
-        let Some(registers) = self.tracer.registers(thread)? else { return Ok(()) };
-        let [_, action, _] = registers.call_arguments();
-        let Some(space) = self.space(thread).filter(|_| action != 0 && !self.options.functions.is_empty()) else {
-            return Ok(());
-        };
-        // `sa_handler` comes first. Who sets all signals back, as shells and launchers do for their children, handles none.
-        let is_default = space.borrow().word(action) == Some(SIG_DFL);
-        if is_default || std::mem::replace(&mut space.borrow_mut().handles_trap, true) {
-            return Ok(());
-        }
+    /// Takes all breakpoints away, as far as they are still there.
+    pub(super) fn disarm(&self, thread: u32, space: &mut Space) -> std::io::Result<()> {
         let armed: Vec<(u64, MemoryBreakpoint)> =
-            space.borrow().breakpoints.iter().filter(|(_, one)| one.is_armed).map(|(&at, &one)| (at, one)).collect();
+            space.breakpoints.iter().filter(|(_, one)| one.is_armed).map(|(&at, &one)| (at, one)).collect();
         for (address, breakpoint) in armed {
-            let mut space = space.borrow_mut();
             let is_there = space.mapped_at(thread, address) == Some((breakpoint.file, breakpoint.offset));
             if is_there && space.byte(thread, address) == Some(BREAKPOINT) {
                 space.set_byte(&self.tracer, thread, address, breakpoint.original)?;
@@ -105,8 +92,6 @@ impl Follower<'_> {
             // Another thread may have met it just now.
             space.breakpoints.insert(address, MemoryBreakpoint { is_armed: false, ..breakpoint });
         }
-        let what = "it handles SIGTRAP itself: first calls of its functions are not seen from then on".to_owned();
-        self.note(thread, at, NoteKind::Obstacle(what));
         Ok(())
     }
 

@@ -13,6 +13,7 @@ mod initialisers;
 mod limits;
 mod loader;
 mod pages;
+mod signals;
 mod space;
 mod status;
 
@@ -25,9 +26,7 @@ use coldstart_sys::beside::Line;
 use coldstart_sys::fault_recorder::{FaultRecorder, FaultRecorderOptions, Record};
 use coldstart_sys::stop_filter::FilteredCall;
 use coldstart_sys::time_stamp::{TimeStamp, monotonic_nanoseconds};
-use coldstart_sys::tracing::{
-    Argument, Event, MoreStops, PendingTracee, RemoteCall, SignalCause, Stop, Tracer, Waited,
-};
+use coldstart_sys::tracing::{Argument, Event, MoreStops, PendingTracee, RemoteCall, Stop, Tracer, Waited};
 use coldstart_sys::wake_latency::keep_processors_awake;
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +35,6 @@ use birth::Births;
 pub(super) use facts::FileFacts;
 pub(super) use functions::{ArmedFunctions, FileKey};
 use space::{InitialiserCall, Space};
-
-const SIGTRAP: i32 = 5;
 
 /// What to look at besides the loader's stages.
 pub(super) struct FollowOptions {
@@ -51,6 +48,8 @@ pub(super) struct FollowOptions {
     pub(super) functions: ArmedFunctions,
     /// What is known of files already, so that they need not be read during the start.
     pub(super) facts: FileFacts,
+    /// Whether the program's lookups of names are told to us, which they can be to one listener only.
+    pub(super) names: bool,
     /// How many filters of ours the program has; with more, some are its own.
     pub(super) own_filters: u32,
 }
@@ -232,10 +231,13 @@ impl Follower<'_> {
                 Next::Run
             }
             Stop::Syscall => self.call_returns(thread, at)?,
-            Stop::Signal(SIGTRAP) if self.trapped(thread, at)? => Next::Run,
-            Stop::Signal(signal) => Next::Deliver(signal),
+            Stop::Signal(signal) => self.signalled(thread, signal, at)?,
             Stop::Group => Next::LeaveStopped,
-            Stop::Event(Event::Other(_)) | Stop::Pause | Stop::Ended(_) => Next::Run,
+            Stop::Pause => {
+                self.paused(thread);
+                Next::Run
+            }
+            Stop::Event(Event::Other(_)) | Stop::Ended(_) => Next::Run,
         })
     }
 
@@ -315,6 +317,12 @@ impl Follower<'_> {
                 self.handles_trap(thread, at)?;
                 Next::Run
             }
+            Some(FilteredCall::Listen) if self.options.names => {
+                let what = "it wants to be told of system calls (`SECCOMP_FILTER_FLAG_NEW_LISTENER`), which fails while names are recorded: \
+                            leave `files` out of the layers";
+                self.note(thread, at, NoteKind::Obstacle(what.to_owned()));
+                Next::Run
+            }
             Some(FilteredCall::Trace) => {
                 let what = "it traces programs, which nobody else can do while they are traced by us".to_owned();
                 self.note(thread, at, NoteKind::Obstacle(what));
@@ -333,35 +341,6 @@ impl Follower<'_> {
             Expected::Nothing => {}
         }
         Ok(Next::Run)
-    }
-
-    /// Whether a SIGTRAP was ours.
-    fn trapped(&mut self, thread: u32, at: u64) -> std::io::Result<bool> {
-        let Some(cause) = self.tracer.signal_cause(thread)? else { return Ok(true) };
-        let Some(registers) = self.tracer.registers(thread)? else { return Ok(true) };
-        let Some(space) = self.space(thread) else { return Ok(false) };
-        match cause {
-            // Sent to the program by somebody, wherever it may stand.
-            SignalCause::Other => return Ok(false),
-            SignalCause::Instruction => return self.function_called(thread, &space, registers, at),
-            SignalCause::DebugRegister => {}
-        }
-        let stands = registers.instruction_pointer();
-        let (brk, second) = {
-            let space = space.borrow();
-            (space.loader.map(|loader| loader.brk), space.second)
-        };
-        if brk == Some(stands) {
-            self.loader_changes(thread, &space, at)?;
-            return Ok(true);
-        }
-        if let Some((address, what)) = second
-            && address == stands
-        {
-            self.at_stage(thread, &space, what, at)?;
-            return Ok(true);
-        }
-        Ok(false)
     }
 
     fn finish(mut self, began: TimeStamp, recorder: Option<FaultRecorder>) -> Followed {

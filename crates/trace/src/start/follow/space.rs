@@ -75,7 +75,9 @@ impl Space {
     /// The copy that a fork has: initialisers that were called before are its parent's.
     pub(super) fn forked(&self, process: u32) -> Self {
         // One that was met in the meantime is gone here, but the copy may have been made before.
-        let still_armed = |(&at, &breakpoint)| (at, MemoryBreakpoint { is_armed: true, ..breakpoint });
+        let still_armed = |(&at, breakpoint): (&u64, &MemoryBreakpoint)| {
+            (at, MemoryBreakpoint { is_armed: breakpoint.is_armed || !self.handles_trap, ..*breakpoint })
+        };
         let breakpoints = self.breakpoints.iter().map(still_armed).collect();
         Self {
             process,
@@ -149,6 +151,11 @@ impl Space {
     /// In bytes.
     pub(super) fn word_size(&self) -> u64 {
         if self.is_32_bit { 4 } else { 8 }
+    }
+
+    /// Whether its stages are met by breakpoints.
+    pub(super) fn is_watched(&self) -> bool {
+        self.loader.is_some() || self.second.is_some()
     }
 
     pub(super) fn pages(&self) -> PagesSeen {
