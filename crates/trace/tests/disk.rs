@@ -11,10 +11,10 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use coldstart_pagecache::{EvictOptions, evict};
-use coldstart_profile::PAGE_SIZE;
+use coldstart_profile::trace::figures::{Figures, PageCounts};
 use coldstart_profile::trace::{EventKind, FileCategory, FillCause, LookupKind, Moment, ProcessId, ThreadId, Trace};
 use coldstart_trace::NameLog;
-use coldstart_trace::start::{DiskLog, DiskPieces, DiskRecorder, KnownFiles, Places, Setting, disk_pieces, file_sums};
+use coldstart_trace::start::{DiskLog, DiskPieces, DiskRecorder, KnownFiles, Places, Setting, disk_pieces};
 use tempfile::TempDir;
 
 /// On a disk, because files in memory are never filled.
@@ -133,6 +133,13 @@ fn ranges(trace: &Trace, path: &Path, wanted: impl Fn(EventKind) -> bool) -> Vec
     trace.events.iter().filter(of_file).map(|event| (event.page, event.pages)).collect()
 }
 
+/// What the trace's figures say of a file.
+fn counts(trace: &Trace, path: &Path) -> PageCounts {
+    let path = path.canonicalize().unwrap();
+    let figures = Figures::of(trace);
+    figures.files.iter().find(|figures| trace.file(figures.file).unwrap().path == path).unwrap().pages
+}
+
 fn is_fill(kind: EventKind) -> bool {
     matches!(kind, EventKind::Fill(_))
 }
@@ -162,10 +169,8 @@ fn reads_are_told_with_their_ranges_and_fills_agree_with_fincore() {
     let asked: BTreeSet<u64> = (0..2).chain(100..103).chain(300..301).chain(400..440).collect();
     assert_eq!(filled, asked);
     assert!(agrees_with_fincore(&file, filled.len() as u64));
-    let sums = file_sums(&trace);
-    let path = file.canonicalize().unwrap();
-    let sums = sums.iter().find(|sums| trace.file(sums.file).unwrap().path == path).unwrap();
-    assert_eq!((sums.demanded, sums.read, sums.wasted), (46 * PAGE_SIZE, 46 * PAGE_SIZE, 0));
+    let counts = counts(&trace, &file);
+    assert_eq!((counts.fills.demand, counts.filled, counts.read, counts.wasted), (46, 46, 46, 0));
 }
 
 #[test]
@@ -191,12 +196,9 @@ fn sequential_reading_is_read_ahead_of() {
     );
     let pages: u64 = fills.iter().map(|(_, pages)| u64::from(*pages)).sum();
     assert!(agrees_with_fincore(&file, pages));
-    let path = file.canonicalize().unwrap();
-    let sums = file_sums(&trace);
-    let sums = sums.iter().find(|sums| trace.file(sums.file).unwrap().path == path).unwrap();
-    assert_eq!((sums.read, sums.from_disk()), (64 * PAGE_SIZE, pages * PAGE_SIZE));
-    assert_eq!(sums.wasted, sums.from_disk() - sums.read);
-    assert_eq!(sums.requests, fills.len() as u64);
+    let counts = counts(&trace, &file);
+    assert_eq!((counts.read, counts.filled, counts.fills.total()), (64, pages, pages));
+    assert_eq!(counts.wasted, pages - 64);
 }
 
 #[test]

@@ -15,8 +15,7 @@ mod record;
 mod session;
 
 pub use disk::{
-    DiskFill, DiskLog, DiskPieces, DiskRead, DiskRecorder, FileKey, FileSums, KnownFile, KnownFiles, Places, Setting,
-    disk_pieces, file_sums,
+    DiskFill, DiskLog, DiskPieces, DiskRead, DiskRecorder, FileKey, KnownFile, KnownFiles, Places, Setting, disk_pieces,
 };
 pub use note::{Image, InitialiserTime, LinkedObject, LoaderState, Note, NoteKind};
 pub(crate) use opened::{OpenedObjects, file_seen, is_still_there};

@@ -1,8 +1,8 @@
 //! What a start asked of files: names, reads, what came from the disk and why.
 //!
 //! As root the kernel tells it all ([`DiskRecorder`]); the names come from the program's own calls (`crate::NameLog`). Both are joined
-//! afterwards by pure functions: [`disk_pieces`] makes the pieces of a trace, [`file_sums`] the figures of each file. What a newcomer
-//! would not guess: whether somebody waited for a page is not told by the page, but by what its thread did right before (`causes`).
+//! afterwards by pure functions: [`disk_pieces`] makes the pieces of a trace. What a newcomer would not
+//! guess: whether somebody waited for a page is not told by the page, but by what its thread did right before (`causes`).
 
 mod category;
 mod causes;
@@ -10,7 +10,6 @@ mod known;
 mod log;
 mod pieces;
 mod recorder;
-mod sums;
 mod tracepoints;
 
 pub use category::Places;
@@ -18,4 +17,3 @@ pub use known::{KnownFile, KnownFiles};
 pub use log::{DiskFill, DiskLog, DiskRead, FileKey};
 pub use pieces::{DiskPieces, Setting, disk_pieces};
 pub use recorder::DiskRecorder;
-pub use sums::{FileSums, file_sums};
