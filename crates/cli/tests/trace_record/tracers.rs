@@ -51,3 +51,15 @@ fn who_traces_already_is_named() {
     assert_eq!((output.stdout, output.status.code()), (Vec::new(), Some(2)), "{told}");
     assert!(told.contains("which outer (process") && told.contains("traces already"), "{told}");
 }
+
+#[test]
+fn a_trace_in_a_trace_is_refused_by_name() {
+    let bench = Bench::new();
+    for (options, reason) in [(vec![], "leave `files` out of the layers"), (vec!["--layers", "phases"], "traces already")] {
+        let inner = [vec![COLDSTART, "trace", "-o", "inner.coldtrace"], options.clone(), vec!["--", "true"]].concat();
+        let output = bench.trace(&options, &inner);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(reason), "{}", text(&output.stderr));
+        assert!(!bench.path().join("inner.coldtrace").exists());
+    }
+}

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::SystemTime;
 
-use coldstart_launch::{CommandLine, LaunchOptions, Launched, Output, find_program};
+use coldstart_launch::{CommandLine, LaunchError, LaunchOptions, Launched, Output, find_program};
 use coldstart_profile::trace::{Layer, PagesSeen, Run, RunEnd, StartState, Trace};
 use coldstart_sys::syscall_observer::{PendingObserver, observe};
 
@@ -139,7 +139,7 @@ impl<'a> PreparedTrace<'a> {
         drop(send);
         let names = namer.map(|namer| namer.join().unwrap_or_else(|_| Ok(NameLog::default())));
         let disk = disk.into_inner().map(DiskRecorder::finish);
-        let start = start?;
+        let start = start.map_err(|error| if wants_files { named_better(error) } else { error })?;
         let names = names.transpose()?;
         let mut run = self.run(&start, started);
         if !wants_pages {
@@ -196,6 +196,20 @@ impl<'a> PreparedTrace<'a> {
             complete: true,
             ..Run::default()
         }
+    }
+}
+
+/// Whose place is taken where names are to be told: the launch only knows that something of it is busy.
+fn named_better(error: TraceError) -> TraceError {
+    match &error {
+        TraceError::Launch(LaunchError::Spawn { source, .. }) if source.kind() == io::ErrorKind::ResourceBusy => {
+            TraceError::NotFollowed {
+                reason: "somebody is told of its system calls already (a container runtime, or another trace), and there can be only one: \
+                         leave `files` out of the layers"
+                    .to_owned(),
+            }
+        }
+        _ => error,
     }
 }
 
