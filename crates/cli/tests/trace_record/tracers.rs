@@ -55,7 +55,9 @@ fn who_traces_already_is_named() {
 #[test]
 fn a_trace_in_a_trace_is_refused_by_name() {
     let bench = Bench::new();
-    for (options, reason) in [(vec![], "leave `files` out of the layers"), (vec!["--layers", "phases"], "traces already")] {
+    for (options, reason) in
+        [(vec![], "leave `files` out of the layers"), (vec!["--layers", "phases"], "traces already")]
+    {
         let inner = [vec![COLDSTART, "trace", "-o", "inner.coldtrace"], options.clone(), vec!["--", "true"]].concat();
         let output = bench.trace(&options, &inner);
         assert_eq!(output.status.code(), Some(2));
