@@ -11,31 +11,24 @@ use std::process::Command;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilteredCall {
     /// `mmap` of a file.
-    MapFile,
+    MapFile = 1,
     /// `execve` or `execveat`.
-    Execute,
+    Execute = 2,
     /// `mprotect` to reading only.
-    Protect,
+    Protect = 3,
     /// `ptrace`.
-    Trace,
+    Trace = 4,
     /// `rt_sigaction` for SIGTRAP.
-    HandleTrap,
+    HandleTrap = 5,
     /// `seccomp` for a filter that tells a listener of calls.
-    Listen,
+    Listen = 6,
 }
 
 impl FilteredCall {
     /// From the filter's number.
     pub fn from_number(number: u32) -> Option<Self> {
-        Some(match number {
-            1 => Self::MapFile,
-            2 => Self::Execute,
-            3 => Self::Protect,
-            4 => Self::Trace,
-            5 => Self::HandleTrap,
-            6 => Self::Listen,
-            _ => return None,
-        })
+        let all = [Self::MapFile, Self::Execute, Self::Protect, Self::Trace, Self::HandleTrap, Self::Listen];
+        all.into_iter().find(|&call| call as u32 == number)
     }
 }
 
@@ -93,38 +86,23 @@ fn answer(action: u32, data: u32) -> libc::sock_filter {
 
 /// The rules for one architecture: numbers of mmap, mprotect, execve, execveat, ptrace, rt_sigaction, seccomp. Ends with "allow".
 fn rules([map, protect, execute, execute_at, trace, handle, filter]: [u32; 7]) -> Vec<libc::sock_filter> {
-    let stop = |data| answer(libc::SECCOMP_RET_TRACE, data);
-    let allow = answer(libc::SECCOMP_RET_ALLOW, 0);
-    vec![
-        load(NUMBER),
-        unless_equal_skip(map, 4),
-        load(argument(4)),
-        if_equal_skip(NO_DESCRIPTOR, 1),
-        stop(1),
-        allow,
-        unless_equal_skip(protect, 4),
-        load(argument(2)),
-        unless_equal_skip(PROT_READ, 1),
-        stop(3),
-        allow,
-        unless_equal_skip(handle, 4),
-        load(argument(0)),
-        unless_equal_skip(SIGTRAP, 1),
-        stop(5),
-        allow,
-        unless_equal_skip(filter, 4),
-        load(argument(1)),
-        unless_set_skip(NEW_LISTENER, 1),
-        stop(6),
-        allow,
-        unless_equal_skip(execute, 1),
-        stop(2),
-        unless_equal_skip(execute_at, 1),
-        stop(2),
-        unless_equal_skip(trace, 1),
-        stop(4),
-        allow,
-    ]
+    let told = |call: FilteredCall| answer(libc::SECCOMP_RET_TRACE, call as u32);
+    // A call of which only some are told: `passes_by` skips the telling, by the argument of that place.
+    let some = |number, place, passes_by, call| {
+        let allow = answer(libc::SECCOMP_RET_ALLOW, 0);
+        [unless_equal_skip(number, 4), load(argument(place)), passes_by, told(call), allow]
+    };
+    let all = |number, call| [unless_equal_skip(number, 1), told(call)];
+    let mut rules = vec![load(NUMBER)];
+    rules.extend(some(map, 4, if_equal_skip(NO_DESCRIPTOR, 1), FilteredCall::MapFile));
+    rules.extend(some(protect, 2, unless_equal_skip(PROT_READ, 1), FilteredCall::Protect));
+    rules.extend(some(handle, 0, unless_equal_skip(SIGTRAP, 1), FilteredCall::HandleTrap));
+    rules.extend(some(filter, 1, unless_set_skip(NEW_LISTENER, 1), FilteredCall::Listen));
+    rules.extend(all(execute, FilteredCall::Execute));
+    rules.extend(all(execute_at, FilteredCall::Execute));
+    rules.extend(all(trace, FilteredCall::Trace));
+    rules.push(answer(libc::SECCOMP_RET_ALLOW, 0));
+    rules
 }
 
 /// Numbers of 64-bit programs: x86-64's, or the generic ones of newer architectures.

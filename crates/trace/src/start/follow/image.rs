@@ -12,6 +12,7 @@ use coldstart_sys::tracing::{ProcessMemory, RemoteCall};
 use super::super::note::{Image, NoteKind};
 use super::Follower;
 use super::functions::FileKey;
+use super::signals::SIGTRAP;
 use super::space::{LoaderSign, Space, Stage};
 use super::status::Status;
 
@@ -55,8 +56,6 @@ fn parse_line(line: &[u8]) -> Option<MapLine> {
     })
 }
 
-/// Of a set of signals: SIGTRAP is number 5, the first has bit 0.
-const SIGTRAP_BIT: u64 = 1 << 4;
 const AT_BASE: u64 = 7;
 const AT_ENTRY: u64 = 9;
 
@@ -150,8 +149,7 @@ impl Follower<'_> {
 
 /// Whether SIGTRAP is ignored or blocked. A breakpoint would make an end of that (`force_sig_info_to_task` in `kernel/signal.c`).
 fn holds_traps_back(status: &Status) -> bool {
-    let mut sets = ["SigBlk", "SigIgn"].into_iter().filter_map(|set| u64::from_str_radix(status.field(set)?, 16).ok());
-    sets.any(|set| set & SIGTRAP_BIT != 0)
+    ["SigBlk", "SigIgn"].into_iter().any(|set| status.has_signal(set, SIGTRAP))
 }
 
 /// Whether a program that was just begun would have other rights without us: who may not install filters without it must promise that

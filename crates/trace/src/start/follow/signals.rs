@@ -11,7 +11,7 @@ use super::status::Status;
 use super::{Follower, Next};
 
 const SIGILL: i32 = 4;
-const SIGTRAP: i32 = 5;
+pub(super) const SIGTRAP: i32 = 5;
 const SIGBUS: i32 = 7;
 const SIGFPE: i32 = 8;
 const SIGSEGV: i32 = 11;
@@ -138,6 +138,5 @@ fn is_first_of_namespace(thread: u32, signal: i32) -> bool {
     let status = Status::of(thread);
     // Its numbers in ours and in each namespace below.
     let is_first = status.field("NStgid").unwrap_or_default().split_whitespace().skip(1).last() == Some("1");
-    let handled = status.field("SigCgt").and_then(|set| u64::from_str_radix(set, 16).ok()).unwrap_or(0);
-    is_first && handled >> signal.saturating_sub(1) & 1 == 0
+    is_first && !status.has_signal("SigCgt", signal)
 }

@@ -18,6 +18,12 @@ impl Status {
     pub(super) fn number(&self, name: &str) -> Option<u32> {
         self.field(name)?.parse().ok()
     }
+
+    /// Whether a signal is in a set: in hexadecimal, and the first has bit 0.
+    pub(super) fn has_signal(&self, set: &str, signal: i32) -> bool {
+        let set = self.field(set).and_then(|set| u64::from_str_radix(set, 16).ok()).unwrap_or(0);
+        set >> signal.saturating_sub(1) & 1 != 0
+    }
 }
 
 #[cfg(test)]
@@ -29,6 +35,8 @@ mod tests {
         let status = Status("Name:\tPid: 5\nPid:\t7\nNSpid:\t8\nSigIgn:\t0000000000000010\n".to_owned());
         assert_eq!((status.number("Pid"), status.number("NSpid"), status.number("id")), (Some(7), Some(8), None));
         assert_eq!(status.field("SigIgn"), Some("0000000000000010"));
+        assert_eq!([4, 5, 6].map(|signal| status.has_signal("SigIgn", signal)), [false, true, false]);
+        assert!(!status.has_signal("SigBlk", 5));
         assert_eq!(Status::of(std::process::id()).number("Tgid"), Some(std::process::id()));
         assert_eq!(Status::of(u32::MAX).field("Name"), None);
     }
