@@ -2,11 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/cold.rs"]
+mod cold;
+
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use cold::make_cold;
 use rustix::fs::{Advice, fadvise};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -26,9 +30,8 @@ fn scratch() -> TempDir {
 /// A file of `pages` pages, written to disk, with exactly the pages of `resident` (first, number) in the page cache.
 fn file_with(path: &Path, pages: u64, resident: &[(u64, u64)]) {
     std::fs::write(path, vec![0x5a; pages as usize * 4096]).unwrap();
+    make_cold(path);
     let file = File::open(path).unwrap();
-    file.sync_all().unwrap();
-    fadvise(&file, 0, None, Advice::DontNeed).unwrap();
     fadvise(&file, 0, None, Advice::Random).unwrap();
     for page in resident.iter().flat_map(|&(first, count)| first..first + count) {
         file.read_at(&mut [0; 4096], page * 4096).unwrap();

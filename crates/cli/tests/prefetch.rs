@@ -3,11 +3,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/cold.rs"]
+mod cold;
+
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use cold::make_cold;
 use serde_json::Value;
 
 fn coldstart() -> Command {
@@ -36,7 +40,7 @@ impl Scratch {
 
     /// A plan of a start of `words`, recorded as the caches are, after `evicted` was evicted.
     fn plan(&self, evicted: &Path, words: &[&str]) -> PathBuf {
-        evict(evicted);
+        make_cold(evicted);
         let plan = self.path("a.prefetch");
         let output = coldstart()
             .args(["prefetch", "record", "--as-is", "-o"])
@@ -48,12 +52,6 @@ impl Scratch {
         assert!(output.status.success(), "{}", text(&output.stderr));
         plan
     }
-}
-
-fn evict(path: &Path) {
-    let file = fs::File::open(path).unwrap();
-    file.sync_all().unwrap();
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
 }
 
 fn resident_pages(path: &Path) -> u64 {
@@ -96,7 +94,7 @@ fn what_a_program_read_comes_back() {
     let pages = of_data["pages"].as_u64().unwrap();
     assert!((400..=1000).contains(&pages), "400 pages were read, {pages} are planned");
 
-    evict(&data);
+    make_cold(&data);
     assert_eq!(resident_pages(&data), 0);
     let replay = coldstart().args(["prefetch", "run"]).arg(&plan).output().unwrap();
     assert!(replay.status.success(), "{}", text(&replay.stderr));
@@ -108,7 +106,7 @@ fn a_start_through_a_plan_brings_pages_in_and_hands_on_the_exit_code() {
     let scratch = Scratch::new();
     let data = scratch.file("data", 500);
     let plan = scratch.plan(&data, &["cat", data.to_str().unwrap()]);
-    evict(&data);
+    make_cold(&data);
     let output = run_through(&plan, &["sh", "-c", "sleep 1; exit 7"]).output().unwrap();
     assert_eq!(output.status.code(), Some(7));
     assert_eq!(text(&output.stderr), "");
@@ -120,12 +118,12 @@ fn a_start_through_a_plan_brings_pages_in_and_hands_on_the_exit_code() {
 fn a_blocking_replay_is_over_when_the_program_starts() {
     let scratch = Scratch::new();
     let data = scratch.file("data", 3000);
-    evict(&data);
+    make_cold(&data);
     let plan = scratch.path("blocking.prefetch");
     let mut record = coldstart();
     record.args(["prefetch", "record", "--as-is", "--strategy", "blocking", "-o"]).arg(&plan).arg("--");
     assert!(record.arg("cat").arg(&data).status().unwrap().success());
-    evict(&data);
+    make_cold(&data);
     let look = [env!("CARGO_BIN_EXE_coldstart"), "pagecache", "show", "--json", data.to_str().unwrap()];
     let output = run_through(&plan, &look).output().unwrap();
     let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -214,7 +212,7 @@ fn a_changed_file_is_left_out_and_shown() {
     let data = scratch.file("data", 300);
     let plan = scratch.plan(&data, &["cat", data.to_str().unwrap()]);
     fs::write(&data, vec![b'y'; 200 * 4096]).unwrap();
-    evict(&data);
+    make_cold(&data);
     let (json, output) = shown(&plan);
     assert_eq!(output.status.code(), Some(1), "stale is a no, not an error");
     assert_eq!(json["stale_files"], 1);

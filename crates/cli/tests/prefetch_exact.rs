@@ -5,11 +5,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/cold.rs"]
+mod cold;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use cold::make_cold;
 use serde_json::Value;
 
 /// Maps the file and touches every STEPth page of it; says how many major faults that took.
@@ -88,7 +92,7 @@ impl Scratch {
         assert!(Command::new("cc").args(["-O1", "-o"]).arg(&program).arg(&code).status().unwrap().success());
         fs::write(&data, vec![1u8; usize::try_from(PAGES).unwrap() * 4096]).unwrap();
         let scratch = Self { folder, data, program };
-        evict(&scratch.data);
+        make_cold(&scratch.data);
         if resident(&scratch.data) > 0 {
             skip("this file system keeps the file in memory");
             return None;
@@ -106,7 +110,7 @@ impl Scratch {
 
     /// A plan of a start with the data evicted, and what is said of it.
     fn record(&self, plan: &str, options: &[&str]) -> (PathBuf, Value) {
-        evict(&self.data);
+        make_cold(&self.data);
         let path = self.path(plan);
         let mut command = coldstart();
         command.args(["prefetch", "record", "--as-is", "--json"]).args(options).arg("-o").arg(&path);
@@ -118,12 +122,6 @@ impl Scratch {
 fn json(output: &Output) -> Value {
     assert!(output.status.success(), "{}", text(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn evict(path: &Path) {
-    let file = fs::File::open(path).unwrap();
-    file.sync_all().unwrap();
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
 }
 
 fn resident(path: &Path) -> u64 {
@@ -177,7 +175,7 @@ fn touched_pages_are_planned_and_found_in_memory() {
         assert_eq!(pages, wanted(), "where no gap is worth reading, nothing else is planned");
     }
 
-    evict(&scratch.data);
+    make_cold(&scratch.data);
     assert_eq!(resident(&scratch.data), 0);
     assert!(coldstart().args(["prefetch", "run"]).arg(&plan).status().unwrap().success());
     let there = resident(&scratch.data);
@@ -206,7 +204,7 @@ fn pages_that_were_read_count_as_used() {
 #[test]
 fn a_kept_trace_is_planned_without_starting_the_program() {
     let Some(scratch) = Scratch::new(TOUCH) else { return };
-    evict(&scratch.data);
+    make_cold(&scratch.data);
     let trace = scratch.path("start.coldtrace");
     let mut record = coldstart();
     record.args(["trace", "--layers", "pages,files", "-o"]).arg(&trace).arg("--").args(scratch.words());

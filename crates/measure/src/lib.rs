@@ -23,6 +23,8 @@ mod surroundings;
 mod turn;
 mod warnings;
 
+use std::sync::{Mutex, PoisonError};
+
 pub use coldstart_profile::measurement::{Measurement, StartState};
 pub use error::MeasureError;
 pub use observer::{Event, Observer, Silent};
@@ -30,12 +32,17 @@ pub use plan::{Candidate, MeasurePlan, SavedState};
 pub use real::may_start_cold;
 pub use schedule::{Slot, schedule};
 
-/// Measures.
+/// Two measurements in one process take turns: besides disturbing one another, the processes that one starts to learn what measuring
+/// costs would be taken for those of the other's program.
+static MEASURING: Mutex<()> = Mutex::new(());
+
+/// Measures. Waits for another measurement of this process.
 ///
 /// # Errors
 /// See [`MeasureError`]. Programs that fail are no error: their runs are in the result, marked.
 pub fn measure(plan: &MeasurePlan, observer: &mut dyn Observer) -> Result<Measurement, MeasureError> {
     plan.check()?;
+    let _turn = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut machine = real::RealMachine::new(plan)?;
     let record = execute::execute(plan, &mut machine, observer)?;
     Ok(figures::measurement(plan, record, machine.into_facts()))

@@ -79,13 +79,18 @@ fn agrees_on_partial_residency_and_finds_the_very_pages() {
     let directory = scratch();
     let path = directory.path().join("partial");
     let resident = [(0, 1), (2, 3), (100, 50), (1023, 1), (4000, 96)];
-    let _file = file_with(&path, 4096, &resident);
-    assert_eq!(our_ranges(&path), resident);
-    assert_eq!(ours(&path), sum(&resident));
-    match fincore(&[&path]) {
-        Ok(theirs) => assert_eq!(theirs, [sum(&resident)]),
-        Err(reason) => skip(&reason),
-    }
+    let exactly = (0..5).any(|_| {
+        let _file = file_with(&path, 4096, &resident);
+        let theirs = fincore(&[&path]);
+        if let Err(reason) = &theirs {
+            skip(reason); // Ours are compared with what was read all the same.
+        }
+        // The kernel is free to take a page back before we look.
+        our_ranges(&path) == resident
+            && ours(&path) == sum(&resident)
+            && theirs.map_or(true, |theirs| theirs == [sum(&resident)])
+    });
+    assert!(exactly, "each time other pages were found than had been read: {:?}", our_ranges(&path));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use coldstart_pagecache::{Detail, EvictOptions, MetadataEviction, Way, evict, residency};
-use common::{Mount, file_with, run, scratch, skip};
+use common::{Mount, file_with, nearly_all, run, scratch, skip};
 
 /// More folders than a block of inodes or entries holds, so that looking at all takes many reads.
 const FOLDERS: usize = 60;
@@ -100,6 +100,6 @@ fn directories_and_inodes_have_to_be_read_again() {
     } else {
         skip("no control group for memory");
     }
-    let of_others = residency(&others, Detail::Counts).unwrap().resident_pages();
-    assert_eq!(of_others, Some(1000), "other files' pages stay");
+    let of_others = residency(&others, Detail::Counts).unwrap().resident_pages().unwrap();
+    assert!(nearly_all(of_others, 1000), "other files' pages stay: {of_others} of 1000");
 }

@@ -37,9 +37,15 @@ fn cold_file(folder: &TempDir, name: &str, pages: usize) -> PathBuf {
     let path = folder.path().join(name);
     fs::write(&path, vec![7; pages * 4096]).unwrap();
     fs::File::open(&path).unwrap().sync_all().unwrap();
-    evict(&path, EvictOptions::default()).unwrap();
-    assert_eq!(fincore(&path), 0, "{} is cold", path.display());
-    path
+    for _ in 0..100 {
+        evict(&path, EvictOptions::default()).unwrap();
+        if fincore(&path) == 0 {
+            return path;
+        }
+        // Pages that somebody else holds at that moment stay.
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{} is not cold", path.display());
 }
 
 /// Pages in the page cache, as util-linux tells.
@@ -49,10 +55,16 @@ fn fincore(path: &Path) -> u64 {
     String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
 }
 
-/// Whether so many pages are cached. Others on the machine may have dropped a few meanwhile (another test's reclaim), none can have come.
+/// Whether so many pages are cached. None can have come; some may be gone, where somebody reclaims memory.
 fn agrees_with_fincore(path: &Path, pages: u64) -> bool {
     let cached = fincore(path);
-    cached <= pages && cached + pages / 4 >= pages
+    assert!(cached <= pages, "{cached} pages of {} are cached, and {pages} are known", path.display());
+    cached + pages / 4 >= pages
+}
+
+/// Kernels that take back unused pages at once (DAMON) may be faster than `fincore`: then all is done once more.
+fn agrees_in_the_end(start: impl Fn() -> bool) {
+    assert!((0..10).any(|_| start()), "pages that came in are not cached");
 }
 
 struct Seen {
@@ -154,23 +166,25 @@ fn reads_are_told_with_their_ranges_and_fills_agree_with_fincore() {
          pread(f, b, 100, 0); pread(f, b, 3 * 4096, 100 * 4096); pread(f, b, 200, 4090); pread(f, b, 40 * 4096, 400 * 4096);
          for (int i = 0; i < 64; i++) pread(f, b, 64, 300 * 4096 + i * 64); return 0; }",
     );
-    let file = cold_file(&folder, "data", 500);
-    let seen = record(&program, &[file.as_os_str()]);
-    if !is_recorded(&seen) {
-        return;
-    }
-    assert_eq!(seen.log.lost, 0);
-    let trace = seen.trace();
-    let reads = ranges(&trace, &file, |kind| kind == EventKind::Read);
-    assert_eq!(reads, [(0, 1), (100, 3), (0, 2), (400, 40), (300, 1)]);
-    let demanded = ranges(&trace, &file, |kind| kind == EventKind::Fill(FillCause::Demand));
-    assert_eq!(demanded, ranges(&trace, &file, is_fill), "all were waited for");
-    let filled: BTreeSet<u64> = demanded.iter().flat_map(|(page, pages)| *page..page + u64::from(*pages)).collect();
-    let asked: BTreeSet<u64> = (0..2).chain(100..103).chain(300..301).chain(400..440).collect();
-    assert_eq!(filled, asked);
-    assert!(agrees_with_fincore(&file, filled.len() as u64));
-    let counts = counts(&trace, &file);
-    assert_eq!((counts.fills.demand, counts.filled, counts.read, counts.wasted), (46, 46, 46, 0));
+    agrees_in_the_end(|| {
+        let file = cold_file(&folder, "data", 500);
+        let seen = record(&program, &[file.as_os_str()]);
+        if !is_recorded(&seen) {
+            return true;
+        }
+        assert_eq!(seen.log.lost, 0);
+        let trace = seen.trace();
+        let reads = ranges(&trace, &file, |kind| kind == EventKind::Read);
+        assert_eq!(reads, [(0, 1), (100, 3), (0, 2), (400, 40), (300, 1)]);
+        let demanded = ranges(&trace, &file, |kind| kind == EventKind::Fill(FillCause::Demand));
+        assert_eq!(demanded, ranges(&trace, &file, is_fill), "all were waited for");
+        let filled: BTreeSet<u64> = demanded.iter().flat_map(|(page, pages)| *page..page + u64::from(*pages)).collect();
+        let asked: BTreeSet<u64> = (0..2).chain(100..103).chain(300..301).chain(400..440).collect();
+        assert_eq!(filled, asked);
+        let counts = counts(&trace, &file);
+        assert_eq!((counts.fills.demand, counts.filled, counts.read, counts.wasted), (46, 46, 46, 0));
+        agrees_with_fincore(&file, filled.len() as u64)
+    });
 }
 
 #[test]
@@ -181,24 +195,26 @@ fn sequential_reading_is_read_ahead_of() {
         "char b[4096]; int main(int c, char **v) { int f = open(v[1], O_RDONLY);
          for (int i = 0; i < 64; i++) { read(f, b, 4096); usleep(200); } return 0; }",
     );
-    let file = cold_file(&folder, "data", 4096);
-    let seen = record(&program, &[file.as_os_str()]);
-    if !is_recorded(&seen) {
-        return;
-    }
-    let trace = seen.trace();
-    let fills = ranges(&trace, &file, is_fill);
-    let ahead = ranges(&trace, &file, |kind| kind == EventKind::Fill(FillCause::Readahead));
-    assert_eq!(fills.first().map(|(page, _)| *page), Some(0));
-    assert!(
-        !ahead.is_empty() && ahead.len() < fills.len(),
-        "the first is demanded, later ones are not: {fills:?} {ahead:?}"
-    );
-    let pages: u64 = fills.iter().map(|(_, pages)| u64::from(*pages)).sum();
-    assert!(agrees_with_fincore(&file, pages));
-    let counts = counts(&trace, &file);
-    assert_eq!((counts.read, counts.filled, counts.fills.total()), (64, pages, pages));
-    assert_eq!(counts.wasted, pages - 64);
+    agrees_in_the_end(|| {
+        let file = cold_file(&folder, "data", 4096);
+        let seen = record(&program, &[file.as_os_str()]);
+        if !is_recorded(&seen) {
+            return true;
+        }
+        let trace = seen.trace();
+        let fills = ranges(&trace, &file, is_fill);
+        let ahead = ranges(&trace, &file, |kind| kind == EventKind::Fill(FillCause::Readahead));
+        assert_eq!(fills.first().map(|(page, _)| *page), Some(0));
+        assert!(
+            !ahead.is_empty() && ahead.len() < fills.len(),
+            "the first is demanded, later ones are not: {fills:?} {ahead:?}"
+        );
+        let pages: u64 = fills.iter().map(|(_, pages)| u64::from(*pages)).sum();
+        let counts = counts(&trace, &file);
+        assert_eq!((counts.read, counts.filled, counts.fills.total()), (64, pages, pages));
+        assert_eq!(counts.wasted, pages - 64);
+        agrees_with_fincore(&file, pages)
+    });
 }
 
 #[test]
@@ -210,16 +226,18 @@ fn mapped_files_are_filled_on_demand() {
          volatile char *p = mmap(0, 1000 * 4096, PROT_READ, MAP_PRIVATE, f, 0); madvise((void *)p, 1000 * 4096, MADV_RANDOM);
          p[50 * 4096]; p[700 * 4096]; posix_fadvise(f, 900 * 4096, 16 * 4096, POSIX_FADV_WILLNEED); return 0; }",
     );
-    let file = cold_file(&folder, "data", 1000);
-    let seen = record(&program, &[file.as_os_str()]);
-    if !is_recorded(&seen) {
-        return;
-    }
-    let trace = seen.trace();
-    assert_eq!(ranges(&trace, &file, |kind| kind == EventKind::Fill(FillCause::Demand)), [(50, 1), (700, 1)]);
-    assert_eq!(ranges(&trace, &file, |kind| kind == EventKind::Fill(FillCause::Readahead)), [(900, 16)]);
-    assert_eq!(ranges(&trace, &file, |kind| kind == EventKind::Read), []);
-    assert!(agrees_with_fincore(&file, 18));
+    agrees_in_the_end(|| {
+        let file = cold_file(&folder, "data", 1000);
+        let seen = record(&program, &[file.as_os_str()]);
+        if !is_recorded(&seen) {
+            return true;
+        }
+        let trace = seen.trace();
+        assert_eq!(ranges(&trace, &file, |kind| kind == EventKind::Fill(FillCause::Demand)), [(50, 1), (700, 1)]);
+        assert_eq!(ranges(&trace, &file, |kind| kind == EventKind::Fill(FillCause::Readahead)), [(900, 16)]);
+        assert_eq!(ranges(&trace, &file, |kind| kind == EventKind::Read), []);
+        agrees_with_fincore(&file, 18)
+    });
 }
 
 #[test]

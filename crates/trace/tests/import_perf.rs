@@ -22,7 +22,14 @@ fn touched(trace: &Trace, file: &Path) -> Vec<u64> {
 
 /// Everything that holds of a whole recording of the program, however it was made.
 fn holds(recorded: &Recorded, trace: &Trace) {
-    assert_eq!(touched(trace, &recorded.data), TOUCHED, "in the order in which the program touches them");
+    assert_eq!(
+        touched(trace, &recorded.data),
+        TOUCHED,
+        "in the order in which the program touches them; {} events of {} were lost: {:?}",
+        trace.run.lost_events,
+        recorded.recording.display(),
+        trace.run.notes
+    );
     assert_eq!(trace.run.command.first().map(|word| Path::new(word).to_owned()), Some(recorded.program.clone()));
     assert_eq!(trace.run.command.get(1).map(|word| Path::new(word).to_owned()), Some(recorded.data.clone()));
     assert_eq!((trace.run.pages, trace.run.complete), (PagesSeen::FaultAround, true));

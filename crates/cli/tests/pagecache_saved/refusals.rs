@@ -2,10 +2,11 @@
 
 use std::process::Command;
 
-use crate::scene::{Runs, coldstart, conversation, file_with, json, scratch, skip, tree};
+use crate::scene::{Runs, coldstart, conversation, file_with, json, scratch, skip, tree, undisturbed};
 
 #[test]
 fn files_that_cannot_be_used_are_refused() {
+    let _undisturbed = undisturbed();
     let (directory, _held) = tree();
     let path = directory.path();
     assert_eq!(json(path, &["save", "--json", "state", "tree"]).0, 0);

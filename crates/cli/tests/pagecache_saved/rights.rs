@@ -6,10 +6,12 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::scene::{conversation, evict, file_with, resident, skip};
+use crate::cold::make_cold;
+use crate::scene::{conversation, file_with, resident, skip, undisturbed};
 
 #[test]
 fn an_ordinary_user_saves_and_adds_own_files_and_drops_nothing() {
+    let _undisturbed = undisturbed();
     if !rustix::process::geteuid().is_root() {
         return skip("only root can become somebody else");
     }
@@ -57,7 +59,7 @@ fn an_ordinary_user_saves_and_adds_own_files_and_drops_nothing() {
     hint: run as root, or add the saved pages to what is in memory now: `coldstart pagecache restore --add`
     ");
     drop(held);
-    evict(&path.join("tree/own"));
+    make_cold(&path.join("tree/own"));
     insta::assert_snapshot!(nobody(&["restore", "--add", "state"]), @r"
     $ coldstart pagecache restore --add state
     exit: 0

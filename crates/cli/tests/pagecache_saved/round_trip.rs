@@ -2,12 +2,15 @@
 
 use serde_json::Value;
 
+use crate::cold::make_cold;
 use crate::scene::{
-    PAGES, PATTERNS, coldstart, conversation, evict, file_with, json, resident, restored_exactly, scratch, skip, tree,
+    PAGES, PATTERNS, alone, coldstart, conversation, file_with, json, resident, restored_exactly, scratch, skip, tree,
+    undisturbed,
 };
 
 #[test]
 fn a_tree_is_saved_and_added_again() {
+    let _undisturbed = undisturbed();
     let (directory, held) = tree();
     insta::assert_snapshot!(conversation(coldstart(directory.path(), &["save", "state", "tree"])), @r"
     $ coldstart pagecache save state tree
@@ -19,7 +22,7 @@ fn a_tree_is_saved_and_added_again() {
     ");
     drop(held);
     for (name, ..) in PATTERNS {
-        evict(&directory.path().join("tree").join(name));
+        make_cold(&directory.path().join("tree").join(name));
     }
     insta::assert_snapshot!(conversation(coldstart(directory.path(), &["restore", "--add", "state"])), @r"
     $ coldstart pagecache restore --add state
@@ -39,6 +42,7 @@ fn a_tree_is_saved_and_added_again() {
 
 #[test]
 fn what_is_gone_or_changed_is_named() {
+    let _undisturbed = undisturbed();
     let (directory, _held) = tree();
     let tree = directory.path().join("tree");
     assert_eq!(json(directory.path(), &["save", "--json", "state", "tree"]).0, 0);
@@ -69,6 +73,7 @@ fn what_is_gone_or_changed_is_named() {
 
 #[test]
 fn a_dropped_cache_comes_back_page_by_page() {
+    let _alone = alone();
     if !rustix::process::geteuid().is_root() {
         return skip("only root may drop the page cache");
     }
@@ -87,6 +92,7 @@ fn a_dropped_cache_comes_back_page_by_page() {
 
 #[test]
 fn nothing_saved_is_nothing_to_restore() {
+    let _undisturbed = undisturbed();
     let directory = scratch();
     std::fs::create_dir(directory.path().join("empty")).unwrap();
     insta::assert_snapshot!(conversation(coldstart(directory.path(), &["save", "state", "empty"])), @r"

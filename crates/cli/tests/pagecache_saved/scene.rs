@@ -4,16 +4,30 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use coldstart_sys::held_pages::HeldPages;
 use rustix::fs::{Advice, fadvise};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::cold::make_cold;
+
 /// Says why a test does nothing; where skipping is forbidden, fails.
 pub(crate) fn skip(reason: &str) {
     assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
     eprintln!("skipped: {reason}");
+}
+
+/// One test drops the page cache of the whole machine. Tests that count pages do not run beside it.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+pub(crate) fn undisturbed() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A directory on the disk that holds the build; /tmp may live in memory.
@@ -28,9 +42,8 @@ pub(crate) type Runs = Vec<(u64, u64)>;
 /// result is kept: kernels that reclaim unused pages at once exist, and spare those that somebody has mapped.
 pub(crate) fn file_with(path: &Path, pages: u64, resident: &[(u64, u64)]) -> Vec<HeldPages> {
     std::fs::write(path, vec![0x5a; pages as usize * 4096]).unwrap();
+    make_cold(path);
     let file = File::open(path).unwrap();
-    file.sync_all().unwrap();
-    fadvise(&file, 0, None, Advice::DontNeed).unwrap();
     fadvise(&file, 0, None, Advice::Random).unwrap();
     let mut held = Vec::new();
     for &(first, count) in resident {
@@ -38,10 +51,6 @@ pub(crate) fn file_with(path: &Path, pages: u64, resident: &[(u64, u64)]) -> Vec
         held.push(HeldPages::hold(&file, first * 4096, count as usize * 4096).unwrap());
     }
     held
-}
-
-pub(crate) fn evict(path: &Path) {
-    fadvise(File::open(path).unwrap(), 0, None, Advice::DontNeed).unwrap();
 }
 
 /// Asks `mincore` through Python, without any code of ours.
@@ -93,7 +102,9 @@ pub(crate) fn conversation(mut command: Command) -> String {
 }
 
 fn stable_line(line: &str) -> Option<String> {
-    if line.starts_with("note: metadata pages of") || line.starts_with("and ") {
+    let is_of_this_machine = line.starts_with("note: metadata pages of") || line.starts_with("and ");
+    // Some kernels take unused pages back at once (DAMON), and the command reads them again.
+    if is_of_this_machine || line.contains("had left memory again before the check") {
         return None;
     }
     let words: Vec<&str> = line.split_whitespace().collect();

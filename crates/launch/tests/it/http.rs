@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, End, LaunchError, LaunchOptions, Launched, launch};
@@ -10,10 +11,15 @@ use crate::common::{Marker, behaving};
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/serve_http.py");
 
-/// A port that was free a moment ago, out of reach of connections' own ports: they begin at 32768.
-fn free_port(address: &str) -> u16 {
+/// A port that was free a moment ago and is given to no other test, out of reach of connections' own ports: they begin at 32768.
+fn distinct_port(address: &str) -> u16 {
+    static GIVEN: Mutex<Vec<u16>> = Mutex::new(Vec::new());
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
     let begin = 20_000 + u16::try_from(std::process::id() % 12_000).unwrap();
-    (begin..32_768).chain(20_000..begin).find(|&port| TcpListener::bind((address, port)).is_ok()).unwrap()
+    let mut ports = (begin..32_768).chain(20_000..begin).filter(|port| !given.contains(port));
+    let port = ports.find(|&port| TcpListener::bind((address, port)).is_ok()).unwrap();
+    given.push(port);
+    port
 }
 
 fn has_ipv6() -> bool {
@@ -50,21 +56,7 @@ fn serve_at(port: u16, host: &str, behaviour: &str, change: impl FnOnce(&mut Lau
 }
 
 fn serve(behaviour: &str) -> Ran {
-    // Tests run at once: each has its port from where others do not look for theirs.
     serve_at(distinct_port("127.0.0.1"), "localhost", behaviour, |_| {})
-}
-
-fn distinct_port(address: &str) -> u16 {
-    use std::sync::{Mutex, PoisonError};
-    static TAKEN: Mutex<Vec<u16>> = Mutex::new(Vec::new());
-    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        let port = free_port(address).wrapping_add(u16::try_from(taken.len()).unwrap());
-        if TcpListener::bind((address, port)).is_ok() && !taken.contains(&port) {
-            taken.push(port);
-            return port;
-        }
-    }
 }
 
 fn assert_ready(ran: &Ran, requests: usize) {

@@ -26,7 +26,8 @@ fn cold_reads_everything_and_hot_nothing() {
     let hot = counted(&measured, 0, StartState::Hot);
     assert_eq!(hot.len(), 2, "{measured:#?}");
     for sample in hot {
-        assert_eq!(sample.residency.unwrap().resident_pages, 16 * 256);
+        // The kernel is free to take a page back meanwhile.
+        assert!((16 * 256 - 40..=16 * 256).contains(&sample.residency.unwrap().resident_pages), "{sample:?}");
         assert!(sample.bytes_read < MIB / 2, "{sample:?}");
     }
     let cold = &measured.summaries[0];

@@ -6,7 +6,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use coldstart_sys::cachestat::cachestat;
 use rustix::fs::{Advice, fadvise};
 use tempfile::TempDir;
 
@@ -36,6 +38,12 @@ pub(crate) fn file_with(path: &Path, pages: u64, resident: &[(u64, u64)]) -> Fil
     file
 }
 
+/// Whether so many of the pages that were brought in are still there. The kernel is free to take one back at any moment, and
+/// was seen to on a machine with plenty of memory.
+pub(crate) fn nearly_all(there: u64, brought: u64) -> bool {
+    there <= brought && there * 100 >= brought * 99
+}
+
 /// Brings single pages in, without the kernel's readahead.
 pub(crate) fn read_pages(file: &File, resident: &[(u64, u64)]) {
     fadvise(file, 0, None, Advice::Random).unwrap();
@@ -45,9 +53,16 @@ pub(crate) fn read_pages(file: &File, resident: &[(u64, u64)]) {
     fadvise(file, 0, None, Advice::Normal).unwrap();
 }
 
-/// Drops an open file's pages, without the code under test.
+/// Drops an open file's pages, without the code under test. The kernel passes over folios that somebody else holds at that
+/// moment, such as another test that drops the page cache; so it is asked again for a while. Some file systems keep pages.
 pub(crate) fn drop_pages(file: &File) {
-    fadvise(file, 0, None, Advice::DontNeed).unwrap();
+    for _ in 0..100 {
+        fadvise(file, 0, None, Advice::DontNeed).unwrap();
+        if cachestat(file, 0, i64::MAX as u64).map_or(true, |stat| stat.cached == 0) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Runs a command that has to succeed; the error is its stderr.

@@ -1,5 +1,6 @@
 //! A small program whose pages are known, recorded by the real perf.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -19,6 +20,7 @@ int main(int count, char **words) {
     int file = open(words[1], O_RDONLY);
     volatile char *data = mmap(0, 256 * 4096, PROT_READ, MAP_PRIVATE, file, 0);
     if (data == MAP_FAILED) return 3;
+    madvise((void *)data, 256 * 4096, MADV_RANDOM);
     int sum = 0;
     for (int at = 0; at < 5; at++) sum += data[pages[at] * 4096L + 8];
     return sum != 5 * 'x';
@@ -63,9 +65,13 @@ impl Recorded {
         }
         let folder = tempfile::Builder::new().prefix(&format!("coldstart-import-{name}-")).tempdir().unwrap();
         let real = folder.path().canonicalize().unwrap();
-        let [program, data, recording] = ["reads-some-pages", "data", "perf.data"].map(|name| real.join(name));
+        // A name of its own: who records the whole machine sees the programs of tests beside it. It is longer than a thread's name.
+        let program = real.join(format!("{name}-reads-some-pages"));
+        let [data, recording] = ["data", "perf.data"].map(|name| real.join(name));
         let recorded = Self { folder, program, data, recording };
-        std::fs::write(&recorded.data, vec![b'x'; PAGES * 4096]).unwrap();
+        // Page by page, and later not read ahead: a fault may map a whole large folio (Linux 6.18), which one large write makes.
+        let mut data = std::fs::File::create(&recorded.data).unwrap();
+        (0..PAGES).for_each(|_| data.write_all(&[b'x'; 4096]).unwrap());
         recorded.build(SOURCE);
         Some(recorded)
     }
