@@ -6,6 +6,7 @@
 mod file_identity;
 pub mod measurement;
 mod pages;
+pub mod pattern;
 pub mod plan;
 pub mod trace;
 mod working_set;

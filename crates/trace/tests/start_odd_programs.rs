@@ -4,10 +4,12 @@
 
 mod start_support;
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use coldstart_profile::trace::{EventKind, Layer, PhaseKind, ProcessId, Trace};
-use start_support::{build, file_named, skip, touched_pages, trace};
+use start_support::{SEEN, build, file_named, skip, touched_pages, trace};
 
 /// A library that counts in its initialiser.
 const PLUGIN: &str = "int count; __attribute__((constructor)) static void counts(void) { count++; }\n";
@@ -169,4 +171,23 @@ fn a_loader_is_looked_at_where_the_program_sees_it() {
     let trace = trace(unshare, &["-m", "sh", "-c", &script], &[Layer::Phases]);
     let inside = trace.processes.iter().find(|process| process.program == program).unwrap();
     assert!(inside.notes.is_empty(), "{inside:?}");
+}
+
+/// Names are bytes.
+#[test]
+fn a_program_whose_name_is_not_utf_8_is_traced() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join(OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir(&inside).unwrap();
+    plugin(&inside);
+    let source = "extern int count; int main(void) { return count != 1; }";
+    let built = build(&inside, "plain", source, &["libplugin.so", "-Wl,-rpath,$ORIGIN"]);
+    let program = inside.join(OsStr::from_bytes(b"na\xefve"));
+    std::fs::rename(built, &program).unwrap();
+    let argument = OsStr::from_bytes(b"\xff");
+    let trace = trace(&program, &[argument], &SEEN);
+    assert_eq!(trace.processes[0].program, program);
+    assert_eq!(trace.processes[0].arguments[1], argument);
+    assert!(trace.files.iter().any(|file| file.path == program));
+    assert_eq!(callers(&trace), [ProcessId(0)]);
 }

@@ -6,7 +6,6 @@
 //! its views.
 
 mod error;
-mod kinds;
 mod open;
 mod query;
 mod read;
@@ -22,5 +21,6 @@ pub use error::TraceFileError;
 pub use open::TraceFile;
 pub use query::{Answer, Interrupter, Value};
 pub use read::About;
+pub use schema::APPLICATION;
 pub use summary::{Counts, Seeks, Summary};
 pub use write::{Written, write_trace};

@@ -9,7 +9,7 @@
 //! nothing, and the events of a stretch of time are found without an index.
 
 /// SQLite's `application_id` of trace files: "cldt".
-pub(crate) const APPLICATION: u32 = 0x636c_6474;
+pub const APPLICATION: u32 = 0x636c_6474;
 
 /// The format, in SQLite's `user_version`.
 pub(crate) const FORMAT: u32 = 1;

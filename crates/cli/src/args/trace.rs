@@ -48,7 +48,7 @@ pub(crate) struct RecordArgs {
     )]
     layers: Vec<LayerChoice>,
 
-    /// Record functions, of objects whose file name, path or soname is this only; `*` and `?` stand for other characters.
+    /// Record functions, of objects whose file name, path or soname is this only; `*`, `?` and `[...]` stand for others.
     /// May be given several times
     #[arg(long, value_name = "OBJECT")]
     pub(crate) functions_of: Vec<String>,
@@ -126,7 +126,7 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) parts: PartsArgs,
 
-    /// Only objects and files whose file name, path or soname is this; `*` and `?` stand for other characters. May be given
+    /// Only objects and files whose file name, path or soname is this; `*`, `?` and `[...]` stand for others. May be given
     /// several times
     #[arg(long, value_name = "NAME")]
     pub(crate) object: Vec<String>,

@@ -7,6 +7,7 @@
 mod event;
 pub mod figures;
 mod file;
+mod kind_number;
 mod lookup;
 mod object;
 mod phase;
@@ -112,6 +113,18 @@ impl Trace {
     /// A process by its number.
     pub fn process(&self, id: ProcessId) -> Option<&TracedProcess> {
         self.processes.get(usize::try_from(id.0).ok()?)
+    }
+
+    /// What could not be seen of processes, each note once, in order, with the number of processes it holds for.
+    pub fn process_notes(&self) -> Vec<(&str, u64)> {
+        let mut notes: Vec<(&str, u64)> = Vec::new();
+        for note in self.processes.iter().flat_map(|process| &process.notes) {
+            match notes.iter_mut().find(|(known, _)| known == note) {
+                Some((_, count)) => *count = count.saturating_add(1),
+                None => notes.push((note, 1)),
+            }
+        }
+        notes
     }
 
     /// The process that did an event.

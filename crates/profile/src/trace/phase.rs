@@ -85,6 +85,17 @@ impl PhaseKind {
             Self::Dlclose => "dlclose",
         }
     }
+
+    /// What is done in it, as people read it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Exec => "execve",
+            Self::LoaderStart => "loader's own start",
+            Self::Mapping => "finding and mapping libraries",
+            Self::Runtime => "runtime, up to main",
+            other => other.name(),
+        }
+    }
 }
 
 /// How the ends of a phase are known.

@@ -52,6 +52,24 @@ impl Run {
     pub fn known_end(&self) -> Option<RunEnd> {
         (self.readiness != Self::READINESS_OF_IMPORTS).then_some(self.end)
     }
+
+    /// When it was ready and how it ended, as people read it. `readiness` is [`Run::readiness`] made fit for where the words go,
+    /// `time` writes times. No moment of readiness does not mean that it never was ready: recordings of perf do not say.
+    pub fn outcome(&self, readiness: &str, time: impl Fn(Moment) -> String) -> String {
+        let over = time(self.ended_at);
+        let Some(end) = self.known_end() else {
+            return match self.ready_at {
+                Some(at) => format!("after {}, when it ended; how it ended is not known", time(at)),
+                None => format!("not known: the recording was over before it ended, after {over}"),
+            };
+        };
+        let how = end.words();
+        match self.ready_at {
+            Some(at) if self.readiness == "exit" => format!("after {}, when it ended; {how}", time(at)),
+            Some(at) => format!("after {} ({readiness}); {how}, after {over}", time(at)),
+            None => format!("never ({readiness}); {how}, after {over}"),
+        }
+    }
 }
 
 /// A kind of recording.
@@ -89,7 +107,8 @@ impl Layer {
 pub enum PagesSeen {
     /// Each page's first touch: fault-around was off for all private file mappings.
     Each,
-    /// The kernel mapped up to 16 pages at once (fault-around), of which only the one that was asked for is seen.
+    /// The kernel mapped up to 16 pages at once (fault-around), of which only the one that was asked for is seen. Since Linux 6.18 it may map
+    /// a whole large folio where fault-around found nothing ready (`finish_fault` in `mm/memory.c`).
     FaultAround,
     /// Not recorded.
     #[default]
@@ -109,6 +128,17 @@ pub enum StartState {
     FilesEvicted,
 }
 
+impl StartState {
+    /// As people read it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::AsIs => "the caches as they were",
+            Self::Cold => "from cold caches",
+            Self::FilesEvicted => "with its own files evicted",
+        }
+    }
+}
+
 /// How the first process came to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -124,4 +154,17 @@ pub enum RunEnd {
     TimedOut,
     /// By us, because we were interrupted.
     Interrupted,
+}
+
+impl RunEnd {
+    /// As people read it.
+    pub fn words(self) -> String {
+        match self {
+            Self::Exited(code) => format!("it exited with code {code}"),
+            Self::Signalled(signal) => format!("signal {signal} ended it"),
+            Self::EndedWhenReady => "it was ended then".to_owned(),
+            Self::TimedOut => "it was ended when its time was over".to_owned(),
+            Self::Interrupted => "the recording was interrupted".to_owned(),
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! What the follower notes at the program's stops. Sent from the follower's process to ours when all is over.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -72,8 +71,8 @@ pub enum NoteKind {
 /// A program image right after `execve`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    /// `/proc/PID/exe`.
-    pub program: PathBuf,
+    /// `/proc/PID/exe`. Not a `PathBuf`, which serde refuses to send where a name is not UTF-8.
+    pub program: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
     /// `AT_ENTRY`.

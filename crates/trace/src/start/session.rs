@@ -78,6 +78,15 @@ impl FollowedStart {
 /// Changes the command before the filters of ours are added (another observer, say); and what is done when the follower is there.
 pub(super) type Setup<'a> = (&'a dyn Fn(&mut std::process::Command), &'a dyn Fn());
 
+/// What the follower sends; a reason where it cannot be sent.
+fn sent(followed: &Followed) -> Vec<u8> {
+    let unsendable = |error| {
+        let trouble = Some(format!("what was seen could not be sent: {error}"));
+        postcard::to_stdvec(&Followed { trouble, ..Followed::default() }).unwrap_or_default()
+    };
+    postcard::to_stdvec(followed).unwrap_or_else(unsendable)
+}
+
 /// Launches a program, follows it until it is ready, and ends it.
 pub(super) fn follow_start(
     command: &CommandLine,
@@ -98,9 +107,7 @@ pub(super) fn follow_start(
         }
         stop_at_filtered_calls(child);
         let started = traced(child).and_then(|pending| {
-            start_worker(&[pending.as_fd().as_raw_fd()], move |line| {
-                postcard::to_stdvec(&follow(pending, &mut options, line)).unwrap_or_default()
-            })
+            start_worker(&[pending.as_fd().as_raw_fd()], move |line| sent(&follow(pending, &mut options, line)))
         });
         *worker.borrow_mut() = Some(started);
         if let Some((_, prepared)) = setup {

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use coldstart_profile::trace::{CodeAddress, Event, FileId, Lookup, Moment, ProcessId, ThreadId, Trace};
+use coldstart_profile::trace::{CodeAddress, Event, EventKind, FileId, Lookup, Moment, ProcessId, ThreadId, Trace};
 
 use super::rows::{Wrong, numbered, rows};
 use crate::error::TraceFileError;
-use crate::kinds;
 use crate::open::TraceFile;
 use crate::schema::MOMENT_SHIFT;
 use crate::values::unsigned;
@@ -34,7 +33,7 @@ pub(super) fn each(file: &TraceFile, take: &mut dyn FnMut(&Event) -> ControlFlow
         Ok(take(&Event {
             at: at.copied().unwrap_or(Moment(unsigned(number >> MOMENT_SHIFT))),
             thread: ThreadId(cells.small(1)?),
-            kind: kinds::kind(kind).ok_or_else(|| Wrong::Value(format!("its kind is {kind}")))?,
+            kind: EventKind::from_number(kind).ok_or_else(|| Wrong::Value(format!("its kind is {kind}")))?,
             file,
             page: cells.u64(4)?,
             pages: cells.small(5)?,

@@ -5,7 +5,6 @@ use rusqlite::{Connection, Transaction, params};
 
 use super::Reached;
 use super::head::object_of_file;
-use crate::kinds;
 use crate::schema::MOMENT_SHIFT;
 use crate::sections::SectionsTouched;
 use crate::values::{Bytes, place, signed};
@@ -64,7 +63,7 @@ fn write_events(
         insert.execute(params![
             number,
             event.thread.0,
-            kinds::number(event.kind),
+            event.kind.number(),
             event.file.map(|file| file.0),
             signed(event.page),
             event.pages,

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use coldstart_profile::trace::{EventKind, FileId, Run, Trace, TracedObject};
 use rusqlite::{Connection, Statement, params};
 
-use crate::kinds;
 use crate::schema::TABLES;
 use crate::values::{Bytes, place, signed};
 use crate::words::{Word, layers, run_end};
@@ -72,7 +71,7 @@ fn run(to: &Connection, run: &Run) -> rusqlite::Result<()> {
 
 fn kinds(to: &Connection) -> rusqlite::Result<()> {
     let mut insert = to.prepare("INSERT INTO kind VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
-    for (number, kind) in (0..kinds::COUNT).filter_map(|number| Some((number, kinds::kind(number)?))) {
+    for (number, kind) in (0..EventKind::NUMBERS).filter_map(|number| Some((number, EventKind::from_number(number)?))) {
         let touch = if let EventKind::Touch(touch) = kind { Some(touch) } else { None };
         let cause = if let EventKind::Fill(cause) = kind { Some(cause.name()) } else { None };
         let access = touch.map(|touch| match (touch.execute, touch.write) {
@@ -83,7 +82,7 @@ fn kinds(to: &Connection) -> rusqlite::Result<()> {
         });
         insert.execute(params![
             number,
-            kinds::what(kind),
+            kind.name(),
             access,
             touch.and_then(|touch| touch.write),
             touch.map(|touch| touch.execute),

@@ -4,8 +4,8 @@ use std::io;
 
 use anyhow::Context;
 use coldstart_loader::cache::{ConfLine, FolderAsked, Folders, read_conf};
+use coldstart_profile::pattern::{fits, is_pattern};
 
-use super::pattern::{fits, is_pattern};
 use super::root::Root;
 use super::shown;
 use crate::error::{CliError, HintExt};

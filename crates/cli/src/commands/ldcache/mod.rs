@@ -6,7 +6,6 @@ mod closures;
 mod conf;
 mod folders;
 mod note;
-mod pattern;
 mod root;
 mod show;
 mod target;
@@ -27,8 +26,6 @@ use crate::args::ldcache::{LdcacheAction, LdcacheArgs};
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
-
-pub(super) use pattern::fits as fits_pattern;
 
 /// The schema of `--json`; `action` tells the three apart.
 const SCHEMA: &str = "coldstart.ldcache/1";

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use coldstart_loader::cache::{CacheEntry, CacheFormat, EntryHwcap, LdSoCache};
+use coldstart_profile::pattern::fits;
 use serde::Serialize;
 
-use super::pattern::fits;
 use super::{SCHEMA, path, read_cache, read_file, shown};
 use crate::args::ldcache::ShowArgs;
 use crate::error::CliError;

@@ -174,7 +174,7 @@ fn exact_notes(exact: &ExactWorkingSet, pages: PagesSeen) -> Vec<String> {
     let mut notes = Vec::new();
     if exact.by_fault_around || pages != PagesSeen::Each {
         notes.push(
-            "the kernel mapped up to 16 pages at each touch of some processes: of those all that were cached count as used"
+            "the kernel mapped up to 16 pages, at times more, at each touch of some processes: of the 16 all that were cached count as used"
                 .to_owned(),
         );
     }

@@ -5,14 +5,13 @@ mod record;
 mod show;
 mod sql;
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use coldstart_profile::pattern::means_file;
 use coldstart_profile::trace::Trace;
 use coldstart_tracefile::TraceFile;
 
 use crate::args::trace::{TraceAction, TraceArgs};
-use crate::commands::ldcache::fits_pattern;
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -25,12 +24,9 @@ pub(super) fn run(args: &TraceArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// Whether one of the patterns means an object or file: its path, its file name or its soname, which is asked for last.
-fn is_meant<'a>(patterns: &[String], path: &Path, soname: impl FnOnce() -> Option<&'a str>) -> bool {
-    let is = |name: &[u8]| patterns.iter().any(|pattern| fits_pattern(pattern.as_bytes(), name));
-    is(path.as_os_str().as_bytes())
-        || path.file_name().is_some_and(|name| is(name.as_bytes()))
-        || soname().is_some_and(|name| is(name.as_bytes()))
+/// Whether one of the patterns means an object or file; its soname is asked for last.
+fn is_meant<'a>(patterns: &[String], path: &Path, soname: impl Fn() -> Option<&'a str>) -> bool {
+    patterns.iter().any(|pattern| means_file(pattern, path, &soname))
 }
 
 fn read(path: &Path) -> Result<Trace, CliError> {

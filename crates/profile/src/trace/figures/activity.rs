@@ -23,6 +23,8 @@ pub struct Activity {
     pub reads: u64,
     /// Pages that they asked for, repeated ones again.
     pub read_pages: u64,
+    /// Requests to the disk: runs of pages that came from it together, by whatever process.
+    pub disk_requests: u64,
 }
 
 /// One event, as it counts.
@@ -50,7 +52,10 @@ impl Activity {
                 self.read_pages = self.read_pages.saturating_add(u64::from(deed.pages));
                 return;
             }
-            EventKind::Fill(_) => return,
+            EventKind::Fill(_) => {
+                self.disk_requests += 1;
+                return;
+            }
         };
         if let Some((step, from)) = deed.step {
             seeks.add(step, from, deed.stage);
@@ -66,6 +71,7 @@ impl AddAssign for Activity {
         self.function_seeks += other.function_seeks;
         self.reads = self.reads.saturating_add(other.reads);
         self.read_pages = self.read_pages.saturating_add(other.read_pages);
+        self.disk_requests = self.disk_requests.saturating_add(other.disk_requests);
     }
 }
 

@@ -36,6 +36,9 @@ pub use seeks::{Seeks, StagedSeeks};
 pub use stage::{ByStage, Half, Stage, Stages};
 pub use times::{KindTime, ObjectTime, Times};
 
+/// What a launcher starts touches so many times as much as the launcher itself, at least.
+const LAUNCHED_DOES_MORE: u64 = 2;
+
 /// Everything that can be counted in a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Figures {
@@ -110,6 +113,21 @@ impl Figures {
     pub fn file(&self, file: super::FileId) -> Option<&FileFigures> {
         let place = self.files.binary_search_by_key(&file, |figures| figures.file).ok()?;
         self.files.get(place)
+    }
+
+    /// The process that the start is about: the first one, unless it is a launcher. A launcher's script does little, what it
+    /// starts does much.
+    pub fn main_process(&self) -> ProcessId {
+        let amount = |process: &ProcessFigures| {
+            process.activity.touches.total().all.saturating_add(process.activity.functions.total())
+        };
+        let mut main = (0, self.processes.first().map_or(0, amount).saturating_mul(LAUNCHED_DOES_MORE));
+        for (place, process) in (0u32..).zip(&self.processes) {
+            if amount(process) > main.1 {
+                main = (place, amount(process));
+            }
+        }
+        ProcessId(main.0)
     }
 
     /// Of a process.

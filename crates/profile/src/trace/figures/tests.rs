@@ -76,6 +76,28 @@ fn functions_and_touches_are_never_mixed() {
 }
 
 #[test]
+fn requests_to_the_disk_are_counted_and_their_pages_are_not() {
+    let mut trace = scene();
+    let fill = |at, cause| Event { pages: 8, ..event(at, 4, EventKind::Fill(cause)) };
+    let unnamed = Event { file: None, ..fill(3, FillCause::Unknown) };
+    trace.events = vec![fill(1, FillCause::Demand), fill(2, FillCause::Readahead), unnamed];
+    let figures = Figures::of(&trace);
+    assert_eq!((figures.total.disk_requests, figures.file(FileId(0)).unwrap().activity.disk_requests), (3, 2));
+}
+
+#[test]
+fn a_launcher_is_not_what_the_start_is_about() {
+    let mut trace = scene();
+    assert_eq!(Figures::of(&trace).main_process(), ProcessId(0));
+    let touches = |of_second: u64| (0..10).map(|at| touch(at, at)).chain((0..of_second).map(|at| by(1, touch(at, at))));
+    trace.events = touches(20).collect();
+    assert_eq!(Figures::of(&trace).main_process(), ProcessId(0));
+    trace.events = touches(21).collect();
+    assert_eq!(Figures::of(&trace).main_process(), ProcessId(1));
+    assert_eq!(Figures::of(&Trace::default()).main_process(), ProcessId(0));
+}
+
+#[test]
 fn zero_filled_memory_has_no_place_in_a_file() {
     let mut trace = scene();
     let zeros = EventKind::Touch(Touch { zero_filled: true, ..Touch::default() });

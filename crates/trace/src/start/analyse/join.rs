@@ -247,7 +247,8 @@ impl Joiner<'_> {
         let id = match placed(self.processes.at(note.process, at)?, image.entry) {
             Some(id) => id,
             None => {
-                let file = self.files.of_path(&image.program, (self.file_of)(&image.program))?;
+                let path = Path::new(&image.program);
+                let file = self.files.of_path(path, (self.file_of)(path))?;
                 self.unmapped(Mapper { process, thread, at }, file)?
             }
         };

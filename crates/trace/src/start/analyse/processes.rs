@@ -218,7 +218,7 @@ impl Processes {
         current.noted = true;
         let id = current.id;
         let traced = self.traced(id)?;
-        traced.program.clone_from(&image.program);
+        traced.program = PathBuf::from(&image.program);
         traced.arguments.clone_from(&image.arguments);
         if image.is_32_bit {
             add_note(traced, "a 32-bit program");

@@ -3,8 +3,9 @@
 //! Known files are looked at before the launch, because reading them during a cold start would bring pages into the cache for the program.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -71,7 +72,7 @@ fn look(path: &Path) -> Option<Facts> {
     let header = file.header();
     let interpreter = file.interpreter().map(|bytes| {
         let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-        PathBuf::from(std::ffi::OsStr::new(&String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()))
+        PathBuf::from(OsStr::from_bytes(bytes.get(..end).unwrap_or_default()))
     });
     Some(Facts {
         brk: symbol(&file, b"_dl_debug_state"),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
 use coldstart_sys::tracing::{ProcessMemory, RemoteCall};
@@ -86,7 +86,7 @@ impl Follower<'_> {
             entry: at(AT_ENTRY),
             loader_base: at(AT_BASE),
             is_32_bit,
-            program: fs::read_link(format!("/proc/{thread}/exe")).unwrap_or_default(),
+            program: fs::read_link(format!("/proc/{thread}/exe")).unwrap_or_default().into_os_string(),
         };
         self.learn(thread, &mut space.borrow_mut(), &image, &lines);
         let has_loader = image.loader_base != 0;
@@ -132,7 +132,7 @@ impl Follower<'_> {
         space.memory = ProcessMemory::open(thread).ok();
         space.is_32_bit = image.is_32_bit;
         space.call = space.memory.as_ref().and_then(|memory| call_instruction(memory, lines, image.is_32_bit));
-        let facts = self.options.facts.seen_by(thread, &image.program);
+        let facts = self.options.facts.seen_by(thread, Path::new(&image.program));
         let bias = if facts.is_relocated { image.entry.wrapping_sub(facts.entry) } else { 0 };
         space.main = facts.main.map(|main| main.wrapping_add(bias));
         space.loader =

@@ -94,7 +94,7 @@ impl Follower<'_> {
         };
         if refused && !space.borrow().told_shared {
             space.borrow_mut().told_shared = true;
-            let what = "files that it maps to share them are seen up to 16 pages at a time".to_owned();
+            let what = "files that it maps to share them are seen by one page of up to 16, at times of more".to_owned();
             self.note(thread, at, NoteKind::Obstacle(what));
         }
         if functions::is_code(protection) && !self.options.functions.is_empty() && !registers.is_32_bit() {

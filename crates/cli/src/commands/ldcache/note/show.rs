@@ -1,9 +1,9 @@
 //! What the note in a file says.
 
 use coldstart_loader::nix_note::{NixEntry, NixNote, NixPlace};
+use coldstart_profile::pattern::fits;
 use serde::Serialize;
 
-use super::super::pattern::fits;
 use super::super::{SCHEMA, path, shown};
 use super::{Noted, places_text};
 use crate::args::ldcache::ShowArgs;

@@ -1,7 +1,7 @@
 //! What was started, how far the trace can be trusted, and the plain numbers.
 
 use coldstart_profile::trace::figures::{Half, PageCounts, Stage};
-use coldstart_profile::trace::{Layer, PagesSeen, RunEnd, StartState};
+use coldstart_profile::trace::{Layer, PagesSeen};
 
 use super::{View, words};
 use crate::commands::measure::minute;
@@ -19,7 +19,7 @@ pub(super) fn run(view: &View<'_>) -> String {
     let run = &view.trace.run;
     let mut text = format!("{HEADING}{}{HEADING:#}\n", cut(&words::command(&run.command), COMMAND));
     let machine = format!("Linux {}, {}", escaped(&run.kernel), counted(run.processors.into(), "processor"));
-    text.push_str(&fact("started", &format!("{} UTC, {}; {machine}", glued(&minute(run.started)), state(run.state))));
+    text.push_str(&fact("started", &format!("{} UTC, {}; {machine}", glued(&minute(run.started)), run.state.words())));
     text.push_str(&fact("ready", &ready(view)));
     let layers: Vec<&str> = run.layers.iter().map(|layer| layer.name()).collect();
     text.push_str(&fact("recorded", &layers.join(", ")));
@@ -42,57 +42,21 @@ pub(super) fn run(view: &View<'_>) -> String {
 
 /// What could not be seen of processes; what holds for several is said once.
 fn notes_of_processes(view: &View<'_>) -> String {
-    let mut notes: Vec<(&str, u64)> = Vec::new();
-    for note in view.trace.processes.iter().flat_map(|process| &process.notes) {
-        match notes.iter_mut().find(|(known, _)| known == note) {
-            Some((_, count)) => *count = count.saturating_add(1),
-            None => notes.push((note, 1)),
-        }
-    }
     let all = u64::try_from(view.trace.processes.len()).unwrap_or(u64::MAX);
     let one = |(note, count): (&str, u64)| match count {
         _ if all == 1 => fact("note", &escaped(note)),
         _ => fact("note", &format!("of {}: {}", counted(count, "process"), escaped(note))),
     };
-    notes.into_iter().take(MOST_NOTES).map(one).collect()
-}
-
-fn state(state: StartState) -> &'static str {
-    match state {
-        StartState::AsIs => "the caches as they were",
-        StartState::Cold => "from cold caches",
-        StartState::FilesEvicted => "with its own files evicted",
-    }
+    view.trace.process_notes().into_iter().take(MOST_NOTES).map(one).collect()
 }
 
 fn ready(view: &View<'_>) -> String {
     let run = &view.trace.run;
-    let over = words::glued_time(run.ended_at.0);
-    let Some(end) = run.known_end() else {
-        return match run.ready_at {
-            Some(at) => format!("after {}, when it ended; how it ended is not known", words::glued_time(at.0)),
-            None => format!("not known: the recording was over before it ended, after {over}"),
-        };
-    };
-    let how = match end {
-        RunEnd::Exited(code) => format!("it exited with code {code}"),
-        RunEnd::Signalled(signal) => format!("signal {signal} ended it"),
-        RunEnd::EndedWhenReady => "it was ended then".to_owned(),
-        RunEnd::TimedOut => "it was ended when its time was over".to_owned(),
-        RunEnd::Interrupted => "the recording was interrupted".to_owned(),
-    };
-    match run.ready_at {
-        Some(at) if run.readiness == "exit" => format!("after {}, when it ended; {how}", words::glued_time(at.0)),
-        Some(at) => {
-            format!("after {} ({}); {how}, after {over}", words::glued_time(at.0), escaped(&run.readiness))
-        }
-        None => format!("never ({}); {how}, after {over}", escaped(&run.readiness)),
-    }
+    run.outcome(&escaped(&run.readiness), |at| words::glued_time(at.0))
 }
 
 fn pages(view: &View<'_>) -> String {
-    const SOME: &str =
-        "the kernel maps up to 16 pages at a touch, and of these only the one that was asked for is seen";
+    const SOME: &str = "the kernel maps up to 16 pages at a touch, at times more, and of these only the one that was asked for is seen";
     let all = &view.trace.processes;
     let some = all.iter().filter(|process| process.pages == PagesSeen::FaultAround).count();
     match view.trace.run.pages {

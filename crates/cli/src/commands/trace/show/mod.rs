@@ -17,7 +17,7 @@ mod words;
 use std::path::Path;
 
 use coldstart_profile::trace::figures::{Figures, FileFigures};
-use coldstart_profile::trace::{FileId, Layer, ProcessId, Trace};
+use coldstart_profile::trace::{FileId, Layer, Trace};
 
 use super::is_meant;
 use crate::args::trace::{PartsArgs, ShowArgs};
@@ -30,8 +30,6 @@ use crate::output::{self, json};
 const SCHEMA: &str = "coldstart.trace-show/1";
 /// Rows of each table, unless another number is asked for.
 const SOME: usize = 10;
-/// What a launcher starts touches so many times as much as the launcher itself, at least.
-const LAUNCHED_DOES_MORE: u64 = 2;
 
 pub(super) fn run(args: &ShowArgs) -> Result<Exit, CliError> {
     let trace = super::read(&args.file)?;
@@ -92,20 +90,6 @@ impl<'a> View<'a> {
 
     fn path(&self, file: FileId) -> &'a Path {
         self.trace.file(file).map_or(Path::new("(unknown)"), |file| file.path.as_path())
-    }
-
-    /// The process that the start is about: the first one, unless it is a launcher. A launcher's script does little, what it starts does much.
-    fn main_process(&self) -> ProcessId {
-        let amount = |process: &coldstart_profile::trace::figures::ProcessFigures| {
-            process.activity.touches.total().all.saturating_add(process.activity.functions.total())
-        };
-        let mut main = (0, self.figures.processes.first().map_or(0, amount).saturating_mul(LAUNCHED_DOES_MORE));
-        for (place, process) in (0u32..).zip(&self.figures.processes) {
-            if amount(process) > main.1 {
-                main = (place, amount(process));
-            }
-        }
-        ProcessId(main.0)
     }
 }
 

@@ -25,7 +25,7 @@ struct Group {
 
 /// Of the process that matters most.
 pub(super) fn of_main_process(view: &View<'_>) -> String {
-    let process = view.main_process();
+    let process = view.figures.main_process();
     by_process(view).get(&process).map_or_else(String::new, |places| of_process(view, process, places))
 }
 
@@ -68,7 +68,7 @@ fn of_process(view: &View<'_>, process: ProcessId, places: &[usize]) -> String {
             words::time(group.total),
             words::time(group.own),
             words::share(group.own, whole),
-            format!("{indent}{}{count}{}", words::phase(group.kind), words::known(group.known)),
+            format!("{indent}{}{count}{}", group.kind.words(), words::known(group.known)),
         ]);
     }
     let title = format!("times of {}", words::process(view, process, 40));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use coldstart_profile::trace::{FileId, Known, PhaseKind, ProcessId};
+use coldstart_profile::trace::{FileId, Known, ProcessId};
 
 use super::View;
 use crate::output::path::printable;
@@ -36,23 +36,6 @@ pub(super) fn share(part: u64, whole: u64) -> String {
 /// What was recorded, or that it was not.
 pub(super) fn if_known(is_known: bool, text: impl FnOnce() -> String) -> String {
     if is_known { text() } else { "-".to_owned() }
-}
-
-/// What is done in a phase.
-pub(super) fn phase(kind: PhaseKind) -> &'static str {
-    match kind {
-        PhaseKind::Exec => "execve",
-        PhaseKind::LoaderStart => "loader's own start",
-        PhaseKind::Mapping => "finding and mapping libraries",
-        PhaseKind::Relocation => "relocation",
-        PhaseKind::Zeroing => "zeroing",
-        PhaseKind::Initialisers => "initialisers",
-        PhaseKind::Initialiser => "initialiser",
-        PhaseKind::Runtime => "runtime, up to main",
-        PhaseKind::Main => "main",
-        PhaseKind::Dlopen => "dlopen",
-        PhaseKind::Dlclose => "dlclose",
-    }
 }
 
 /// Behind a time that is not quite what it says.

@@ -1,7 +1,29 @@
-//! Patterns of names: `*`, `?`, `[...]`, as in /etc/ld.so.conf and on a shell's command line.
+//! Patterns of names: `*`, `?`, `[...]`, as in /etc/ld.so.conf and on a shell's command line, and which files are meant by one.
+//!
+//! What a newcomer would not guess: files are called what they are called, brackets and stars included. So a name that is given as it is
+//! means that file, whatever it would stand for as a pattern.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Whether a name means a file: its path, its file name or its soname, which is asked for last; as it is, or as a pattern.
+pub fn means_file<'a>(name: &str, path: &Path, soname: impl FnOnce() -> Option<&'a str>) -> bool {
+    is_one_of(path, soname, |text| text == name.as_bytes() || fits(name.as_bytes(), text))
+}
+
+/// The same, but as it is alone.
+pub fn names_file<'a>(name: &str, path: &Path, soname: impl FnOnce() -> Option<&'a str>) -> bool {
+    is_one_of(path, soname, |text| text == name.as_bytes())
+}
+
+fn is_one_of<'a>(path: &Path, soname: impl FnOnce() -> Option<&'a str>, is: impl Fn(&[u8]) -> bool) -> bool {
+    is(path.as_os_str().as_bytes())
+        || path.file_name().is_some_and(|name| is(name.as_bytes()))
+        || soname().is_some_and(|name| is(name.as_bytes()))
+}
 
 /// Whether a name fits a pattern (`fnmatch` in the C locale). A dot at the beginning is like any other character here.
-pub(in crate::commands) fn fits(pattern: &[u8], name: &[u8]) -> bool {
+pub fn fits(pattern: &[u8], name: &[u8]) -> bool {
     let (mut rest, mut left) = (pattern, name);
     // Where to go on when what follows the last star does not fit: behind the star, one character further.
     let mut retry: Option<(&[u8], &[u8])> = None;
@@ -26,7 +48,7 @@ pub(in crate::commands) fn fits(pattern: &[u8], name: &[u8]) -> bool {
 }
 
 /// Whether a pattern stands for more than itself.
-pub(super) fn is_pattern(pattern: &[u8]) -> bool {
+pub fn is_pattern(pattern: &[u8]) -> bool {
     pattern.iter().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'\\'))
 }
 
@@ -70,7 +92,9 @@ fn set(pattern: &[u8], byte: u8) -> Option<(bool, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::fits;
+    use std::path::Path;
+
+    use super::{fits, means_file, names_file};
 
     #[test]
     fn patterns_are_those_of_the_shell() {
@@ -94,5 +118,18 @@ mod tests {
         }
         let long = [b'a'; 5000];
         assert!(!fits(b"*a*a*a*a*a*a*b", &long));
+    }
+
+    #[test]
+    fn files_are_meant_by_path_name_or_soname() {
+        let path = Path::new("/opt/a*b[c]?d");
+        let soname = || Some("libd.so.1");
+        for name in ["a*b[c]?d", "/opt/a*b[c]?d", "a*", "/opt/*", "libd.so.1", "libd.so*"] {
+            assert!(means_file(name, path, soname), "{name}");
+        }
+        assert!(!means_file("opt", path, soname) && !means_file("libd", path, soname));
+        assert!(names_file("a*b[c]?d", path, soname) && !names_file("a*", path, soname));
+        // The pattern would mean another file.
+        assert!(!fits(b"a*b[c]?d", b"a*b[c]?d") && means_file("a*b[c]?d", Path::new("axbcxd"), || None));
     }
 }
