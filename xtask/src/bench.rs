@@ -45,6 +45,7 @@ mod statistics;
 mod summary;
 mod surroundings;
 mod trace;
+mod view_page;
 mod workshop;
 
 use benchmark::Benchmark;

@@ -17,10 +17,11 @@ pub(crate) fn test() -> Result<()> {
     if std::env::var_os("CI").is_some() {
         tests.env("COLDSTART_NO_SKIP", "1").env("INSTA_UPDATE", "no");
     }
-    run(&mut tests)
+    run(&mut tests)?;
+    crate::web::test()
 }
 
-/// What the server runs: style, lints, built stubs, then the tests by the command that the README names.
+/// What the server runs: style, lints, built files, then the tests by the command that the README names.
 pub(crate) fn ci() -> Result<()> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
     run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
@@ -31,6 +32,7 @@ pub(crate) fn ci() -> Result<()> {
         "--document-private-items",
     ]))?;
     crate::generate::generate(true)?;
+    crate::web::generate(true)?;
     run(cargo().args(["xtask", "test"]))
 }
 

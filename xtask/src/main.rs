@@ -11,6 +11,7 @@ mod demo;
 mod generate;
 mod tools;
 mod trial;
+mod web;
 
 #[derive(Parser)]
 #[command(about = "The project's own chores")]
@@ -30,7 +31,7 @@ enum Chore {
     Test,
     /// What the server runs: style, lints, documentation, tests
     Ci,
-    /// Build the machine code in stubs/ anew with the cross compilers that are there
+    /// Build what is checked in anew: the machine code in stubs/ with the cross compilers that are there, the viewer in web/
     Gen {
         /// Change nothing; fail when the files are not what their sources give
         #[arg(long)]
@@ -50,7 +51,10 @@ fn main() -> anyhow::Result<()> {
         Chore::Demo { program } => demo::demo(program.as_deref())?,
         Chore::Test => checks::test()?,
         Chore::Ci => checks::ci()?,
-        Chore::Gen { check } => generate::generate(check)?,
+        Chore::Gen { check } => {
+            generate::generate(check)?;
+            web::generate(check)?;
+        }
         Chore::Corpus => {
             let built = corpus::corpus()?;
             println!("{}", built.image.display());

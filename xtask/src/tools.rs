@@ -103,6 +103,10 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("firefox-esr", "firefox-esr"),
     tool("chromium", "chromium"),
     tool("ip", "iproute2"),
+    // Pages are tested in a browser; the other viewers' own code, from npm and PyPI, loads what is written for them.
+    tool("node", "nodejs"),
+    tool("npm", "npm"),
+    tool("pip3", "python3-pip"),
 ];
 
 /// What the benchmarks of starts and of measuring need besides.

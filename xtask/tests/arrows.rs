@@ -22,6 +22,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-history", &["coldstart-profile"]),
     ("coldstart-tracefile", &["coldstart-profile"]),
+    ("coldstart-view", &["coldstart-profile"]),
     ("coldstart-measure", &["coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"]),
     ("coldstart-doctor", &["coldstart-sys", "coldstart-elf", "coldstart-loader"]),
     (
@@ -42,6 +43,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-doctor",
             "coldstart-bind",
             "coldstart-tracefile",
+            "coldstart-view",
         ],
     ),
     ("coldstart-launcher", &["coldstart-sys", "coldstart-prefetch"]),

@@ -14,7 +14,7 @@ use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
     gate, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed,
-    pagecache_saved, precision, readiness, same_against_same, search, selective, trace,
+    pagecache_saved, precision, readiness, same_against_same, search, selective, trace, view_page,
 };
 use crate::tools::{FOR_BENCHMARKS, Tool};
 
@@ -72,6 +72,8 @@ pub(super) enum Benchmark {
     TraceFunctions,
     /// How large traces are, and how long a million events take to show
     TraceFile,
+    /// How large the page of a million events is, how long it takes to open, how smoothly it pans
+    ViewPage,
 }
 
 impl Benchmark {
@@ -97,7 +99,7 @@ impl Benchmark {
             Self::SearchResolve => 20,
             Self::TracePages => 15,
             Self::TraceFunctions => 15,
-            Self::TraceFile => 9,
+            Self::TraceFile | Self::ViewPage => 9,
             _ => 7,
         }
     }
@@ -118,7 +120,7 @@ impl Benchmark {
             Self::Readiness => readiness::TOOLS,
             Self::SearchSynthetic | Self::SearchDlopen | Self::SearchStore | Self::SearchStoreNetwork => search::TOOLS,
             Self::SearchResolve => search::RESOLVE_TOOLS,
-            Self::TracePages | Self::TraceFunctions | Self::TraceFile => trace::TOOLS,
+            Self::TracePages | Self::TraceFunctions | Self::TraceFile | Self::ViewPage => trace::TOOLS,
             _ => FOR_BENCHMARKS,
         }
     }
@@ -146,6 +148,7 @@ impl Benchmark {
             Self::TracePages => trace::pages::measure(workshop, record),
             Self::TraceFunctions => trace::functions::measure(workshop, record),
             Self::TraceFile => trace::file::measure(workshop, record),
+            Self::ViewPage => view_page::measure(workshop, record),
             _ => self.start().map_or(Ok(()), |start| start.measure(workshop, record)),
         }
     }
@@ -176,6 +179,7 @@ impl Benchmark {
             Self::TracePages => trace::pages::figures(record),
             Self::TraceFunctions => trace::functions::figures(record),
             Self::TraceFile => trace::file::figures(record),
+            Self::ViewPage => view_page::figures(record),
             _ => self.start().map_or(Ok(Vec::new()), |start| start.figures(record)),
         }
     }
@@ -211,7 +215,8 @@ impl Benchmark {
             | Self::SearchResolve
             | Self::TracePages
             | Self::TraceFunctions
-            | Self::TraceFile => None,
+            | Self::TraceFile
+            | Self::ViewPage => None,
         }
     }
 }
@@ -262,6 +267,7 @@ mod tests {
                 Benchmark::TracePages,
                 Benchmark::TraceFunctions,
                 Benchmark::TraceFile,
+                Benchmark::ViewPage,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }

@@ -33,16 +33,16 @@ pub(super) const TOOLS: &[Tool] = &[
 ];
 
 /// Seconds of the program's own start, and of the whole command, of one recording.
-struct Recorded {
+pub(super) struct Recorded {
     program: f64,
     whole: f64,
     lost: f64,
     /// Where the trace is.
-    file: String,
+    pub(super) file: String,
 }
 
 /// Records a start and asks the trace.
-fn recorded(workshop: &Workshop, arguments: &[&str], command: &[String]) -> Result<Recorded> {
+pub(super) fn recorded(workshop: &Workshop, arguments: &[&str], command: &[String]) -> Result<Recorded> {
     let file = text(&workshop.folder.join("trace.coldtrace"));
     let mut trace = workshop.coldstart(["trace", "--hide-output", "-o", &file]);
     trace.extend(arguments.iter().map(|&word| word.to_owned()));
@@ -56,7 +56,7 @@ fn recorded(workshop: &Workshop, arguments: &[&str], command: &[String]) -> Resu
 }
 
 /// A question with one number for an answer.
-fn number(workshop: &Workshop, file: &str, question: &str) -> Result<f64> {
+pub(super) fn number(workshop: &Workshop, file: &str, question: &str) -> Result<f64> {
     let ask = workshop.coldstart(["trace", "sql", "--csv", file, question]);
     let said = workshop.runner.said(&ask)?;
     ensure!(said.status.success(), "`{}` ended with {}: {}", shown(&ask), said.status, said.stderr.trim());
@@ -80,7 +80,7 @@ fn processors_awake() -> Result<File> {
 }
 
 /// Numbers of a part of a record.
-fn numbers(part: &Value, name: &str) -> Result<Vec<f64>> {
+pub(super) fn numbers(part: &Value, name: &str) -> Result<Vec<f64>> {
     let list = part.get(name).and_then(Value::as_array).with_context(|| format!("no list `{name}`"))?;
     Ok(list.iter().filter_map(Value::as_f64).collect())
 }
@@ -91,14 +91,14 @@ fn pairs(times: &[f64], baseline: &[f64]) -> Vec<(f64, f64)> {
 }
 
 /// clang, compiling a small program in a folder.
-fn compilation(folder: &Path) -> Result<Vec<String>> {
+pub(super) fn compilation(folder: &Path) -> Result<Vec<String>> {
     let place = |name: &str| text(&folder.join(name));
     fs::write(folder.join("hello.c"), "#include <stdio.h>\nint main(void) { return puts(\"hello\") < 0; }\n")?;
     Ok(command(["clang-14", "-c", &place("hello.c"), "-o", &place("hello.o")]))
 }
 
 /// LibreOffice, converting a text in a folder, with a profile of its own.
-fn conversion(folder: &Path) -> Result<Vec<String>> {
+pub(super) fn conversion(folder: &Path) -> Result<Vec<String>> {
     let place = |name: &str| text(&folder.join(name));
     fs::write(folder.join("text.txt"), "Words, and more words.\n".repeat(200))?;
     Ok(command([

@@ -1,0 +1,23 @@
+//! Why a page cannot be written.
+
+use thiserror::Error;
+
+/// Why a page cannot be written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PageError {
+    /// The viewer would end the element that it stands in, and what follows would be taken for HTML.
+    #[error("the viewer's {part} cannot stand in a page: it contains `{what}`")]
+    Viewer {
+        /// "script" or "style".
+        part: &'static str,
+        /// What must not be in it.
+        what: &'static str,
+    },
+    /// What is to stand in the page is no JSON.
+    #[error("the page's data cannot be written as JSON")]
+    Json(#[from] serde_json::Error),
+    /// The data could not be packed.
+    #[error("the page's data cannot be packed")]
+    Pack(#[from] std::io::Error),
+}

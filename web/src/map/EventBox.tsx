@@ -1,0 +1,29 @@
+// What stands beside the pointer when it is at a dot.
+
+import { dotOf } from "../data/trace";
+import { TraceBadge } from "../parts/TraceBadge";
+import { colour, entry } from "../theme";
+import { eventLines } from "./describe";
+import { DotShape } from "./DotShape";
+import type { MapSide } from "./model";
+
+export function EventBox({ side, row, isComparison }: { side: MapSide; row: number; isComparison: boolean }) {
+  const kind = dotOf(side.trace.kind[row] ?? 0);
+  return (
+    <>
+      <p class="map-tip-head">
+        <DotShape shape={entry("dots", kind).shape ?? "circle"} colour={colour("dots", kind)} />
+        {entry("dots", kind).label}
+        {isComparison && <TraceBadge trace={side.number} />}
+      </p>
+      <dl>
+        {eventLines(side.trace, row, side.places, side.file.events[0]).map(([label, text]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+// Names out of a trace as they are shown. They were chosen by others: control characters and those that turn the direction of writing
+// round would let one name look like another, so they are written out.
+
+/** Control characters, and those that change the direction of what follows (Unicode Standard Annex 9). */
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Text with what cannot be seen written as \u{...}. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
+/** The last part of a path. */
+export function baseName(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return visible(name === "" ? path : name);
+}
+
+/** The first characters, and an ellipsis if there are more. */
+export function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
+
+/** A command line for people, words with spaces in quotes. */
+export function commandLine(words: readonly string[]): string {
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${visible(word).replaceAll("'", "'\\''")}'`)).join(" ");
+}

@@ -1,0 +1,92 @@
+// The page of `coldstart speedup`: before against after, what each fix did and how it was proven, and the limit that no fix can pass.
+
+import type { PageHead } from "../data/payload";
+import { bytes } from "../format";
+import { visible } from "../names";
+import { Panel } from "../parts/Panel";
+import { plainTick } from "./charts/axis";
+import { type IntervalRow, Intervals } from "./charts/Intervals";
+import { Facts } from "./Facts";
+import { MeasurementPanels } from "./MeasureReport";
+import { ReportFrame } from "./ReportFrame";
+import { labelOf, seconds } from "./measured";
+import { Distributions, Figures } from "./Times";
+import type { Comparison, SpeedupReportData } from "./types";
+import { verdictInWords, warningInWords } from "./words";
+
+type Step = SpeedupReportData["fixes"][number];
+
+export function SpeedupReport({ page, report }: { page: PageHead; report: SpeedupReportData }) {
+  const { measurement, cold, limit_seconds: limit } = report;
+  const of = (command: number, state: string) => measurement.comparisons.find((found) => found.command === command && found.state === state);
+  const answers = report.fixes.flatMap((fix, place) => [cold, "hot"].flatMap((state) => sentence(fix, state, of(place + 1, state)) ?? []));
+  const rows = measurement.comparisons.map((found): IntervalRow => ({
+    name: `${found.state}, ${labelOf(measurement, found.command)}`, text: ratioInWords(found), value: found.ratio, interval: found.interval, wide: found.wide_interval, verdict: found.verdict,
+  }));
+  const mbPerSecond = report.bytes_per_second > 0 ? `${Math.round(report.bytes_per_second / 1e6)} MB/s` : null;
+  return (
+    <ReportFrame
+      page={page} answers={answers} warnings={measurement.warnings.map(warningInWords)}
+      facts={[
+        ["Program", measurement.commands[0] && <code>{visible(measurement.commands[0].command_line)}</code>],
+        ["Limit of this disk", limit === null ? null : `${seconds(limit)}: ${bytes(report.bytes)}${mbPerSecond === null ? "" : ` at ${mbPerSecond}`}, then a hot start`],
+        ["Machine", `${measurement.machine.processor_count} x ${measurement.machine.processor || "processor"}, Linux ${measurement.machine.kernel}`],
+      ]}
+      panels={[
+        { id: "times", title: "Before and after" }, { id: "ratio", title: "Ratio" }, { id: "fixes", title: "Fixes" }, { id: "causes", title: "Causes" }, { id: "order", title: "Order" },
+        { id: "trust", title: "Machine and states" }, { id: "runs", title: "All runs" },
+      ]}
+    >
+      <Panel id="times" title="Before and after" about="Each run a dot. Reading while the program computes can pass the limit.">
+        <Distributions measurement={measurement} limits={limit === null ? {} : { [cold]: [{ seconds: limit, label: `limit: ${seconds(limit)}` }] }} />
+        <Figures measurement={measurement} />
+      </Panel>
+      <Panel id="ratio" title="Ratio" about="Time after divided by time before: left of the line is faster. The bar is the 95 % interval, the thin line the 99 % interval by which the verdict goes.">
+        <Intervals rows={rows} same={1} sameLabel="as fast" tick={plainTick} />
+      </Panel>
+      <Panel id="fixes" title="Fixes" about="What was tried, whether the program is proven to be the same with it, and what to do.">
+        {report.fixes.length === 0 && <p>No fix fits this program.</p>}
+        {report.fixes.map((fix, place) => {
+          const after = measurement.summaries.find((summary) => summary.command === place + 1 && summary.state === cold)?.median ?? null;
+          return <Fix key={place} fix={fix} measured={after} comparison={of(place + 1, cold)} cold={cold} />;
+        })}
+      </Panel>
+      <MeasurementPanels measurement={measurement} />
+    </ReportFrame>
+  );
+}
+
+function Fix({ fix, measured, comparison, cold }: { fix: Step; measured: number | null; comparison: Comparison | undefined; cold: string }) {
+  const isFaster = comparison?.verdict === "faster";
+  const advice = !fix.proven ? "Refused: the program is not the same with it. Do not use it." : isFaster ? null : `Not recommended: no gain has been shown from ${cold} on this machine.`;
+  return (
+    <section class={`report-fix ${fix.proven ? "proven" : "refused"}`}>
+      <h3>{visible(fix.fix)}: {fix.proven ? "proven to change nothing else" : "NOT proven"}</h3>
+      <Facts rows={[
+        [`Start from ${cold}`, `predicted ${fix.predicted === null ? "not recorded" : seconds(fix.predicted)}, measured ${measured === null ? "not recorded" : seconds(measured)} (median)`],
+        ["Compared with before", comparison ? ratioInWords(comparison) : null],
+      ]} />
+      <p>What was compared for the proof:</p>
+      <ul class="report-notes">{fix.findings.map((finding) => <li key={finding}>{visible(finding)}</li>)}</ul>
+      {advice !== null ? <p class="report-answer">{advice}</p> : <p>Run from now on: <code>{visible(fix.command)}</code></p>}
+    </section>
+  );
+}
+
+function ratioInWords({ ratio, interval, verdict, samples }: Comparison): string {
+  if (ratio === null) return "cannot be compared: one side has no times";
+  return `${ratio.toFixed(3)} of the time before${interval === null ? "" : ` (95 %: ${interval.low.toFixed(3)} to ${interval.high.toFixed(3)})`}: ${verdictInWords(verdict)}; ${samples} pairs`;
+}
+
+/** "cold: 3.70 times as fast with prefetch (95 %: 3.60 to 3.90)" */
+function sentence(fix: Step, state: string, comparison: Comparison | undefined): string | null {
+  if (comparison === undefined) return null;
+  const { ratio, interval, verdict } = comparison;
+  if (ratio === null || ratio <= 0) return `${state}: cannot be compared, one side has no times`;
+  if (verdict === "faster") {
+    const range = interval !== null && interval.low > 0 ? ` (95 %: ${(1 / interval.high).toFixed(2)} to ${(1 / interval.low).toFixed(2)})` : "";
+    return `${state}: ${(1 / ratio).toFixed(2)} times as fast with ${visible(fix.fix)}${range}`;
+  }
+  const range = interval === null ? "" : ` (95 %: ${interval.low.toFixed(3)} to ${interval.high.toFixed(3)})`;
+  return `${state}: ${ratio.toFixed(3)} of the time with ${visible(fix.fix)}${range}: ${verdictInWords(verdict)}`;
+}

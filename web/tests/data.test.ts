@@ -1,0 +1,44 @@
+// Tests of reading numbers out of a page, and of what is made of moments.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { readVarints, unzigzag } from "../src/data/decode";
+import type { Trace } from "../src/data/trace";
+import { categoryTimes } from "../src/map/elsewhere";
+
+/** LEB128, written apart from what reads it. */
+function varint(number: number): number[] {
+  const bytes: number[] = [];
+  let rest = BigInt(number);
+  for (; rest >= 128n; rest >>= 7n) bytes.push(Number(rest & 127n) | 128);
+  return [...bytes, Number(rest)];
+}
+
+test("numbers of any length come back", () => {
+  const around = [7, 14, 21, 28, 31, 32, 35, 42, 49, 52].flatMap((bits) => [2 ** bits - 1, 2 ** bits, 2 ** bits + 1]);
+  const numbers = [0, 1, ...around, 2 ** 53 - 1, 2 ** 53];
+  assert.deepEqual([...readVarints(Uint8Array.from(numbers.flatMap(varint)), new Float64Array(numbers.length))], numbers);
+  assert.deepEqual([...readVarints(Uint8Array.of(0, 5, 127), new Uint32Array(3))], [0, 5, 127]);
+});
+
+test("a column that ends too early is zero from there on", () => {
+  assert.deepEqual([...readVarints(Uint8Array.of(0x81), new Float64Array(3))], [1, 0, 0]);
+});
+
+test("zigzag is undone on both sides of 32 bits", () => {
+  for (const number of [0, 1, -1, 2, -2, 2 ** 30, -(2 ** 30), 2 ** 31, -(2 ** 31), 2 ** 52 - 1, -(2 ** 52 - 1)]) {
+    assert.equal(unzigzag(number >= 0 ? number * 2 : -number * 2 - 1), number);
+  }
+});
+
+test("moments of a category's files are one sorted list, of few files and of many", () => {
+  for (const files of [1, 2, 3, 8, 9, 40]) {
+    const lists = Array.from({ length: files }, (_, file) => Array.from({ length: (file * 7) % 5 }, (_, nth) => ((file * 31) % 17) + nth * 3));
+    let first = 0;
+    const heads = lists.map((list) => ({ category: "data", events: [(first += list.length) - list.length, list.length] }));
+    const trace = { head: { files: heads }, at: Float64Array.from(lists.flat()) } as unknown as Trace;
+    const [found] = categoryTimes(trace);
+    assert.deepEqual([...(found?.times ?? [])], lists.flat().sort((left, right) => left - right));
+  }
+});

@@ -1,0 +1,92 @@
+// What tests of whole pages stand on: real traces, pages made of them by the real coldstart, and Chromium to open them in.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { isDeepStrictEqual } from "node:util";
+
+import { chromium } from "playwright-core";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, "../..");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** A folder for what the tests make; the system clears it. */
+export const scratch = mkdtempSync(join(tmpdir(), "coldstart-pages-"));
+
+/** Runs coldstart and returns what it printed. */
+export function coldstart(...words) {
+  const binary = process.env.COLDSTART ?? join(root, "target/debug/coldstart");
+  if (!existsSync(binary)) throw new Error(`${binary} is not there: cargo build, or set COLDSTART`);
+  return execFileSync(binary, words, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28 });
+}
+
+/** A real trace of fixtures/traces, unpacked. */
+export function trace(name) {
+  const unpacked = join(scratch, `${name}.coldtrace`);
+  if (!existsSync(unpacked)) {
+    const packed = join(root, "fixtures/traces", `${name}.coldtrace.xz`);
+    writeFileSync(unpacked, execFileSync("xz", ["--decompress", "--stdout", packed], { maxBuffer: 1 << 28 }));
+  }
+  return unpacked;
+}
+
+/** The page of one trace or two, by their fixtures' names. */
+export function pageOf(...names) {
+  const output = join(scratch, `${names.join("-")}.html`);
+  if (!existsSync(output)) coldstart("view", ...names.map(trace), "-o", output);
+  return output;
+}
+
+/** Starts Chromium; the caller closes it. */
+export function launch() {
+  const quiet = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+  // The sandbox needs another user than root.
+  const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : [];
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: [...quiet, ...sandbox] });
+}
+
+/** Opens a file as a reader would, and keeps account of what must not happen: messages, errors, requests. */
+export async function open(browser, file, options = {}, shown = "#coldstart main") {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
+  const complaints = [];
+  page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => complaints.push(`uncaught: ${error.message}`));
+  page.on("dialog", (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (!/^(file|data|blob):/.test(request.url())) complaints.push(`request: ${request.url()}`);
+  });
+  await page.goto(pathToFileURL(file).href);
+  await page.waitForSelector(shown);
+  return { page, complaints };
+}
+
+/** Opens a page of traces as soon as its last panel stands. */
+export function openView(browser, file, options = {}) {
+  return open(browser, file, options, "#missing");
+}
+
+/** What is seen once it is as wanted and has come to rest; what is seen at last, where it never is. Slow machines take their time. */
+export async function settled(look, wanted = () => true) {
+  const end = Date.now() + 30_000;
+  for (let before = await look(); ; ) {
+    await delay(250);
+    const now = await look();
+    if ((isDeepStrictEqual(now, before) && wanted(now)) || Date.now() > end) return now;
+    before = now;
+  }
+}
+
+/** Rules of accessibility that a page breaks, each with the first places. */
+export async function violations(page) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return found.violations.map((rule) => `${rule.id}: ${rule.help}: ${rule.nodes.slice(0, 3).map((node) => node.target.join(" ")).join(" | ")}`);
+}

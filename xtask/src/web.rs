@@ -1,0 +1,63 @@
+//! The viewer in `web/`: what is built of it stands in `crates/view/assets`, so that coldstart builds without Node.
+
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use fs_err as fs;
+
+use crate::tools::{Tool, install_missing, run, tool};
+
+/// What building the viewer takes. Node 18 will do. Tests need a browser besides, which is among the tools for tests.
+const TOOLS: &[Tool] = &[tool("node", "nodejs"), tool("npm", "npm")];
+
+/// The files that the bundler writes.
+const BUILT: &[&str] = &["viewer.js", "viewer.css"];
+
+/// Builds the viewer; with `check` says whether the same came out as is checked in, and leaves all as it is.
+pub(crate) fn generate(check: bool) -> Result<()> {
+    prepare()?;
+    run(npm().args(["run", "--silent", "check"]))?;
+    let recorded = crate::workspace().join("crates/view/assets");
+    if !check {
+        run(npm().args(["run", "--silent", "build"]))?;
+        println!("built {}", recorded.join(BUILT.join(" and ")).display());
+        return Ok(());
+    }
+    let scratch = crate::checks::target_folder()?.join("viewer");
+    fs::create_dir_all(&scratch)?;
+    run(npm().args(["run", "--silent", "build", "--"]).arg(&scratch))?;
+    for name in BUILT {
+        ensure!(
+            fs::read(scratch.join(name))? == fs::read(recorded.join(name)).unwrap_or_default(),
+            "crates/view/assets/{name}: not what web/ gives\nhint: cargo xtask gen, and commit what it writes"
+        );
+    }
+    println!("{} is what its sources give", recorded.display());
+    Ok(())
+}
+
+/// Tests the viewer: its parts by themselves, and whole pages in Chromium. coldstart is built before.
+pub(crate) fn test() -> Result<()> {
+    prepare()?;
+    let binary = crate::checks::target_folder()?.join("debug/coldstart");
+    run(npm().args(["run", "--silent", "test"]).env("COLDSTART", binary))
+}
+
+/// Node, a browser, and the libraries as they are locked.
+pub(crate) fn prepare() -> Result<()> {
+    install_missing(TOOLS)?;
+    let folder = crate::workspace().join("web");
+    // npm keeps what it has installed there, in the words of the lock.
+    let (locked, installed) = (folder.join("package-lock.json"), folder.join("node_modules/.package-lock.json"));
+    let age = |path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    if age(installed).is_none_or(|installed| age(locked).is_some_and(|locked| locked > installed)) {
+        run(npm().args(["ci", "--silent"]))?;
+    }
+    Ok(())
+}
+
+fn npm() -> Command {
+    let mut npm = Command::new("npm");
+    npm.current_dir(crate::workspace().join("web"));
+    npm
+}
