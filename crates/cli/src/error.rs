@@ -41,6 +41,17 @@ impl CliError {
 }
 
 impl CliError {
+    /// What was being done, put in front.
+    pub(crate) fn within(self, doing: String) -> Self {
+        Self { cause: self.cause.context(doing), hints: self.hints }
+    }
+
+    /// Whether the reader of a pipe has left.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        let is_it = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+        self.cause.chain().filter_map(|cause| cause.downcast_ref()).any(is_it)
+    }
+
     /// The error and its causes in one sentence, without the hints.
     pub(crate) fn sentence(&self) -> String {
         sentence(&self.cause)
@@ -132,6 +143,7 @@ pub(crate) fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
     let replace = || cause.downcast_ref::<coldstart_rewrite::ReplaceError>()?.hint();
     let farm = || cause.downcast_ref::<coldstart_bind::FarmError>()?.hint();
     let trace = || cause.downcast_ref::<coldstart_tracefile::TraceFileError>()?.hint();
+    let map = || cause.downcast_ref::<coldstart_view::map::MapError>()?.hint();
     let work = || crate::commands::inspect_hint(cause).or_else(|| crate::commands::rewriting_hint(cause));
     pagecache()
         .or_else(saved)
@@ -140,6 +152,7 @@ pub(crate) fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
         .or_else(replace)
         .or_else(farm)
         .or_else(trace)
+        .or_else(map)
         .or_else(work)
 }
 

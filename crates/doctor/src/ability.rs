@@ -37,6 +37,8 @@ pub enum Verb {
     Prefetch,
     /// `trace`
     Trace,
+    /// `view`
+    View,
     /// `speedup`
     Speedup,
 }
@@ -97,13 +99,17 @@ pub enum Ability {
     TraceRecord,
     /// `trace show`, `trace sql` and `trace import`
     TraceShow,
+    /// `view`, into files and the terminal
+    View,
+    /// `view --open`
+    ViewOpen,
     /// `speedup`
     Speedup,
 }
 
 impl Ability {
     /// All, in the order they are told.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::Inspect,
         Self::Resolve,
         Self::MeasureCold,
@@ -130,6 +136,8 @@ impl Ability {
         Self::PrefetchRun,
         Self::TraceRecord,
         Self::TraceShow,
+        Self::View,
+        Self::ViewOpen,
         Self::Speedup,
     ];
 
@@ -167,6 +175,7 @@ impl Ability {
             | Self::PagecacheRestore => Verb::Pagecache,
             Self::PrefetchRecord | Self::PrefetchRun => Verb::Prefetch,
             Self::TraceRecord | Self::TraceShow => Verb::Trace,
+            Self::View | Self::ViewOpen => Verb::View,
             Self::Speedup => Verb::Speedup,
         }
     }
@@ -200,6 +209,8 @@ impl Ability {
             Self::PrefetchRun => "prefetch run, prefetch show",
             Self::TraceRecord => "trace",
             Self::TraceShow => "trace show, trace sql, trace import",
+            Self::View => "view",
+            Self::ViewOpen => "view --open",
             Self::Speedup => "speedup",
         }
     }

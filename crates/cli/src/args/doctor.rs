@@ -47,6 +47,8 @@ pub(crate) enum VerbChoice {
     Prefetch,
     /// Record what a start does
     Trace,
+    /// Look at a start
+    View,
     /// The whole story
     Speedup,
 }

@@ -37,6 +37,10 @@ pub(crate) struct InspectArgs {
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
 
+    /// Also write a page with all figures, findings and objects
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Print one JSON object instead of tables
     #[arg(long)]
     pub(crate) json: bool,
@@ -52,7 +56,8 @@ Examples:
   coldstart inspect /usr/lib/chromium/chromium
   coldstart inspect --closure python3
   coldstart inspect build/ --fail-on unpacked-relocations,text-relocations
-  coldstart inspect libfoo.so --compare old/libfoo.so";
+  coldstart inspect libfoo.so --compare old/libfoo.so
+  coldstart inspect --closure soffice.bin --html soffice.html";
 
 /// What `--fail-on` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

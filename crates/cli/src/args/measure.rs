@@ -35,6 +35,10 @@ pub(crate) struct MeasureArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Also write a page with every run, the figures and the comparisons; with --history: how the times went
+    #[arg(long, value_name = "FILE.html", conflicts_with = "import")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Print this instead of the report: every run as CSV, or the figures as Markdown
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "show_output"])]
     pub(crate) export: Option<Export>,
@@ -222,7 +226,8 @@ Examples:
   coldstart measure --compare './server-packed' --ready port:8080 -- ./server
   coldstart measure --label v1.2 -- ./server
   coldstart measure --against last:10 --fail-if-slower 5 -- ./server
-  coldstart measure --history server --svg trend.svg";
+  coldstart measure --history server --svg trend.svg
+  coldstart measure --html server.html --compare ./server-new -- ./server";
 
 #[cfg(test)]
 mod tests {

@@ -20,6 +20,7 @@ pub(crate) mod trace;
 pub(crate) mod unbind;
 pub(crate) mod unpack;
 pub(crate) mod verify;
+pub(crate) mod view;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -73,6 +74,8 @@ pub(crate) enum Verb {
     Unpack(unpack::UnpackArgs),
     /// Prove that a packed file is the same to a loader as what it was made from
     Verify(verify::VerifyArgs),
+    /// Look at a start: as a page, a picture, in another viewer, or here
+    View(view::ViewArgs),
 }
 
 /// When to colour.

@@ -21,6 +21,10 @@ pub(crate) struct SpeedupArgs {
     #[command(flatten)]
     pub(crate) planning: PlanningArgs,
 
+    /// Also write a page with the whole story: every run, before and after, and what was proven
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -36,5 +40,6 @@ const HELP: &str = "\
 Measures the program cold and hot, applies each fix that fits, proves it, and measures again, before and after in \
 alternating order. Nothing of the program is changed. Exit code 1 when no fix makes it start faster.
 
-Example:
-  coldstart speedup -- soffice --headless --convert-to pdf letter.odt";
+Examples:
+  coldstart speedup -- soffice --headless --convert-to pdf letter.odt
+  coldstart speedup --html story.html -- ./server";

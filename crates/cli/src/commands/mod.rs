@@ -21,6 +21,7 @@ mod trace;
 mod unbind;
 mod unpack;
 mod verify;
+mod view;
 
 use crate::args::Verb;
 use crate::error::CliError;
@@ -49,5 +50,6 @@ pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
         Verb::Unbind(args) => unbind::run(args),
         Verb::Unpack(args) => unpack::run(args),
         Verb::Verify(args) => verify::run(args),
+        Verb::View(args) => view::run(args),
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! Nothing else in this program writes to stdout or stderr. `println!` would panic when the reader has left.
 
+pub(crate) mod destination;
 pub(crate) mod drawing;
 pub(crate) mod file;
 pub(crate) mod json;
+pub(crate) mod page;
 pub(crate) mod path;
 pub(crate) mod size;
 pub(crate) mod style;

@@ -1,41 +1,6 @@
-//! Sizes in bytes as people read them: decimal, because disks, networks and their vendors count so.
+//! Sizes and shares as people read them.
 
-const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
-
-/// `999 B`, `1.5 kB`, `12.3 MB`, `157 MB`: three significant digits, in powers of 1000.
-pub(crate) fn bytes(count: u64) -> String {
-    if count < 1000 {
-        return format!("{count} B");
-    }
-    // In integers, because a binary fraction would round some halves the wrong way.
-    let mut divisor: u128 = 1000;
-    let count = u128::from(count);
-    for unit in UNITS {
-        let (tenths, whole) = ((count * 10 + divisor / 2) / divisor, (count + divisor / 2) / divisor);
-        if tenths < 1000 {
-            return format!("{}.{} {unit}", tenths / 10, tenths % 10);
-        }
-        if whole < 1000 {
-            return format!("{whole} {unit}");
-        }
-        divisor *= 1000;
-    }
-    // u64::MAX is 18.4 EB, so the loop has returned.
-    format!("{count} B")
-}
-
-/// A whole number with a space between groups of three digits: `38 214`.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(' ');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
+pub(crate) use coldstart_view::numbers::{bytes, grouped};
 
 /// Share of `part` in `whole` as a percentage without decimals; 0 % and 100 % mean none and all, nothing rounds to them.
 /// `-` when there is no whole.
@@ -55,33 +20,6 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_keep_three_digits() {
-        let samples = [
-            (0, "0 B"),
-            (999, "999 B"),
-            (1000, "1.0 kB"),
-            (12_345_678, "12.3 MB"),
-            (99_949, "99.9 kB"),
-            (99_950, "100 kB"),
-            (999_499, "999 kB"),
-            (999_500, "1.0 MB"),
-            (157_000_000, "157 MB"),
-            (u64::MAX, "18.4 EB"),
-        ];
-        for (count, text) in samples {
-            assert_eq!(bytes(count), text);
-        }
-    }
-
-    #[test]
-    fn digits_stand_in_groups() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(38_214), "38 214");
-        assert_eq!(grouped(1_000_000), "1 000 000");
-    }
 
     #[test]
     fn only_none_is_0_and_only_all_is_100_percent() {

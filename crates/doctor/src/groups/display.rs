@@ -41,11 +41,14 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
         }
         _ => "the X server at DISPLAY does not answer; another can be named (window:DISPLAY)",
     };
-    vec![
-        check
-            .needed("an X server on this machine (XWayland is one)")
-            .cost("Programs with windows do not start here at all, or only in a mode without windows.")
-            .grants([Grant { command, run: Where::Here }])
-            .leaves(left, &[Ability::MeasureWindow], because),
-    ]
+    let check = check
+        .needed("an X server on this machine (XWayland is one)")
+        .cost("Programs with windows do not start here at all, or only in a mode without windows.")
+        .grants([Grant { command, run: Where::Here }])
+        .leaves(left, &[Ability::MeasureWindow], because);
+    // A browser is content with Wayland.
+    if facts.display.wayland.is_some() {
+        return vec![check];
+    }
+    vec![check.leaves(left, &[Ability::ViewOpen], "prints the page's address, without a display to open a browser on")]
 }

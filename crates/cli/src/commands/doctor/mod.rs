@@ -62,6 +62,7 @@ fn verb(choice: VerbChoice) -> Verb {
         VerbChoice::Pagecache => Verb::Pagecache,
         VerbChoice::Prefetch => Verb::Prefetch,
         VerbChoice::Trace => Verb::Trace,
+        VerbChoice::View => Verb::View,
         VerbChoice::Speedup => Verb::Speedup,
     }
 }

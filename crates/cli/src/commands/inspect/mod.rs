@@ -1,6 +1,7 @@
 //! `coldstart inspect`: what in these ELF files costs start-up time.
 
 mod closure;
+mod page;
 mod read;
 mod render;
 mod result;
@@ -27,6 +28,7 @@ pub(crate) use read::hint;
 const SCHEMA: &str = "coldstart.inspect/1";
 
 pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
+    output::page::try_out(args.html.as_deref())?;
     let mut complaints = Complaints::default();
     let inspected = survey(&args.targets, args, &mut complaints);
     let other = args.compare.as_ref().map(|other| survey(std::slice::from_ref(other), args, &mut complaints));
@@ -43,8 +45,12 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
         let picture = render::svg(&inspected);
         write_beside(path, picture.as_bytes()).with_context(|| format!("cannot write `{}`", printable(path)))?;
     }
+    let all = WithOther { survey: &inspected, compared_with: other.as_ref() };
+    if let Some(path) = &args.html {
+        page::write(path, args, &all)?;
+    }
     match (&other, args.json) {
-        (_, true) => json::print(SCHEMA, &WithOther { survey: &inspected, compared_with: other.as_ref() })?,
+        (_, true) => json::print(SCHEMA, &all)?,
         (Some(other), false) => output::print(&compared(&inspected, args, other))?,
         (None, false) => output::print(&shown(&inspected, args))?,
     }

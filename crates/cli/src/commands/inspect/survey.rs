@@ -45,6 +45,7 @@ fn survey_files(
 ) -> Survey {
     let progress = Progress::new();
     let other_files = Mutex::new(BTreeMap::new());
+    let keeps_lists = args.json || args.html.is_some();
     let walk = Walk::new(directories, WalkOptions { one_file_system: args.one_file_system });
     let below = walk.map(|found| found.map(|found| (found.path, false)));
     let all = named.into_iter().map(|path| Ok((path, true))).chain(below);
@@ -64,7 +65,7 @@ fn survey_files(
                 }
                 return None;
             }
-            Outcome::Inspected(inspection) if !is_named && !args.json => inspection.forget_lists(),
+            Outcome::Inspected(inspection) if !is_named && !keeps_lists => inspection.forget_lists(),
             _ => {}
         }
         Some((number, path, outcome))

@@ -14,7 +14,7 @@ use super::gate_report::word;
 use super::report::machine_line;
 use super::store::{open_to_read, told};
 use super::trend::{Point, Series, series};
-use super::{export, picture};
+use super::{export, page, picture};
 use crate::args::measure::MeasureArgs;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
@@ -35,7 +35,8 @@ const LABEL: usize = 16;
 pub(super) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
     let history = open_to_read(&args.keeping)?;
     let wanted = wanted(args);
-    if wanted.is_empty() && args.keeping.svg.is_none() && args.export.is_none() {
+    let is_drawn = args.keeping.svg.is_some() || args.html.is_some();
+    if wanted.is_empty() && !is_drawn && args.export.is_none() {
         list(&history, args.json)?;
         return Ok(Exit::Done);
     }
@@ -46,9 +47,13 @@ pub(super) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
         let picture = picture::svg(&text, &series);
         write_beside(path, picture.as_bytes()).with_context(|| format!("cannot write `{}`", printable(path)))?;
     }
+    let found = Shown { programs: None, series: Some(&series) };
+    if let Some(path) = &args.html {
+        page::write_history(path, &text, SCHEMA, &found)?;
+    }
     match args.export {
         Some(format) => output::print(&export::exported(format, &stored, is_wanted)?)?,
-        None if args.json => json::print(SCHEMA, &Shown { programs: None, series: Some(&series) })?,
+        None if args.json => json::print(SCHEMA, &found)?,
         None => output::print(&shown(&series))?,
     }
     Ok(Exit::Done)

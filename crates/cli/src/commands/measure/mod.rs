@@ -8,6 +8,7 @@ mod gate;
 mod gate_report;
 mod history;
 mod identity;
+mod page;
 mod picture;
 mod progress;
 pub(crate) mod report;
@@ -63,7 +64,8 @@ fn measure_and_compare(args: &MeasureArgs) -> Result<Exit, CliError> {
         return Err(anyhow::anyhow!("--fail-if-slower needs something to compare with"))
             .hint(|| "--against BASELINE compares with an earlier measurement, --compare COMMAND side by side");
     }
-    // What may be wrong with the states, the history or the baseline is told now, and not after an hour of measuring.
+    // What may be wrong with the states, the history, the page or the baseline is told now, and not after an hour of measuring.
+    output::page::try_out(args.html.as_deref())?;
     if args.fixed_frequency {
         frequency::check(Path::new(frequency::SYSFS)).map_err(MeasureError::from)?;
     }
@@ -151,8 +153,12 @@ fn show(
     gate: Option<&Gate>,
     earlier: &str,
 ) -> Result<(), CliError> {
+    let printed = Printed { kept, number, gate };
+    if let Some(path) = &args.html {
+        page::write(path, &kept.measurement, &printed)?;
+    }
     if args.json {
-        return json::print(SCHEMA, &Printed { kept, number, gate });
+        return json::print(SCHEMA, &printed);
     }
     let gate = gate.map(gate_report::report).unwrap_or_default();
     match args.export {

@@ -1,6 +1,7 @@
 //! `coldstart speedup`: the whole story for one program: measure, see, fix, prove, measure again.
 
 mod fix;
+mod page;
 mod prefetch_fix;
 mod story;
 
@@ -18,7 +19,11 @@ use fix::Fix;
 use prefetch_fix::PrefetchFix;
 use story::{Step, Story};
 
+/// The schema of `--json`.
+const SCHEMA: &str = "coldstart.speedup/1";
+
 pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
+    output::page::try_out(args.html.as_deref())?;
     let program = command_line(&args.program);
     let options = launch_options(&args.launching)?;
     let plan_path = args.output.clone().unwrap_or_else(|| default_plan_path(&program));
@@ -64,8 +69,11 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     let bytes = recorded.working_set.bytes();
     let device = recorded.plan.summary.device;
     let story = Story::new(measurement, steps, cold, bytes, device, transfer_limit(bytes, &device));
+    if let Some(path) = &args.html {
+        page::write(path, &program.to_string(), &story)?;
+    }
     if args.json {
-        json::print("coldstart.speedup/1", &story)?;
+        json::print(SCHEMA, &story)?;
     } else {
         output::print(&story.in_words())?;
     }

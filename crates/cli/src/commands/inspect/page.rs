@@ -1,0 +1,23 @@
+//! `--html`: an inspection as a page.
+
+use std::path::Path;
+
+use coldstart_view::page::ReportKind;
+
+use super::{SCHEMA, WithOther};
+use crate::args::inspect::InspectArgs;
+use crate::error::CliError;
+use crate::output::page;
+use crate::output::path::printable;
+
+/// Writes the page of what was found out.
+pub(super) fn write(path: &Path, args: &InspectArgs, all: &WithOther<'_>) -> Result<(), CliError> {
+    page::write(path, ReportKind::Inspect, &title(args), SCHEMA, all)
+}
+
+fn title(args: &InspectArgs) -> String {
+    let names: Vec<String> = args.targets.iter().map(|target| printable(target)).collect();
+    let loads = if args.closure { " and all it loads" } else { "" };
+    let other = args.compare.as_deref().map(|other| format!(", compared with {}", printable(other)));
+    format!("What start-up costs in {}{loads}{}", names.join(" "), other.unwrap_or_default())
+}

@@ -1,0 +1,44 @@
+//! `--html FILE`: a verb's result as a page, beside what is printed.
+//!
+//! The page holds what `--json` prints, whole, so that a reader who was sent the page alone can check each figure.
+
+use std::path::Path;
+
+use anyhow::Context;
+use coldstart_view::page::{ReportKind, report_page};
+use serde::Serialize;
+
+use super::destination::Destination;
+use super::json::Envelope;
+use super::path::printable;
+use super::text::{cut, escaped};
+use crate::error::CliError;
+
+/// Columns of a title.
+const TITLE: usize = 120;
+
+/// Tries out whether a page can be written there: now, and not after an hour of measuring.
+///
+/// # Errors
+/// When the folder is not there or may not be written to, or the name is that of a folder, a device or a pipe.
+pub(crate) fn try_out(path: Option<&Path>) -> Result<(), CliError> {
+    path.map_or(Ok(()), |path| Destination::file(path, &[])?.try_out())
+}
+
+/// Writes the page of what `--json` would print with this schema.
+///
+/// # Errors
+/// When it cannot be made or written; a file that was there before stays as it was.
+pub(crate) fn write<T: Serialize>(
+    path: &Path,
+    kind: ReportKind,
+    title: &str,
+    schema: &str,
+    body: &T,
+) -> Result<(), CliError> {
+    let title = cut(&escaped(title), TITLE);
+    let page = report_page(kind, &title, &Envelope::new(schema, body))
+        .with_context(|| format!("cannot make the page `{}`", printable(path)))?;
+    Destination::file(path, &[])?.write(None, |out| Ok(out.write_all(&page)?))?;
+    Ok(())
+}
