@@ -43,7 +43,7 @@ impl Destination {
         let target = match fs::metadata(path) {
             Ok(found) if found.is_dir() => return refused("it is a directory").hint(|| IN_FOLDER),
             Ok(found) if !found.is_file() => {
-                return refused("it is no regular file").hint(|| "`-o -` with --as writes to stdout");
+                return refused("it is no regular file").hint(|| "name a file; what is there stays as it is");
             }
             Ok(found) => {
                 let is_same = |trace: &&&Path| {
@@ -81,7 +81,7 @@ impl Destination {
         Self::file(&path.with_file_name(name), traces)
     }
 
-    /// Tries out whether a file can be written there: now, and not after an hour of measuring.
+    /// Tries out whether a file can be written there.
     ///
     /// # Errors
     /// When its folder is not there or may not be written to.
@@ -126,6 +126,23 @@ impl Destination {
             }
         }
     }
+}
+
+/// Writes all of a file that a user named; what was there before stays until it is whole.
+///
+/// # Errors
+/// Those of [`Destination::file`], and whatever stands against writing.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    Destination::file(path, &[])?.write(None, |out| Ok(out.write_all(bytes)?))?;
+    Ok(())
+}
+
+/// Tries out whether [`write_file`] can write there: now, and not after an hour of measuring.
+///
+/// # Errors
+/// When the folder is not there or may not be written to, or the name is that of a folder, a device, a pipe or a trace.
+pub(crate) fn try_out(path: Option<&Path>) -> Result<(), CliError> {
+    path.map_or(Ok(()), |path| Destination::file(path, &[])?.try_out())
 }
 
 /// Whether a name can only be that of a folder: it ends in a slash or in dots.

@@ -8,7 +8,7 @@ use anyhow::Context;
 use coldstart_view::page::{ReportKind, report_page};
 use serde::Serialize;
 
-use super::destination::Destination;
+use super::destination::write_file;
 use super::json::Envelope;
 use super::path::printable;
 use super::text::{cut, escaped};
@@ -16,14 +16,6 @@ use crate::error::CliError;
 
 /// Columns of a title.
 const TITLE: usize = 120;
-
-/// Tries out whether a page can be written there: now, and not after an hour of measuring.
-///
-/// # Errors
-/// When the folder is not there or may not be written to, or the name is that of a folder, a device or a pipe.
-pub(crate) fn try_out(path: Option<&Path>) -> Result<(), CliError> {
-    path.map_or(Ok(()), |path| Destination::file(path, &[])?.try_out())
-}
 
 /// Writes the page of what `--json` would print with this schema.
 ///
@@ -39,6 +31,5 @@ pub(crate) fn write<T: Serialize>(
     let title = cut(&escaped(title), TITLE);
     let page = report_page(kind, &title, &Envelope::new(schema, body))
         .with_context(|| format!("cannot make the page `{}`", printable(path)))?;
-    Destination::file(path, &[])?.write(None, |out| Ok(out.write_all(&page)?))?;
-    Ok(())
+    write_file(path, &page)
 }

@@ -49,7 +49,8 @@ fn files_that_cannot_be_used_are_refused() {
     exit: 2
     --- stdout
     --- stderr
-    error: cannot write `/dev/null`: it is there and no regular file
+    error: cannot write `/dev/null`: it is no regular file
+    hint: name a file; what is there stays as it is
     hint: FILE, the first argument, is what is written; trees to save come behind it
     ");
     insta::assert_snapshot!(conversation(coldstart(path, &["save", "new", "none"])), @r"

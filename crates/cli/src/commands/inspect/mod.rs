@@ -10,15 +10,13 @@ mod targets;
 
 use std::collections::BTreeMap;
 
-use anyhow::Context;
 use coldstart_inspect::FindingKind;
 
 use crate::args::inspect::{FailOn, InspectArgs};
 use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
-use crate::output::file::write_beside;
 use crate::output::path::printable;
-use crate::output::{self, json};
+use crate::output::{self, destination, json};
 use result::Survey;
 use survey::survey;
 
@@ -28,7 +26,8 @@ pub(crate) use read::hint;
 const SCHEMA: &str = "coldstart.inspect/1";
 
 pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
-    output::page::try_out(args.html.as_deref())?;
+    destination::try_out(args.html.as_deref())?;
+    destination::try_out(args.svg.as_deref())?;
     let mut complaints = Complaints::default();
     let inspected = survey(&args.targets, args, &mut complaints);
     let other = args.compare.as_ref().map(|other| survey(std::slice::from_ref(other), args, &mut complaints));
@@ -43,7 +42,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
     }
     if let Some(path) = &args.svg {
         let picture = render::svg(&inspected);
-        write_beside(path, picture.as_bytes()).with_context(|| format!("cannot write `{}`", printable(path)))?;
+        destination::write_file(path, picture.as_bytes())?;
     }
     let all = WithOther { survey: &inspected, compared_with: other.as_ref() };
     if let Some(path) = &args.html {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use coldstart_history::{History, KnownProgram, Search, Stored};
 use coldstart_profile::measurement::path_to_text;
 use serde::Serialize;
@@ -18,7 +18,7 @@ use super::{export, page, picture};
 use crate::args::measure::MeasureArgs;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
-use crate::output::file::write_beside;
+use crate::output::destination::write_file;
 use crate::output::path::printable;
 use crate::output::table::{Align, Table};
 use crate::output::text::{cut, escaped};
@@ -45,7 +45,7 @@ pub(super) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
     let series = series(&stored, is_wanted);
     if let Some(path) = &args.keeping.svg {
         let picture = picture::svg(&text, &series);
-        write_beside(path, picture.as_bytes()).with_context(|| format!("cannot write `{}`", printable(path)))?;
+        write_file(path, picture.as_bytes())?;
     }
     let found = Shown { programs: None, series: Some(&series) };
     if let Some(path) = &args.html {

@@ -32,7 +32,7 @@ use crate::args::measure::MeasureArgs;
 use crate::commands::launching::{command_line, launch_options};
 use crate::error::{CliError, Complaints, HintExt};
 use crate::exit::Exit;
-use crate::output::{self, json};
+use crate::output::{self, destination, json};
 
 pub(crate) use progress::Progress;
 pub(crate) use states::coldest_state;
@@ -65,7 +65,7 @@ fn measure_and_compare(args: &MeasureArgs) -> Result<Exit, CliError> {
             .hint(|| "--against BASELINE compares with an earlier measurement, --compare COMMAND side by side");
     }
     // What may be wrong with the states, the history, the page or the baseline is told now, and not after an hour of measuring.
-    output::page::try_out(args.html.as_deref())?;
+    destination::try_out(args.html.as_deref())?;
     if args.fixed_frequency {
         frequency::check(Path::new(frequency::SYSFS)).map_err(MeasureError::from)?;
     }

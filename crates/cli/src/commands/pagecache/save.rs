@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use anyhow::Context;
 use coldstart_launch::Interrupt;
 use coldstart_pagecache::{SaveNotes, SaveOptions, SavedError, SavedFile, SavedPageCache};
 use coldstart_profile::PAGE_SIZE;
@@ -14,7 +13,7 @@ use crate::args::pagecache::SaveArgs;
 use crate::commands::progress::Progress;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
-use crate::output::file::write_beside;
+use crate::output::destination::{try_out, write_file};
 use crate::output::path::{JsonPath, printable};
 use crate::output::size::{bytes, grouped};
 use crate::output::text::{counted, escaped, plain};
@@ -24,7 +23,7 @@ use crate::output::{self, hint, json, note};
 const PATHS_NAMED: usize = 3;
 
 pub(super) fn run(args: &SaveArgs) -> Result<Exit, CliError> {
-    check_place(&args.file)?;
+    try_out(Some(&args.file)).hint(|| "FILE, the first argument, is what is written; trees to save come behind it")?;
     let interrupt = Interrupt::listen()?;
     let options = SaveOptions {
         paths: args.paths.clone(),
@@ -47,7 +46,7 @@ pub(super) fn run(args: &SaveArgs) -> Result<Exit, CliError> {
     if interrupt.signal().is_some() {
         return Ok(stopped());
     }
-    write_beside(&args.file, &contents).with_context(|| format!("cannot write `{}`", printable(&args.file)))?;
+    write_file(&args.file, &contents)?;
     if args.json {
         print_json(args, &saved, &notes)?;
     } else {
@@ -55,20 +54,6 @@ pub(super) fn run(args: &SaveArgs) -> Result<Exit, CliError> {
         tell(&saved, &notes);
     }
     Ok(Exit::Done)
-}
-
-/// Refuses what a rename would destroy: replacing `/dev/null` by a file breaks the system.
-fn check_place(file: &Path) -> Result<(), CliError> {
-    let stands_in_the_way = std::fs::symlink_metadata(file).is_ok_and(|there| !there.is_file() && !there.is_symlink());
-    let result = if stands_in_the_way { Err(NotReplaced { file: printable(file) }) } else { Ok(()) };
-    result.hint(|| "FILE, the first argument, is what is written; trees to save come behind it")
-}
-
-/// Something other than a file stands where the state is to be written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write `{file}`: it is there and no regular file")]
-struct NotReplaced {
-    file: String,
 }
 
 fn stopped() -> Exit {

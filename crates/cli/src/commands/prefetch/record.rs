@@ -20,11 +20,12 @@ use crate::args::prefetch::{PlanningArgs, RecordArgs, StrategyChoice};
 use crate::commands::launching::{command_line, launch_options};
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
-use crate::output::file::write_beside;
+use crate::output::destination::{try_out, write_file};
 use crate::output::path::{JsonPath, printable};
 use crate::output::{self, json, size};
 
 pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
+    try_out(args.output.as_deref())?;
     let recorded = recorded(args)?;
     let output = args.output.clone().unwrap_or_else(|| default_path(recorded.plan.command.first()));
     write_plan(&output, &recorded.plan)?;
@@ -65,9 +66,8 @@ fn default_path(program: Option<&OsString>) -> PathBuf {
 
 /// Writes beside the target and renames: a program that starts meanwhile sees the old plan or the new one, whole.
 pub(crate) fn write_plan(path: &Path, plan: &PrefetchPlan) -> Result<(), CliError> {
-    let cannot = || format!("cannot write the plan `{}`", printable(path));
-    let bytes = plan.to_bytes().with_context(cannot)?;
-    Ok(write_beside(path, &bytes).with_context(cannot)?)
+    let bytes = plan.to_bytes().with_context(|| format!("cannot write the plan `{}`", printable(path)))?;
+    write_file(path, &bytes)
 }
 
 /// How to record a plan.

@@ -14,7 +14,7 @@ use crate::commands::measure::{candidate, coldest_state, files_of, measure_with_
 use crate::commands::prefetch::{PlanRecorder, default_plan_path};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{self, json};
+use crate::output::{self, destination, json};
 use fix::Fix;
 use prefetch_fix::PrefetchFix;
 use story::{Step, Story};
@@ -23,10 +23,11 @@ use story::{Step, Story};
 const SCHEMA: &str = "coldstart.speedup/1";
 
 pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
-    output::page::try_out(args.html.as_deref())?;
+    destination::try_out(args.html.as_deref())?;
     let program = command_line(&args.program);
     let options = launch_options(&args.launching)?;
     let plan_path = args.output.clone().unwrap_or_else(|| default_plan_path(&program));
+    destination::try_out(Some(&plan_path))?;
     let cold = coldest_state();
 
     output::note(&format!("recording a {cold} start of {program}"));

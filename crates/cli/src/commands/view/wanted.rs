@@ -50,7 +50,9 @@ impl Wanted {
                 check_stdout(args, kind)?;
                 Destination::Stdout
             } else {
-                Destination::file(path, &traces)?
+                let is_other = path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir());
+                let destination = Destination::file(path, &traces);
+                if is_other { destination.hint(|| "`-o -` with --as writes to stdout")? } else { destination? }
             };
             let tables = match (kind, &args.table) {
                 (OutputKind::Csv, None) => tables::files(&destination, args.other.is_some(), &traces)?,
