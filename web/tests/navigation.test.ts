@@ -7,11 +7,11 @@ import type { FileHead, PageHead, ProcessHead } from "../src/data/payload";
 import { PAGE_SIZE, type Trace } from "../src/data/trace";
 import { stretch, time } from "../src/format";
 import { shareText } from "../src/map/drawHeat";
-import { difference } from "../src/map/difference";
-import { changeWords } from "../src/map/changeColumns";
+import { changeWords, difference } from "../src/map/difference";
+import { dotBeside, dotOfEvent, drawnDots, type DrawnDot } from "../src/map/drawn";
 import { emptyDots } from "../src/map/dots";
 import { initialisersOf } from "../src/map/initialisers";
-import { modelOf, modeOf } from "../src/map/model";
+import { type MapSide, modelOf, modeOf } from "../src/map/model";
 import { fileChoices } from "../src/map/ObjectChooser";
 import { around, targetsOf, targetSentence } from "../src/map/targets";
 import { fragmentOf, type Shown, shownIn } from "../src/navigation/fragment";
@@ -127,6 +127,31 @@ test("each page of a read of many is a page of its own in the difference", () =>
   dots.reach[0] = 2 * P;
   const { dots: found } = difference(dots, emptyDots(0), 0);
   assert.deepEqual([...found.place].slice(0, found.count), [0.5 * P, 1.5 * P, 2.5 * P]);
+});
+
+test("stepping through a difference leaves no event twice, and says what became of each page", () => {
+  const sides = [0, 1].map((number) => ({ number }) as MapSide);
+  const dots = (...all: [row: number, at: number, page: number, reach: number][]) => {
+    const made = { ...emptyDots(all.length), count: all.length };
+    all.forEach(([row, at, page, reach], nth) => { [made.row[nth], made.at[nth], made.place[nth], made.reach[nth]] = [row, at, (page + 0.5) * P, reach * P]; });
+    return made;
+  };
+  // A reads three pages at once, then touches another; B touches that one later, and one of its own.
+  const shown = [dots([7, 1e6, 0, 2], [8, 5e6, 9, 0]), dots([3, 9e6, 9, 0], [4, 9e6, 20, 0])];
+  const found = difference(shown[0] ?? emptyDots(0), shown[1] ?? emptyDots(0), 1e6);
+  const drawn = drawnDots(sides, shown, "difference", found);
+  const seen: string[] = [];
+  const told = (dot: DrawnDot | null) => dot && `${dot.drawn.side(dot.nth)?.number === 0 ? "A" : "B"}${dot.drawn.dots.row[dot.nth]} ${dot.drawn.change(dot.nth)}`;
+  let now = dotBeside(drawn, null, 1);
+  for (let step = 0; step < 4; step += 1) {
+    seen.push(told(now) ?? "");
+    // What is chosen is an event, not a dot.
+    now = dotBeside(drawn, dotOfEvent(drawn, now && { trace: now.drawn.side(now.nth)?.number ?? 0, row: now.drawn.dots.row[now.nth] ?? 0 }), 1);
+  }
+  assert.deepEqual(seen, ["A7 gone: only in A", "A8 moved: 4.00 ms later in B", "B4 new: only in B", "B4 new: only in B"]);
+  assert.equal(told(dotBeside(drawn, dotOfEvent(drawn, { trace: 0, row: 8 }), -1)), "A7 gone: only in A");
+  const second = drawnDots(sides, shown, "second", null);
+  assert.equal(told(dotBeside(second, null, 1)), "B3 null", "what is not shown is not stepped through");
 });
 
 test("changes, shares and moments are told in words that are true", () => {

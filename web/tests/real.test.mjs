@@ -153,6 +153,10 @@ test("two traces without known caches are not held against one another in what c
   const { page, complaints } = await openView(browser, file);
   const row = page.locator("#figures [role=row], #figures tr").filter({ hasText: /from the disk/ }).first();
   assert.match(await row.innerText(), /not comparable/);
+  const list = page.locator("#comparison .change-list").filter({ hasText: "Bytes from disk, by file" });
+  await list.waitFor();
+  assert.match(await list.innerText(), /Not comparable: both began with the caches as they were/);
+  assert.equal(await list.locator(".change-bar").count(), 0, "values of both, and no change");
   assert.deepEqual(complaints, []);
   await page.close();
 });
@@ -295,6 +299,9 @@ test("in difference mode the table of pages says what became of each", async () 
     await page.waitForFunction((expected) => document.querySelector("#pages [role=status]").textContent.replace(/[\s\u202f]/g, "").startsWith(`${expected}of`), number);
   }
   assert.match(await page.locator("#pages [role=row]").nth(1).innerText(), /moved: .* (later|earlier) in B/);
+  await page.locator("#map [role=application]").focus();
+  await page.keyboard.press("]");
+  await page.waitForFunction(() => /^(gone: only in A|new: only in B|moved: .* in B|as before)\. /.test(document.getElementById("map-status").textContent));
   assert.deepEqual(await violations(page), []);
   assert.deepEqual(complaints, []);
   await page.close();

@@ -7,8 +7,17 @@ import { eventLines } from "./describe";
 import { DotShape } from "./DotShape";
 import type { MapSide } from "./model";
 
-export function EventBox({ side, row, isComparison }: { side: MapSide; row: number; isComparison: boolean }) {
+export interface EventBoxProps {
+  side: MapSide;
+  row: number;
+  /** What became of its page from one trace to the other, where that is what the map shows. */
+  change: string | null;
+  isComparison: boolean;
+}
+
+export function EventBox({ side, row, change, isComparison }: EventBoxProps) {
   const kind = dotOf(side.trace.kind[row] ?? 0);
+  const lines = eventLines(side.trace, row, side.places, side.file.events[0]);
   return (
     <>
       <p class="map-tip-head">
@@ -17,7 +26,7 @@ export function EventBox({ side, row, isComparison }: { side: MapSide; row: numb
         {isComparison && <TraceBadge trace={side.number} />}
       </p>
       <dl>
-        {eventLines(side.trace, row, side.places, side.file.events[0]).map(([label, text]) => (
+        {(change === null ? lines : [["page", change] as const, ...lines]).map(([label, text]) => (
           <div key={label}>
             <dt>{label}</dt>
             <dd>{text}</dd>

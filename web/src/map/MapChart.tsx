@@ -9,11 +9,11 @@ import { AXIS_HEIGHT, makePlot } from "../charts/plot";
 import { LEFT_MARGIN, RIGHT_MARGIN } from "../charts/margins";
 import { mark, placeRange, selectedEvent, showTime, timeRange } from "../state";
 import { isDark } from "../theme";
-import { type Dots, nearest } from "./dots";
+import { nearest } from "./dots";
+import { dotOfEvent, type DrawnDot, drawnDots } from "./drawn";
 import { EventBox } from "./EventBox";
 import { isPan, listenOnMap, pointOf } from "./gestures";
 import { mapKey } from "./keys";
-import { isShownIn } from "./model";
 import { MapPainter, type Scene } from "./painter";
 import { placeTicks } from "./placeTicks";
 import { PlaceBox } from "./PlaceBox";
@@ -26,20 +26,12 @@ const NEAR = 12;
 /** Marks the first picture, for those who measure how long a page takes to open. */
 const DRAWN = "coldstart-map-drawn";
 
-/** A dot that is drawn: of which side and event, and where it stands. */
-interface Pointable {
-  side: number;
-  row: number;
-  at: number;
-  place: number;
-}
-
 /** What the pointer is at, in pixels of the plot. */
 interface Pointed {
   x: number;
   y: number;
   /** The dot it is at; null: none near. */
-  dot: Pointable | null;
+  dot: DrawnDot | null;
 }
 
 export function MapChart({ scene, width, height }: { scene: Scene; width: number; height: number }) {
@@ -90,21 +82,14 @@ export function MapChart({ scene, width, height }: { scene: Scene; width: number
     plot.current = chart;
     request();
     let told: ReturnType<typeof setTimeout> | undefined;
-    const find = (x: number, y: number): Pointable | null => {
-      const { model, shown, mode, difference } = now.current;
+    const find = (x: number, y: number): DrawnDot | null => {
       const [begin, end] = timeRange.value;
-      const [low, high] = placesShown(model.places);
+      const [low, high] = placesShown(now.current.model.places);
       const view = { begin, end, low, high, width: width - LEFT_MARGIN - RIGHT_MARGIN, height: height - AXIS_HEIGHT };
-      // A difference has dots of its own: one for a page.
-      const layers = mode === "difference" && difference
-        ? [{ dots: difference.dots, sideOf: (nth: number) => model.sides.findIndex(({ number }) => number === difference.trace[nth]) }]
-        : shown.flatMap((dots, side) => (isShownIn(mode, model.sides[side]?.number ?? 0) ? [{ dots, sideOf: () => side }] : []));
-      let [found, least]: [Pointable | null, number] = [null, Infinity];
-      for (const { dots, sideOf } of layers) {
-        const near = nearest(dots, view, x, y, NEAR);
-        if (near === null || near.distance >= least) continue;
-        const { nth } = near;
-        [found, least] = [{ side: sideOf(nth), row: dots.row[nth] ?? 0, at: dots.at[nth] ?? 0, place: dots.place[nth] ?? 0 }, near.distance];
+      let [found, least]: [DrawnDot | null, number] = [null, Infinity];
+      for (const drawn of drawnOf(now.current)) {
+        const near = nearest(drawn.dots, view, x, y, NEAR);
+        if (near !== null && near.distance < least) [found, least] = [{ drawn, nth: near.nth }, near.distance];
       }
       return found;
     };
@@ -122,8 +107,8 @@ export function MapChart({ scene, width, height }: { scene: Scene; width: number
       },
       onClick: (x, y) => {
         const dot = find(x, y);
-        const side = dot && now.current.model.sides[dot.side];
-        selectedEvent.value = dot && side ? { trace: side.number, row: dot.row } : null;
+        const side = dot?.drawn.side(dot.nth);
+        selectedEvent.value = dot && side ? { trace: side.number, row: dot.drawn.dots.row[dot.nth] ?? 0 } : null;
       },
       onPlainWheel: () => {
         setTold(true);
@@ -147,22 +132,22 @@ export function MapChart({ scene, width, height }: { scene: Scene; width: number
     if (stateKey() !== drawn.current) request();
   });
 
-  const { model, shown } = scene;
+  const { model } = scene;
+  const drawnNow = drawnOf(scene);
   const [across, down] = [width - LEFT_MARGIN - RIGHT_MARGIN, height - AXIS_HEIGHT];
-  const chosen = selectedEvent.value;
-  const ring = (dot: { at: number; place: number }, name: string) => {
-    const [x, y] = pointOf(model.places, dot.at, dot.place, across, down);
+  const ring = ({ drawn: { dots }, nth }: DrawnDot, name: string) => {
+    const [x, y] = pointOf(model.places, dots.at[nth] ?? 0, dots.place[nth] ?? 0, across, down);
     return x < 0 || x > across || y < 0 || y > down ? null : <div class={name} style={{ transform: `translate(${LEFT_MARGIN + x}px, ${y}px)` }} />;
   };
-  const chosenDot = chosen && dotOf(shown[model.sides.findIndex(({ number }) => number === chosen.trace)], chosen.row);
+  const chosenDot = dotOfEvent(drawnNow, selectedEvent.value);
   const dot = pointed?.dot ?? null;
   const marked = markOf(model.places, down);
-  const side = dot && model.sides[dot.side];
+  const side = dot?.drawn.side(dot.nth);
   return (
     <div
       ref={root} class="map-chart" tabIndex={0} role="application" aria-roledescription="map of first touches" aria-describedby="map-keys map-status"
       aria-label={`Map of ${model.sides[0]?.file.path ?? "a file"}: time across, place in the file upwards`} style={{ height: `${height}px` }}
-      onKeyDown={(event) => event.target === event.currentTarget && mapKey(event, model.places, model.sides, shown) && event.preventDefault()}
+      onKeyDown={(event) => event.target === event.currentTarget && mapKey(event, model.places, drawnNow) && event.preventDefault()}
     >
       {marked && <div class="map-mark" style={{ left: `${LEFT_MARGIN}px`, width: `${across}px`, top: `${marked[0]}px`, height: `${marked[1] - marked[0]}px` }} />}
       {dot && ring(dot, "map-ring")}
@@ -172,7 +157,7 @@ export function MapChart({ scene, width, height }: { scene: Scene; width: number
           ...(pointed.x > across / 2 ? { right: `${across - pointed.x + RIGHT_MARGIN + 14}px` } : { left: `${LEFT_MARGIN + pointed.x + 14}px` }),
           ...(pointed.y > down / 2 ? { bottom: `${height - pointed.y + 10}px` } : { top: `${pointed.y + 14}px` }),
         }}>
-          {side && dot ? <EventBox side={side} row={dot.row} isComparison={model.isComparison} /> : <PlaceBox model={model} x={pointed.x / across} y={1 - pointed.y / down} />}
+          {side && dot ? <EventBox side={side} row={dot.drawn.dots.row[dot.nth] ?? 0} change={dot.drawn.change(dot.nth)} isComparison={model.isComparison} /> : <PlaceBox model={model} x={pointed.x / across} y={1 - pointed.y / down} />}
         </div>
       )}
       {isTold && <p class="map-told">Hold Ctrl and turn the wheel to zoom</p>}
@@ -180,10 +165,8 @@ export function MapChart({ scene, width, height }: { scene: Scene; width: number
   );
 }
 
-/** Where an event's dot stands; null: it has none. */
-function dotOf(dots: Dots | undefined, row: number): { at: number; place: number } | null {
-  const nth = dots ? dots.row.subarray(0, dots.count).indexOf(row) : -1;
-  return dots === undefined || nth < 0 ? null : { at: dots.at[nth] ?? 0, place: dots.place[nth] ?? 0 };
+function drawnOf({ model, shown, mode, difference }: Scene) {
+  return drawnDots(model.sides, shown, mode, difference);
 }
 
 /** What a picture depends on beside its scene; whoever reads it in an effect is called again when it changes. */

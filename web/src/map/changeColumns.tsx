@@ -5,7 +5,7 @@ import { count, hex, momentText, time } from "../format";
 import { visible } from "../names";
 import type { TableColumn } from "../table/columns";
 import { symbolsOf } from "./describe";
-import { CHANGES, type Change, type Difference } from "./difference";
+import { CHANGES, type Difference, wordsAt } from "./difference";
 import type { MapModel } from "./model";
 
 /** The rows of the table: pages of the difference, by their places in it. */
@@ -15,14 +15,8 @@ export interface ChangeRows {
   places: Uint32Array;
 }
 
-const WORDS: Record<Change, string> = { gone: "gone: only in A", new: "new: only in B", moved: "moved", same: "as before" };
-
-/** What became of a page: "moved: 12.3 ms later in B". */
-export function changeWords(change: Change, before: number, after: number): string {
-  return change === "moved" ? `moved: ${time(Math.abs(after - before))} ${after > before ? "later" : "earlier"} in B` : WORDS[change];
-}
-
-export function changeColumns({ difference: { dots, to, trace }, places }: ChangeRows, model: MapModel): TableColumn[] {
+export function changeColumns({ difference, places }: ChangeRows, model: MapModel): TableColumn[] {
+  const { dots, to, trace } = difference;
   const find = (row: number) => {
     const nth = places[row] ?? 0;
     const side = model.sides.find(({ number }) => number === trace[nth]) ?? model.sides[0];
@@ -44,7 +38,7 @@ export function changeColumns({ difference: { dots, to, trace }, places }: Chang
     {
       id: "change", label: "Change", width: "minmax(13rem, 1.4fr)", key: (row) => CHANGES.indexOf(find(row).change),
       csv: [{ id: "change", value: (row) => find(row).change }],
-      text: (row) => { const { change, before, after } = find(row); return changeWords(change, before ?? 0, after ?? 0); },
+      text: (row) => wordsAt(difference, places[row] ?? 0),
     },
     { id: "page", label: "Page", explanation: "Its number in A's file; of zero-filled memory, of its address", align: "right", width: "6rem", key: (row) => offset(row) / PAGE_SIZE, text: (row) => count(offset(row) / PAGE_SIZE) },
     { id: "offset", label: "Offset", explanation: "In A's file; of zero-filled memory, the address", align: "right", width: "7rem", key: offset, text: (row) => hex(offset(row)) },

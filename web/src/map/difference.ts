@@ -1,6 +1,7 @@
 // What differs between two starts on the map of one object: pages of only one of them, and pages that were touched at another time.
 
 import { DOT_KINDS, PAGE_SIZE } from "../data/trace";
+import { time } from "../format";
 import { type Dots, emptyDots } from "./dots";
 import type { Places } from "./places";
 
@@ -9,6 +10,18 @@ export const CHANGES = ["gone", "new", "moved", "same"] as const;
 export type Change = (typeof CHANGES)[number];
 
 export const CHANGE_WORDS: Record<Change, string> = { gone: "only in A", new: "only in B", moved: "at another time", same: "as before" };
+
+const BECAME: Record<Change, string> = { gone: "gone: only in A", new: "new: only in B", moved: "moved", same: "as before" };
+
+/** What became of a page: "moved: 12.3 ms later in B". */
+export function changeWords(change: Change, before: number, after: number): string {
+  return change === "moved" ? `moved: ${time(Math.abs(after - before))} ${after > before ? "later" : "earlier"} in B` : BECAME[change];
+}
+
+/** The same of one dot of a difference. */
+export function wordsAt({ dots, to }: Difference, nth: number): string {
+  return changeWords(CHANGES[dots.kind[nth] ?? 0] ?? "same", dots.at[nth] ?? 0, to[nth] ?? 0);
+}
 
 /** First touches of pages; `kind` of the dots is a place in CHANGES. Of moved pages, `to` is the moment in the second trace. */
 export interface Difference {

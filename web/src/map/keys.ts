@@ -1,9 +1,8 @@
 // The map by keyboard.
 
 import { mark, selectedEvent } from "../state";
-import type { Dots } from "./dots";
+import { dotBeside, dotOfEvent, type DrawnDots } from "./drawn";
 import { pointOf } from "./gestures";
-import type { MapSide } from "./model";
 import type { Places } from "./places";
 import { pan, reveal, showAll, zoom } from "./view";
 
@@ -24,9 +23,9 @@ export const KEYS_HELP: readonly (readonly [keys: string, what: string])[] = [
 ];
 
 /** Does what a key says; false if it means nothing here. */
-export function mapKey(event: KeyboardEvent, places: Places, sides: readonly MapSide[], shown: readonly Dots[]): boolean {
+export function mapKey(event: KeyboardEvent, places: Places, drawn: readonly DrawnDots[]): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
-  const centre = () => centreOf(places, sides, shown);
+  const centre = () => centreOf(places, drawn);
   switch (event.key) {
     case "ArrowLeft":
     case "ArrowRight":
@@ -54,7 +53,7 @@ export function mapKey(event: KeyboardEvent, places: Places, sides: readonly Map
       return true;
     case "[":
     case "]":
-      step(places, sides, shown, event.key === "]" ? 1 : -1);
+      step(places, drawn, event.key === "]" ? 1 : -1);
       return true;
     case "0":
     case "Escape":
@@ -70,24 +69,20 @@ export function mapKey(event: KeyboardEvent, places: Places, sides: readonly Map
 }
 
 /** Where keys zoom to, as shares of width and height: the chosen event if it is in view, else the middle. */
-function centreOf(places: Places, sides: readonly MapSide[], shown: readonly Dots[]): [across: number, up: number] {
-  const chosen = selectedEvent.value;
-  const dots = chosen ? shown[sides.findIndex(({ number }) => number === chosen.trace)] : undefined;
-  const nth = chosen && dots ? dots.row.subarray(0, dots.count).indexOf(chosen.row) : -1;
-  if (dots === undefined || nth < 0) return [0.5, 0.5];
-  const [x, y] = pointOf(places, dots.at[nth] ?? 0, dots.place[nth] ?? 0, 1, 1);
+function centreOf(places: Places, drawn: readonly DrawnDots[]): [across: number, up: number] {
+  const found = dotOfEvent(drawn, selectedEvent.value);
+  if (found === null) return [0.5, 0.5];
+  const { dots } = found.drawn;
+  const [x, y] = pointOf(places, dots.at[found.nth] ?? 0, dots.place[found.nth] ?? 0, 1, 1);
   return x >= 0 && x <= 1 && y >= 0 && y <= 1 ? [x, 1 - y] : [0.5, 0.5];
 }
 
-/** To the next dot in time, or the one before, of the trace in which one is chosen. */
-function step(places: Places, sides: readonly MapSide[], shown: readonly Dots[], by: number): void {
-  const chosen = selectedEvent.value;
-  const nth = Math.max(0, sides.findIndex(({ number }) => number === chosen?.trace));
-  const dots = shown[nth];
-  const side = sides[nth];
-  if (dots === undefined || side === undefined || dots.count === 0) return;
-  const now = chosen === null ? -1 : dots.row.subarray(0, dots.count).indexOf(chosen.row);
-  const next = now < 0 ? (by > 0 ? 0 : dots.count - 1) : Math.min(Math.max(now + by, 0), dots.count - 1);
-  selectedEvent.value = { trace: side.number, row: dots.row[next] ?? 0 };
-  reveal(places, dots.at[next] ?? 0, dots.place[next] ?? 0);
+/** To the next dot in time, or the one before, among those that the chosen one is of. */
+function step(places: Places, drawn: readonly DrawnDots[], by: 1 | -1): void {
+  const next = dotBeside(drawn, dotOfEvent(drawn, selectedEvent.value), by);
+  const side = next?.drawn.side(next.nth);
+  if (!next || !side) return;
+  const { dots } = next.drawn;
+  selectedEvent.value = { trace: side.number, row: dots.row[next.nth] ?? 0 };
+  reveal(places, dots.at[next.nth] ?? 0, dots.place[next.nth] ?? 0);
 }

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 
 import type { AppProps } from "../App";
 import { Caveats } from "../comparison/Caveats";
-import { isSameLayers } from "../comparison/comparable";
+import { isSameLayers, whyNotComparable } from "../comparison/comparable";
 import { ChangeList } from "../comparison/ChangeList";
 import { changesOfFiles, changesOfObjects, changesOfPhases, onlyIn } from "../comparison/changes";
 import type { Trace } from "../data/trace";
@@ -21,14 +21,19 @@ const MOST = 8;
 export function Comparison({ page, traces }: AppProps) {
   const changes = useMemo(() => {
     const measure = (id: string) => MEASURES.find((candidate) => candidate.id === id);
+    const [first, second] = traces;
+    // The figures' names say what the lists are made of.
+    const reasonOf = (figure: string) => (first && second ? whyNotComparable(figure, first.head.run, second.head.run) : null);
     const files = (["from_disk", "touches"] as const).flatMap((id) => {
       const found = measure(id);
-      return found ? [{ id, title: id === "touches" ? "First touches, by file" : "Bytes from disk, by file", unit: found.unit, rows: changesOfFiles(page, traces, found, MOST) }] : [];
+      const [title, figure] = id === "touches" ? ["First touches, by file", "touches.all"] : ["Bytes from disk, by file", "bytes.filled"];
+      return found ? [{ id, title, unit: found.unit, rows: changesOfFiles(page, traces, found, MOST), reason: reasonOf(figure) }] : [];
     });
+    const times = { unit: "nanoseconds" as const, reason: reasonOf("time.phases") };
     return [
       ...files,
-      { id: "phases", title: "Time, by kind of phase", unit: "nanoseconds" as const, rows: changesOfPhases(traces, MOST) },
-      { id: "objects", title: "Time, by phase of an object", unit: "nanoseconds" as const, rows: changesOfObjects(traces, MOST) },
+      { id: "phases", title: "Time, by kind of phase", ...times, rows: changesOfPhases(traces, MOST) },
+      { id: "objects", title: "Time, by phase of an object", ...times, rows: changesOfObjects(traces, MOST) },
     ];
   }, [page, traces]);
   const gone = useMemo(() => onlyIn(page, traces, 0), [page, traces]);

@@ -10,6 +10,7 @@ import { DotLegend } from "../map/DotLegend";
 import { categoryTimes } from "../map/elsewhere";
 import { GoTo } from "../map/GoTo";
 import { placeMover } from "../map/difference";
+import { dotOfEvent, drawnDots } from "../map/drawn";
 import { initialisersOf } from "../map/initialisers";
 import { KEYS_HELP } from "../map/keys";
 import { MapChart } from "../map/MapChart";
@@ -60,6 +61,8 @@ export function ObjectMap({ page, traces }: AppProps) {
   const scene = useMemo(() => (model && shown ? { model, shown, mode, difference, categories, initialisers } : null), [model, shown, mode, difference, categories, initialisers]);
   const chosen = selectedEvent.value;
   const side = model?.sides.find(({ number, file }) => chosen !== null && number === chosen.trace && chosen.row >= file.events[0] && chosen.row < file.events[0] + file.events[1]);
+  const chosenDot = model && shown && difference ? dotOfEvent(drawnDots(model.sides, shown, mode, difference), chosen) : null;
+  const change = chosenDot && chosenDot.drawn.change(chosenDot.nth);
   const [begin, end] = timeRange.value;
   const places = model?.places;
   const tools = (
@@ -104,7 +107,7 @@ export function ObjectMap({ page, traces }: AppProps) {
       </div>
       {own?.file.object && model && <SectionLegend model={model} hasInitialisers={initialisers.length > 0} hasOthers={categories.length > 0} />}
       <p id="map-status" class="map-status" role="status" aria-live="polite">
-        {chosen && side ? eventSentence(side.trace, chosen.row, side.places, side.file.events[0]) : (mark.value?.sentence ?? "")}
+        {chosen && side ? `${change === null ? "" : `${change}. `}${eventSentence(side.trace, chosen.row, side.places, side.file.events[0])}` : (mark.value?.sentence ?? "")}
       </p>
       <p id="map-keys" class="map-keys">
         {KEYS_HELP.map(([keys, what]) => <span key={keys}><kbd>{keys}</kbd> {what}</span>)}
