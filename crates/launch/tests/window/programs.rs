@@ -34,10 +34,12 @@ fn a_window_in_a_managers_frame_counts() {
         .arg("-f")
         .arg(settings)
         .env("DISPLAY", server.display())
+        // In others it wants fonts for all their letters, and ends where they are not installed.
+        .env("LC_ALL", "C")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    let _manager = Helper(manager.unwrap());
+    let mut manager = Helper(manager.unwrap());
     eventually("the window manager", || server.is_managed());
     for mode in ["plain", "grandchild", "override-redirect"] {
         let outcome = run_on(server.display(), &mapping(mode), |_| {});
@@ -50,6 +52,7 @@ fn a_window_in_a_managers_frame_counts() {
     let mut seen = Vec::new();
     launch(&CommandLine::new(map_window(), ["plain"]), &options, None, &mut || seen = server.windows("map_window"))
         .unwrap();
+    assert_eq!(manager.0.try_wait().unwrap(), None, "the window manager has ended");
     assert!(matches!(seen[..], [(_, false)]), "{seen:?}");
 }
 
