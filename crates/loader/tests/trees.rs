@@ -23,7 +23,7 @@ use account::theirs;
 use coldstart_loader::{Call, Environment, FoundBy, Known, Rules, Start, calls, resolve};
 use common::{Files, environment, is_there, real_loader, run, skip};
 use recipe::Recipe;
-use starts::{compare, count, for_every_seed};
+use starts::{compare, count, for_every_seed, start};
 use tree::{Flavour, Random, Target, Tree};
 
 const GLIBC_TREES: u64 = 2400;
@@ -186,7 +186,7 @@ fn glibc_calls_what_we_foresee() {
             command.args(value.iter().flat_map(|value| ["-E".to_owned(), format!("{name}={value}")]));
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
-        command.arg(&tree.program).current_dir(&root).env_clear().env("PATH", path).output().unwrap();
+        start(command.arg(&tree.program).current_dir(&root).env_clear().env("PATH", path));
         let log = String::from_utf8(std::fs::read(&log).unwrap()).unwrap();
         let theirs: Vec<String> = log.lines().filter_map(call).collect();
         let closure = resolve(&tree.program, &Files::seen_from(&root), &around(&tree, &environment)).unwrap();

@@ -52,13 +52,19 @@ pub(crate) fn for_every_seed(seeds: u64, work: impl Fn(u64, &mut Counts) -> Vec<
     counts
 }
 
-/// Runs a command whose program may still be open for writing in a child that another thread is just about to start.
+/// ETXTBSY in glibc's words.
+const BUSY: &str = "Text file busy";
+
+/// Runs a command whose program, or the one that it starts in turn, may still be open for writing in a child that another
+/// thread is just about to start.
 pub(crate) fn start(command: &mut Command) -> Output {
     loop {
         match command.output() {
-            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {}
+            Ok(output) if !output.status.success() && String::from_utf8_lossy(&output.stderr).contains(BUSY) => {}
             output => return output.unwrap(),
         }
+        std::thread::yield_now();
     }
 }
 
