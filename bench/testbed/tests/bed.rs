@@ -140,6 +140,23 @@ fn a_stopped_server_does_not_hang_down() {
 }
 
 #[test]
+fn a_server_that_stops_under_way_does_not_hang_down() {
+    for milliseconds in [0, 2, 5, 10, 20] {
+        let Some(bed) = test_bed() else { return };
+        succeed(bed.up("net"));
+        fs::write(bed.root().join("not-yet-on-disk"), vec![1; 8 << 20]).unwrap();
+        let server = bed.server_pid();
+        let down = bed.command("down").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        // It may be gone by then.
+        let _ = kill_process(Pid::from_raw(server).unwrap(), Signal::STOP);
+        let down = down.wait_with_output().unwrap();
+        assert!(down.status.success(), "{milliseconds} ms: {}", String::from_utf8_lossy(&down.stderr));
+        assert_eq!(bed.left(), [""; 0], "{milliseconds} ms");
+    }
+}
+
+#[test]
 fn processes_in_the_way_are_named_and_ended_only_when_asked() {
     let Some(bed) = test_bed() else { return };
     succeed(bed.up("net"));

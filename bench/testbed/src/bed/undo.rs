@@ -5,6 +5,7 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -28,29 +29,56 @@ pub(crate) enum Busy {
 /// How long the kernel and the server get to let go of what was closed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How often the server is looked at while something waits for it.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// Undoes every step of the bed in `home` and removes its state.
 ///
 /// # Errors
 /// When something is still in use; what was undone by then stays undone and is noted.
 pub(crate) fn undo(home: &Path, state: &mut State, busy: Busy) -> Result<()> {
-    // A server that is dead or stopped answers nothing. Killing it makes the kernel answer every read and write below
-    // with an error, and unmounting cannot hang.
-    let broken = match state.server() {
-        Some((_, Some(process))) if !process.is_running() => {
-            process.kill(PATIENCE);
-            true
+    let server = state.server().and_then(|(_, process)| process.cloned());
+    let broken = AtomicBool::new(false);
+    let over = AtomicBool::new(false);
+    if let Some(server) = &server {
+        end_if_stopped(server, &broken);
+    }
+    std::thread::scope(|scope| {
+        // It may be stopped at any moment, and is not yet when the signal was only just sent. Who unmounts cannot look then.
+        if let Some(server) = &server {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) && !broken.load(Ordering::Relaxed) {
+                    std::thread::sleep(LOOK);
+                    end_if_stopped(server, &broken);
+                }
+            });
         }
-        _ => false,
-    };
+        let undone = undo_steps(home, state, busy, &broken);
+        over.store(true, Ordering::Relaxed);
+        undone
+    })?;
+    State::remove(home)
+}
+
+/// A server that is dead or stopped answers nothing. Killing it makes the kernel answer every read and write below with an
+/// error, and unmounting cannot hang.
+fn end_if_stopped(server: &ProcessIdentity, broken: &AtomicBool) {
+    if !server.is_running() {
+        broken.store(true, Ordering::Relaxed);
+        server.kill(PATIENCE);
+    }
+}
+
+fn undo_steps(home: &Path, state: &mut State, busy: Busy, broken: &AtomicBool) -> Result<()> {
     while let Some(step) = state.steps.last() {
         undo_step(step, busy, broken)?;
         state.steps.pop();
         state.save(home)?;
     }
-    State::remove(home)
+    Ok(())
 }
 
-fn undo_step(step: &Step, busy: Busy, broken: bool) -> Result<()> {
+fn undo_step(step: &Step, busy: Busy, broken: &AtomicBool) -> Result<()> {
     match step {
         Step::Folder { path } => match fs::remove_dir(path) {
             // A folder with something in it is no longer ours alone.
@@ -71,7 +99,7 @@ fn undo_step(step: &Step, busy: Busy, broken: bool) -> Result<()> {
 }
 
 /// Unmounts `target`. When it is in use and the bed still works, the users are named or ended.
-fn unmount_used(target: &Path, busy: Busy, broken: bool) -> Result<()> {
+fn unmount_used(target: &Path, busy: Busy, broken: &AtomicBool) -> Result<()> {
     if try_unmount(target)? {
         return Ok(());
     }
@@ -85,7 +113,7 @@ fn unmount_used(target: &Path, busy: Busy, broken: bool) -> Result<()> {
             return Ok(());
         }
     }
-    if broken {
+    if broken.load(Ordering::Relaxed) {
         // Nobody can do anything useful with it any more: take it out of sight; it goes when its last user goes.
         eprintln!("{} is in use but its disk is gone; taking it out of sight", target.display());
         for user in users::of_mount(target)? {
@@ -116,14 +144,14 @@ fn try_unmount(target: &Path) -> Result<bool> {
 
 /// Detaches what is on `backing`. The device of a broken bed may stay until its last user goes: by then the kernel
 /// detaches it by itself.
-fn detach(backing: &Path, device: Option<&Path>, broken: bool) -> Result<()> {
+fn detach(backing: &Path, device: Option<&Path>, broken: &AtomicBool) -> Result<()> {
     for device in loop_device::on_file(backing, device)? {
         loop_device::detach(&device)?;
-        let patience = if broken { Duration::from_secs(1) } else { PATIENCE };
+        let patience = if broken.load(Ordering::Relaxed) { Duration::from_secs(1) } else { PATIENCE };
         if process::wait_until(patience, || !loop_device::is_attached(&device)) {
             continue;
         }
-        if broken {
+        if broken.load(Ordering::Relaxed) {
             eprintln!("{} goes when the last program in the bed ends", device.display());
         } else {
             let mut message = format!("{} is detached but still in use", device.display());
