@@ -5,12 +5,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+
+use program::copy_program;
 
 /// Says why a test is left out; in CI that is a failure.
 fn skip(reason: &str) {
@@ -43,7 +48,7 @@ impl Scratch {
     fn new() -> Self {
         let directory = tempfile::Builder::new().permissions(Permissions::from_mode(0o755)).tempdir().unwrap();
         let scratch = Self { directory };
-        fs::copy(env!("CARGO_BIN_EXE_coldstart"), scratch.path("coldstart")).unwrap();
+        copy_program(env!("CARGO_BIN_EXE_coldstart"), scratch.path("coldstart"));
         fs::write(scratch.path("witness.py"), WITNESS).unwrap();
         fs::write(scratch.path("filtered.py"), FILTERED).unwrap();
         fs::write(scratch.path("container.sh"), CONTAINER).unwrap();
@@ -316,7 +321,7 @@ fn works_in_a_chroot_with_nothing_but_the_program() {
         fs::create_dir_all(target.parent().unwrap()).unwrap();
         fs::copy(&library, target).unwrap();
     }
-    fs::copy(&program, root.join("coldstart")).unwrap();
+    copy_program(&program, root.join("coldstart"));
     let enter = |args: &[&str]| {
         let mut command = Command::new("chroot");
         command.env("COLDSTART_HISTORY", "/history.sqlite");

@@ -5,6 +5,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -13,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use program::copy_program;
 
 fn ldcache(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_coldstart")).arg("ldcache").args(arguments).env("LC_ALL", "C").output().unwrap()
@@ -243,7 +248,9 @@ fn the_loader_takes_the_cache_of_a_closure() {
     let mut bytes = fs::read(&program).unwrap();
     let place = bytes.windows(folder.len()).position(|part| part == folder.as_bytes()).unwrap();
     bytes[place..place + folder.len()].fill(b'x');
-    fs::write(&program, bytes).unwrap();
+    let changed = program.with_extension("changed");
+    fs::write(&changed, bytes).unwrap();
+    copy_program(&changed, &program);
     match loaded_with(Path::new(&cache), &program) {
         Some(loaded) => assert!(loaded.contains(&format!("libdemo.so.1 => {folder}")), "{loaded}"),
         None => skip("no mount namespace here (needs root)"),

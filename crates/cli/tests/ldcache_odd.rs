@@ -5,6 +5,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
@@ -13,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use program::copy_program;
 
 fn skip(reason: &str) {
     assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
@@ -37,7 +42,7 @@ struct Scene(tempfile::TempDir);
 impl Scene {
     fn new() -> Self {
         let scene = Self(tempfile::Builder::new().permissions(Permissions::from_mode(0o755)).tempdir().unwrap());
-        fs::copy(env!("CARGO_BIN_EXE_coldstart"), scene.path("coldstart")).unwrap();
+        copy_program(env!("CARGO_BIN_EXE_coldstart"), scene.path("coldstart"));
         fs::create_dir(scene.path("lib")).unwrap();
         scene.library(Path::new("lib/liba.so.1"), "liba.so.1");
         scene

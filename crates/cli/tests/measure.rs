@@ -2,12 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use program::copy_program;
 
 fn measure() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart"));
@@ -164,7 +169,7 @@ fn without_root_cold_is_refused_with_advice_and_the_rest_works() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(folder.path(), open).unwrap();
     let program = folder.path().join("coldstart");
-    fs::copy(env!("CARGO_BIN_EXE_coldstart"), &program).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_coldstart"), &program);
     let as_nobody = |args: &[&str]| as_nobody(&program, args);
 
     let refused = as_nobody(&["measure", "--state", "cold", "--", "true"]);

@@ -2,12 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+
+use program::copy_program;
 
 /// A folder of its own with a history in it.
 struct Place {
@@ -198,7 +203,7 @@ fn a_place_that_may_not_be_written_is_told_and_measuring_goes_on() {
     let place = Place::new();
     place.measured(&[]);
     let program = place.at("coldstart");
-    fs::copy(env!("CARGO_BIN_EXE_coldstart"), &program).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_coldstart"), &program);
     for open in [place.folder.path(), &program] {
         fs::set_permissions(open, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
@@ -373,7 +378,7 @@ fn a_baseline_of_which_a_part_is_another_program_is_noted() {
     };
     for folder in ["one", "two"] {
         fs::create_dir(place.at(folder)).unwrap();
-        fs::copy("/bin/true", place.at(folder).join("server")).unwrap();
+        copy_program("/bin/true", place.at(folder).join("server"));
         measured(folder, &[]);
     }
     let compared = text(&measured("two", &["--against", "last:2"]).stdout);

@@ -5,6 +5,9 @@
 #[path = "common/cold.rs"]
 mod cold;
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
@@ -15,6 +18,8 @@ use rustix::fs::{Advice, fadvise};
 use serde_json::Value;
 use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;
+
+use program::copy_program;
 
 /// Says why a test does nothing; where skipping is forbidden, fails.
 fn skip(reason: &str) {
@@ -320,7 +325,7 @@ impl Nobody {
         let directory = TempDir::new().unwrap();
         std::fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
         let program = directory.path().join("coldstart");
-        assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_coldstart")).arg(&program).status().unwrap().success());
+        copy_program(env!("CARGO_BIN_EXE_coldstart"), &program);
         std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
         Some(Self { directory })
     }

@@ -2,12 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+
+use program::copy_program;
 
 /// A folder's name that would run a script if it were written as it is.
 const HOSTILE: &str = "<⁄script><img src=x onerror=alert(1)>\u{202e}&'\"";
@@ -147,7 +152,7 @@ fn hostile_names_stay_text() {
     let place = folder.path().join(HOSTILE).join("<").join("script><img src=x onerror=alert(1)>");
     fs::create_dir_all(&place).unwrap();
     let program = place.join("<script>alert(1)<");
-    fs::copy("/bin/true", &program).unwrap();
+    copy_program("/bin/true", &program);
     for (verb, kind) in [(&["measure", "--state", "hot", "--runs", "3"][..], "measure"), (&["inspect"], "inspect")] {
         let output = coldstart(folder.path())
             .args(verb)

@@ -3,12 +3,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+use program::copy_program;
 
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
@@ -179,7 +184,7 @@ fn a_sysroot_hides_this_machine() {
     let root = directory.path().join("root");
     std::fs::create_dir_all(root.join("usr/lib")).unwrap();
     std::fs::create_dir_all(root.join("lib64")).unwrap();
-    std::fs::copy(LOADER, root.join("lib64/ld-linux-x86-64.so.2")).unwrap();
+    copy_program(LOADER, root.join("lib64/ld-linux-x86-64.so.2"));
     // An absolute link leads to a place inside.
     std::os::unix::fs::symlink("/usr/lib", root.join("lib")).unwrap();
     compile("gcc", directory.path(), "root/usr/lib/libc.so.6", "int x;", &["-shared", "-nostdlib", "-fPIC"]);

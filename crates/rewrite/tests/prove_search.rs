@@ -7,6 +7,9 @@
 mod prove_scene;
 mod prove_search_scene;
 
+use std::io::ErrorKind;
+use std::process::{Command, Output};
+
 use coldstart_rewrite::{LoadedNote, PathKind, SearchEdit, SearchPath, Source, prove};
 use prove_scene::*;
 use prove_search_scene::*;
@@ -45,6 +48,17 @@ fn programs_of_each_linker_are_proven_in_each_shape() {
     }
 }
 
+/// Runs a command, whose program may have been written a moment ago: a child that another thread is just about to start has it
+/// open until then.
+fn output_of(command: &mut Command) -> Output {
+    loop {
+        match command.output() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            output => return output.unwrap(),
+        }
+    }
+}
+
 #[test]
 fn the_written_programs_run() {
     for linker in linkers() {
@@ -57,7 +71,7 @@ fn the_written_programs_run() {
                 std::fs::write(&path, write(&original, &edit, shape).0).unwrap();
                 let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
                 std::fs::set_permissions(&path, mode).unwrap();
-                let output = std::process::Command::new(&path).env("A", "B").output().unwrap();
+                let output = output_of(Command::new(&path).env("A", "B"));
                 assert!(output.status.success(), "{linker} {kind} {shape:?}: {output:?}");
             }
         }

@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use coldstart_elf::ElfFile;
 use coldstart_rewrite::{
@@ -35,8 +36,19 @@ fn program(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
     output
 }
 
+/// Runs a command, whose program may have been written a moment ago: a child that another thread is just about to start has it
+/// open until then.
+fn output_of(command: &mut Command) -> Output {
+    loop {
+        match command.output() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            output => return output.unwrap(),
+        }
+    }
+}
+
 fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap();
+    let output = output_of(command);
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

@@ -319,7 +319,8 @@ fn set_user_id_programs_are_refused() {
     let program = gcc("gcc", folder.path(), "who", "int main(void) { return 0; }\n", &[]).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
     let us = folder.path().join("us");
-    fs::copy(std::env::current_exe().unwrap(), &us).unwrap();
+    // Not by our own hand: a child of another thread might hold the copy open for writing when it is started (ETXTBSY).
+    assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&us).status().unwrap().success());
     let run = Command::new(&us)
         .args(["--exact", "says_why_there_is_no_log", "--nocapture"])
         .current_dir("/")

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -33,9 +34,20 @@ pub(crate) fn ready(loader: &str) -> bool {
     ready
 }
 
+/// Runs a command, whose program may have been written a moment ago: a child that another thread is just about to start has it
+/// open until then.
+fn output_of(command: &mut Command) -> Output {
+    loop {
+        match command.output() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            output => return output.unwrap(),
+        }
+    }
+}
+
 /// Runs a command that has to succeed.
 pub(crate) fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap();
+    let output = output_of(command);
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

@@ -17,6 +17,8 @@ mod modes_secure;
 mod moved;
 mod odd_libraries;
 mod places;
+#[path = "../common/program.rs"]
+mod program;
 mod rooms;
 mod scene;
 mod status;

@@ -245,7 +245,7 @@ fn rpath_programs() {
     let replaced = |tree: &Tree| run(plain(&tree.app()).env("LD_LIBRARY_PATH", tree.at("other")));
     let seen = MODES.map(|mode| {
         let tree = Tree::new();
-        std::fs::copy(template.app(), tree.app()).unwrap();
+        crate::program::copy_program(template.app(), tree.app());
         other_first(&tree);
         assert_eq!(replaced(&tree), PRINTED, "what an RPATH finds is not replaced");
         tree.bind(&["--mode", mode]);

@@ -108,7 +108,7 @@ fn an_ordinary_user_without_rights_changes_nothing() {
     permit(&tree.app(), 0o755);
     let before = crate::scene::files_below(&tree.root);
     let coldstart = tree.root.join("coldstart");
-    std::fs::copy(env!("CARGO_BIN_EXE_coldstart"), &coldstart).unwrap();
+    crate::program::copy_program(env!("CARGO_BIN_EXE_coldstart"), &coldstart);
     permit(&coldstart, 0o755);
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).current_dir(&tree.root);
@@ -129,7 +129,7 @@ fn an_ordinary_user_without_rights_changes_nothing() {
 
 fn said_as_nobody(directory: &Path, program: &Path) -> (i32, String, String) {
     let coldstart = directory.join("coldstart");
-    std::fs::copy(env!("CARGO_BIN_EXE_coldstart"), &coldstart).unwrap();
+    crate::program::copy_program(env!("CARGO_BIN_EXE_coldstart"), &coldstart);
     permit(&coldstart, 0o755);
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).current_dir(directory).arg(coldstart);

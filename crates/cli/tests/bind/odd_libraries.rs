@@ -71,7 +71,7 @@ fn tokens_in_the_search_path_are_followed() {
     std::fs::create_dir_all(&folder).unwrap();
     let search = format!("$ORIGIN/../x/$LIB:{SEARCH}");
     let template = Tree::built(scratch(), &search, &[]);
-    std::fs::copy(template.app(), tree.app()).unwrap();
+    crate::program::copy_program(template.app(), tree.app());
     for folder in ["x/lib/x86_64-linux-gnu", "x/lib64", "x/lib"] {
         std::fs::create_dir_all(tree.at(folder)).unwrap();
         crate::scene::copy(&tree.at("three/libthird.so"), &tree.at(folder).join("libthird.so"));

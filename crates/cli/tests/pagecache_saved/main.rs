@@ -6,6 +6,8 @@
 #[path = "../common/cold.rs"]
 mod cold;
 mod help;
+#[path = "../common/program.rs"]
+mod program;
 mod refusals;
 mod rights;
 mod round_trip;

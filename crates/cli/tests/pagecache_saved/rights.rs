@@ -19,7 +19,7 @@ fn an_ordinary_user_saves_and_adds_own_files_and_drops_nothing() {
     let path = directory.path();
     std::fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
     let program = path.join("coldstart");
-    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_coldstart")).arg(&program).status().unwrap().success());
+    crate::program::copy_program(env!("CARGO_BIN_EXE_coldstart"), &program);
     std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     std::fs::create_dir_all(path.join("tree/closed")).unwrap();
     std::fs::set_permissions(path.join("tree/closed"), Permissions::from_mode(0o700)).unwrap();

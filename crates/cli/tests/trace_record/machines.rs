@@ -95,7 +95,7 @@ fn somebody_without_rights() {
     let words = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
     // It must be able to reach the tool itself.
     let tool = bench.path().join("coldstart");
-    std::fs::copy(crate::support::COLDSTART, &tool).unwrap();
+    crate::program::copy_program(crate::support::COLDSTART, &tool);
     let tool = tool.to_str().unwrap();
     let mut all = words.to_vec();
     all.extend([tool, "trace", "-o", "it.coldtrace", "--", "/bin/sh", "-c", "echo nobody; exit 3"]);
@@ -126,7 +126,7 @@ fn rights_that_a_file_gives() {
     // Nobody else may, and the trace says what was different.
     give(0);
     let tool = bench.path().join("coldstart");
-    std::fs::copy(crate::support::COLDSTART, &tool).unwrap();
+    crate::program::copy_program(crate::support::COLDSTART, &tool);
     let mut words = vec!["--reuid", "65534", "--regid", "65534", "--clear-groups", tool.to_str().unwrap()];
     words.extend(["trace", "-o", "it.coldtrace", "--", "./rights"]);
     let output = bench.command("setpriv", &words).output().unwrap();

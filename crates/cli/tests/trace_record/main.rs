@@ -9,6 +9,8 @@ mod filters;
 mod machines;
 mod places;
 mod processes;
+#[path = "../common/program.rs"]
+mod program;
 mod signals;
 mod support;
 mod tracers;

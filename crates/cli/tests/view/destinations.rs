@@ -188,7 +188,7 @@ fn as_somebody(place: &Place) -> Option<Output> {
     // A copy, since the folder where it was built may be closed to others.
     let program = place.path("program");
     if !program.exists() {
-        fs::copy(env!("CARGO_BIN_EXE_coldstart"), &program).unwrap();
+        crate::program::copy_program(env!("CARGO_BIN_EXE_coldstart"), &program);
     }
     let mut command = Command::new("setpriv");
     command.args(["--reuid=4321", "--regid=4321", "--clear-groups", "--bounding-set=-all"]);

@@ -8,6 +8,8 @@ mod destinations;
 mod failing;
 mod formats;
 mod kinds;
+#[path = "../common/program.rs"]
+mod program;
 #[path = "../trace_show/scene.rs"]
 #[allow(dead_code, reason = "its runner is for another verb")]
 mod scene;
