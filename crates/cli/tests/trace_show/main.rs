@@ -6,7 +6,7 @@ mod scene;
 
 use std::path::Path;
 
-use coldstart_profile::trace::{Layer, PagesSeen, Phase, PhaseKind, ProcessId, RunEnd, Trace};
+use coldstart_profile::trace::{EventKind, Layer, PagesSeen, Phase, PhaseKind, ProcessId, RunEnd, Trace};
 use scene::{Scene, coldstart, trace};
 use serde_json::Value;
 
@@ -72,6 +72,20 @@ fn what_was_not_recorded_is_not_zero() {
     assert_eq!(cells("Processes")[5..], ["9", "-", "-", "1", "exec", "/opt/app/app"]);
     let jumps = shown.lines().find(|line| line.contains("32.8 kB") && line.contains("app/app")).unwrap();
     assert_eq!(jumps.split_whitespace().skip(5).collect::<Vec<_>>(), ["-", "-", "/opt/app/app"]);
+}
+
+#[test]
+fn without_root_nothing_is_said_of_reads_and_the_disk() {
+    let mut unprivileged = trace();
+    unprivileged.events.retain(|event| !matches!(event.kind, EventKind::Read | EventKind::Fill(_)));
+    let scene = Scene::new(&unprivileged);
+    let shown = text(&scene.run(&["show", "app.coldtrace"]).stdout);
+    assert!(!shown.contains(" read, ") && !shown.contains("from the disk,"), "{shown}");
+    let row =
+        shown.lines().skip_while(|line| !line.starts_with("Files")).find(|line| line.contains("app/app")).unwrap();
+    assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["12.3", "kB", "-", "-", "-", "program", "/opt/app/app"]);
+    let json: Value = serde_json::from_slice(&scene.run(&["show", "app.coldtrace", "--json"]).stdout).unwrap();
+    assert_eq!(json["files_seen"], serde_json::json!({ "names": true, "reads": false, "fills": false }));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use coldstart_profile::trace::figures::{Basis, Difference, SumOf};
+use coldstart_profile::trace::figures::{Basis, Difference, Figures, SumOf};
 use coldstart_profile::trace::{FileId, Layer, PagesSeen, Run, RunEnd, StartState, Trace};
 
 use crate::page::TraceSource;
@@ -19,6 +19,7 @@ pub(super) fn caveats(first: &TraceSource<'_>, second: &TraceSource<'_>, partner
     }
     let mut sentences = Vec::new();
     recording(&first.figures.basis, &second.figures.basis, &mut sentences);
+    sentences.extend(reading(first.figures, second.figures));
     runs(&first.trace.run, &second.trace.run, &mut sentences);
     programs(first.trace, second.trace, partners, &mut sentences);
     sentences.push(
@@ -82,6 +83,21 @@ fn recording(first: &Basis, second: &Basis, sentences: &mut Vec<String>) {
             sentences.push(sentence);
         }
     }
+}
+
+/// Both looked at files, but only one as root.
+fn reading(first: &Figures, second: &Figures) -> Option<String> {
+    let (of_first, of_second) = (first.files_seen, second.files_seen);
+    let what = match (of_first.reads != of_second.reads, of_first.fills != of_second.fills) {
+        _ if of_first.names != of_second.names => return None,
+        (true, true) => "Reads and what came from the disk were",
+        (true, false) => "Reads were",
+        (false, true) => "What came from the disk was",
+        (false, false) => return None,
+    };
+    let which =
+        if of_first.fills && !of_second.fills || of_first.reads && !of_second.reads { "first" } else { "second" };
+    Some(format!("{what} recorded in the {which} start only."))
 }
 
 fn runs(first: &Run, second: &Run, sentences: &mut Vec<String>) {
@@ -241,71 +257,4 @@ fn quoted(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use coldstart_profile::trace::Moment;
-    use coldstart_profile::trace::figures::Figures;
-
-    use super::*;
-
-    fn trace() -> Trace {
-        Trace {
-            run: Run {
-                command: vec!["p".into(), "a".into()],
-                layers: vec![Layer::Pages, Layer::Files],
-                pages: PagesSeen::Each,
-                state: StartState::Cold,
-                ready_at: Some(Moment(1000)),
-                complete: true,
-                ..Run::default()
-            },
-            ..Trace::default()
-        }
-    }
-
-    fn of(first: &Trace, second: &Trace) -> Vec<String> {
-        let (of_first, of_second) = (Figures::of(first), Figures::of(second));
-        let source = |trace, figures| TraceSource { source: "x", trace, figures };
-        caveats(&source(first, &of_first), &source(second, &of_second), &[])
-    }
-
-    #[test]
-    fn like_traces_have_one_caveat() {
-        let mut second = trace();
-        second.run.started = 5;
-        let said = of(&trace(), &second);
-        assert!(said.len() == 1 && said[0].contains("single start"), "{said:#?}");
-        let same = of(&trace(), &trace());
-        assert!(same.len() == 1 && same[0].contains("same start"), "{same:#?}");
-    }
-
-    #[test]
-    fn each_difference_is_told() {
-        type Change = fn(&mut Run);
-        let changes: [(Change, &str); 15] = [
-            (|run| run.pages = PagesSeen::FaultAround, "first start was seen page by page"),
-            (|run| run.layers.push(Layer::Functions), "Functions were recorded in the second start only"),
-            (|run| run.layers.truncate(1), "requests to the disk were recorded in the first start only"),
-            (|run| run.lost_events = 5, "Events were lost (0 and 5)"),
-            (|run| run.complete = false, "the second start broke off"),
-            (|run| run.command.push("b".into()), "The arguments"),
-            (|run| run.command = vec!["q".into(), "a".into()], "different programs:"),
-            (|run| run.command = vec!["/tmp/p".into(), "a".into()], "different folders"),
-            (
-                |run| run.command = ["run", "x", "--", "p", "a"].map(OsString::from).into(),
-                "second start was begun by \u{201c}run\u{201d}",
-            ),
-            (|run| run.ready_at = None, "second start never was ready"),
-            (|run| run.state = StartState::AsIs, "began with cold caches, the second with the caches as they happened"),
-            (|run| run.readiness = "window".to_owned(), "Ready means"),
-            (|run| run.end = RunEnd::Exited(3), "exited with code 3"),
-            (|run| run.kernel = "6.1".to_owned(), "kernels differ"),
-            (|run| run.stopped = 500, "50 % in the second"),
-        ];
-        for (change, expected) in changes {
-            let mut second = trace();
-            change(&mut second.run);
-            let said = of(&trace(), &second);
-            assert!(said.len() == 2 && said[0].contains(expected), "{expected}: {said:#?}");
-        }
-    }
-}
+mod tests;

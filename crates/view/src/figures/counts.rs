@@ -9,7 +9,7 @@ use super::{FigureGroup, Group, Known, Unit};
 pub(super) fn names(figures: &Figures, known: &Known) -> FigureGroup {
     let mut group = Group::new("Names", known.note(""));
     let counts = &figures.counts;
-    let if_known = |count: u64| known.files.then_some(count);
+    let if_known = |count: u64| known.files.names.then_some(count);
     group.add("names.lookups", "lookups", Unit::Count, if_known(counts.lookups));
     group.add("names.failed", "lookups of what is not there", Unit::Count, if_known(counts.failed_lookups));
     group.add("names.listed", "directories listed", Unit::Count, if_known(counts.listed_directories));

@@ -12,7 +12,7 @@ mod tests;
 mod times;
 mod touches;
 
-use coldstart_profile::trace::figures::{Figures, Half};
+use coldstart_profile::trace::figures::{Figures, FilesSeen, Half};
 use coldstart_profile::trace::{Layer, Trace};
 use serde::Serialize;
 
@@ -85,7 +85,7 @@ struct Known {
     /// Each page's first touch, of all processes.
     each_page: bool,
     functions: bool,
-    files: bool,
+    files: FilesSeen,
     /// Said where counts are too low.
     missing: &'static str,
 }
@@ -101,7 +101,7 @@ impl Known {
             touches: basis.has(SumOf::Touches),
             each_page: basis.pages == PagesSeen::Each,
             functions: basis.has(SumOf::Functions),
-            files: basis.layers.contains(&Layer::Files),
+            files: figures.files_seen,
             missing: if basis.lost_events > 0 || !basis.complete {
                 " Some events are missing, so these counts are too low."
             } else {

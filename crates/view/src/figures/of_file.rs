@@ -1,7 +1,7 @@
 //! What happened to one file, as numbers that are there only where they were recorded.
 
-use coldstart_profile::trace::figures::{Basis, FileFigures, SumOf};
-use coldstart_profile::trace::{Layer, PagesSeen};
+use coldstart_profile::trace::figures::{Figures, FileFigures, SumOf};
+use coldstart_profile::trace::{FileId, PagesSeen};
 
 /// Of one file; `None`: not recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,16 +26,17 @@ pub struct FileNumbers {
 }
 
 impl FileNumbers {
-    /// Of a file of a trace with that basis; without figures nothing that was recorded happened to it.
-    pub fn of(figures: Option<&FileFigures>, basis: &Basis) -> Self {
-        let (has_touches, has_files) = (basis.has(SumOf::Touches), basis.layers.contains(&Layer::Files));
-        let number = |is_known: bool, count: fn(&FileFigures) -> u64| is_known.then(|| figures.map_or(0, count));
+    /// Of a file of a trace with these figures; without figures of its own nothing that was recorded happened to it.
+    pub fn of(file: FileId, figures: &Figures) -> Self {
+        let (basis, seen, of_file) = (&figures.basis, figures.files_seen, figures.file(file));
+        let has_touches = basis.has(SumOf::Touches);
+        let number = |is_known: bool, count: fn(&FileFigures) -> u64| is_known.then(|| of_file.map_or(0, count));
         Self {
             pages_touched: number(has_touches, |file| file.pages.touched),
-            pages_read: number(has_files, |file| file.pages.read),
-            pages_filled: number(has_files, |file| file.pages.filled),
-            pages_wasted: number(has_files && basis.pages == PagesSeen::Each, |file| file.pages.wasted),
-            requests: number(has_files, |file| file.activity.disk_requests),
+            pages_read: number(seen.reads, |file| file.pages.read),
+            pages_filled: number(seen.fills, |file| file.pages.filled),
+            pages_wasted: number(seen.fills && basis.pages == PagesSeen::Each, |file| file.pages.wasted),
+            requests: number(seen.fills, |file| file.activity.disk_requests),
             touches: number(has_touches, |file| file.activity.touches.total().all),
             major_touches: number(has_touches, |file| file.activity.touches.total().major),
             functions: number(basis.has(SumOf::Functions), |file| file.activity.functions.total()),

@@ -14,8 +14,8 @@ pub(super) fn pages(figures: &Figures, known: &Known) -> FigureGroup {
     group.add("pages.written", "of these, written to", Unit::Pages, touched(pages.written));
     group.add("pages.executed", "of these, executed", Unit::Pages, touched(pages.executed));
     group.add("pages.zero-filled", "zero-filled memory of objects", Unit::Pages, touched(pages.zero_filled));
-    group.add("pages.read", "read with read(2)", Unit::Pages, known.files.then_some(pages.read));
-    let used = (known.touches && known.files).then_some(pages.used);
+    group.add("pages.read", "read with read(2)", Unit::Pages, known.files.reads.then_some(pages.read));
+    let used = (known.touches && known.files.reads).then_some(pages.used);
     group.add("pages.used", "touched or read", Unit::Pages, used);
     group.finish()
 }
@@ -24,21 +24,22 @@ pub(super) fn pages(figures: &Figures, known: &Known) -> FigureGroup {
 pub(super) fn disk(figures: &Figures, known: &Known) -> FigureGroup {
     let mut group = Group::new("Disk and files", known.note("In bytes of whole pages."));
     let (pages, total) = (&figures.pages, &figures.total);
-    let bytes = |count: u64| known.files.then(|| PageCounts::bytes(count));
+    let read = |count: u64| known.files.reads.then(|| PageCounts::bytes(count));
+    let filled = |count: u64| known.files.fills.then(|| PageCounts::bytes(count));
     let touched = known.touches.then(|| PageCounts::bytes(pages.touched));
     group.add("bytes.touched", "touched", Unit::Bytes, touched);
-    group.add("bytes.read", "read with read(2)", Unit::Bytes, bytes(pages.read));
-    group.add("bytes.asked", "asked for with read(2), repeated reads again", Unit::Bytes, bytes(total.read_pages));
-    group.add("bytes.filled", "from the disk", Unit::Bytes, bytes(pages.filled));
+    group.add("bytes.read", "read with read(2)", Unit::Bytes, read(pages.read));
+    group.add("bytes.asked", "asked for with read(2), repeated reads again", Unit::Bytes, read(total.read_pages));
+    group.add("bytes.filled", "from the disk", Unit::Bytes, filled(pages.filled));
     let fills = &pages.fills;
-    group.add("bytes.filled.demand", "from the disk, asked for", Unit::Bytes, bytes(fills.demand));
-    group.add("bytes.filled.readahead", "from the disk, read ahead", Unit::Bytes, bytes(fills.readahead));
-    group.neutral("bytes.filled.other", "from the disk, for other programs", Unit::Bytes, bytes(fills.other));
-    group.add("bytes.filled.unknown", "from the disk, for unknown reasons", Unit::Bytes, bytes(fills.unknown));
+    group.add("bytes.filled.demand", "from the disk, asked for", Unit::Bytes, filled(fills.demand));
+    group.add("bytes.filled.readahead", "from the disk, read ahead", Unit::Bytes, filled(fills.readahead));
+    group.neutral("bytes.filled.other", "from the disk, for other programs", Unit::Bytes, filled(fills.other));
+    group.add("bytes.filled.unknown", "from the disk, for unknown reasons", Unit::Bytes, filled(fills.unknown));
     // Pages whose touches are not seen would count as wasted.
-    let wasted = bytes(pages.wasted).filter(|_| known.each_page);
+    let wasted = filled(pages.wasted).filter(|_| known.each_page);
     group.add("bytes.wasted", "from the disk, for nothing", Unit::Bytes, wasted);
-    group.add("requests.disk", "requests to the disk", Unit::Count, known.files.then_some(total.disk_requests));
-    group.add("requests.read", "calls of read(2) and its kin", Unit::Count, known.files.then_some(total.reads));
+    group.add("requests.disk", "requests to the disk", Unit::Count, known.files.fills.then_some(total.disk_requests));
+    group.add("requests.read", "calls of read(2) and its kin", Unit::Count, known.files.reads.then_some(total.reads));
     group.finish()
 }

@@ -111,6 +111,27 @@ fn what_was_not_recorded_is_unknown() {
 }
 
 #[test]
+fn without_root_reads_and_fills_are_unknown() {
+    let mut trace = trace();
+    // A kernel that does not tell reads tells fills.
+    assert_eq!(value(&trace, "bytes.read"), None);
+    assert_eq!(value(&trace, "bytes.filled"), Some(4096));
+    trace.events.remove(0);
+    for key in ["bytes.read", "bytes.filled", "bytes.filled.demand", "bytes.wasted", "requests.disk", "pages.used"] {
+        assert_eq!(value(&trace, key), None, "{key}");
+    }
+    assert_eq!(value(&trace, "names.lookups"), Some(0));
+    let file = FileNumbers::of(FileId(0), &Figures::of(&trace));
+    assert_eq!((file.pages_read, file.pages_filled, file.requests, file.touches), (None, None, None, Some(2)));
+    // As root, with all in the caches: only reads.
+    let first_page = Event { kind: EventKind::Read, ..trace.events[0] };
+    trace.events.insert(0, first_page);
+    for (key, expected) in [("bytes.read", 4096), ("bytes.filled", 0), ("bytes.wasted", 0), ("requests.disk", 0)] {
+        assert_eq!(value(&trace, key), Some(expected), "{key}");
+    }
+}
+
+#[test]
 fn keys_are_unique_and_the_same_in_all_traces() {
     let keys = |trace: &Trace| -> Vec<String> {
         let groups = figure_groups(trace, &Figures::of(trace));

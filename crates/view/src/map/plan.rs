@@ -1,7 +1,7 @@
 //! What stands on the map of one object.
 
 use coldstart_profile::trace::figures::{Figures, PageCounts};
-use coldstart_profile::trace::{FileId, PagesSeen, Run, Trace};
+use coldstart_profile::trace::{EventKind, FileId, PagesSeen, Run, Trace};
 
 use super::bands::{self, Band};
 use super::dots::{DotKind, DotLayer};
@@ -89,7 +89,7 @@ impl ObjectMap {
             time,
             places,
             bands,
-            pages_touched: FileNumbers::of(figures.file(file), &figures.basis).pages_touched,
+            pages_touched: FileNumbers::of(file, figures).pages_touched,
             layers,
             elsewhere: elsewhere::of(trace, file, time),
             phases: phases::of(trace, file, time),
@@ -131,7 +131,7 @@ fn about_file(trace: &Trace, figures: &Figures, file: FileId) -> String {
         facts.push(harmless_path(&traced.path));
         facts.extend(traced.identity.map(|identity| size(identity.size)));
     }
-    let numbers = FileNumbers::of(figures.file(file), &figures.basis);
+    let numbers = FileNumbers::of(file, figures);
     if let Some(pages) = numbers.pages_touched {
         facts.push(format!("{} ({}) touched", counted(pages, "page"), size(PageCounts::bytes(pages))));
     }
@@ -155,6 +155,7 @@ fn about_run(run: &Run) -> String {
 /// The small print.
 fn notes(trace: &Trace, options: &MapOptions<'_>, places: &Places, bands: &[Band], layers: &[DotLayer]) -> Vec<String> {
     let mut notes = Vec::new();
+    let is_read = layers.iter().any(|layer| layer.count(DotKind::Call) + layer.count(DotKind::Fill) > 0);
     let traces = std::iter::once(trace).chain(options.other.map(|other| other.trace));
     for (trace, layer) in traces.zip(layers) {
         let of = layer.label.as_deref().map_or_else(String::new, |label| format!("{label}: "));
@@ -170,6 +171,12 @@ fn notes(trace: &Trace, options: &MapOptions<'_>, places: &Places, bands: &[Band
         }
         if layer.outside > 0 {
             notes.push(format!("{of}{}", left_out(layer.outside)));
+        }
+        // Beside the other's numbers a nought in the legend would mean that nothing was read.
+        let is_told =
+            |trace: &Trace| trace.events.iter().any(|event| matches!(event.kind, EventKind::Read | EventKind::Fill(_)));
+        if options.other.is_some() && is_read && !is_told(trace) {
+            notes.push(format!("{of}What was read and what came from the disk was not recorded."));
         }
         notes.push(format!("{of}{}", recorded(&trace.run)));
     }

@@ -56,7 +56,7 @@ pub(super) fn notes(trace: &Trace) -> Vec<String> {
         );
     }
     notes.extend(trace.process_notes().into_iter().map(|(note, count)| match count {
-        _ if trace.processes.len() == 1 => note.to_owned(),
+        _ if trace.processes.len() == 1 => format!("Of the process: {note}"),
         1 => format!("Of one process: {note}"),
         _ => format!("Of {count} processes: {note}"),
     }));

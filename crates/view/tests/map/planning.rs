@@ -127,6 +127,16 @@ fn two_starts_are_told_apart() {
         map.ready.iter().map(|(_, words)| words.as_str()).collect::<Vec<_>>(),
         ["A ready 100 ms", "B ready 50.0 ms"]
     );
+    // A nought of a start without root would say that nothing was read.
+    let unread = "was read and what came from the disk was not recorded";
+    let mut without_root = scene();
+    let other = Some(Overlay { trace: &without_root, file: FileId(0), label: None });
+    let alike = map_with(&first, &MapOptions { other, ..MapOptions::default() });
+    assert!(!alike.notes.join(" ").contains(unread), "{:#?}", alike.notes);
+    without_root.events.retain(|event| !matches!(event.kind, EventKind::Read | EventKind::Fill(_)));
+    let other = Some(Overlay { trace: &without_root, file: FileId(0), label: None });
+    let map = map_with(&first, &MapOptions { other, ..MapOptions::default() });
+    assert!(map.notes.contains(&format!("B: What {unread}.")), "{:#?}", map.notes);
     let foreign = Some(Overlay { trace: &second, file: FileId(77), label: None });
     let options = MapOptions { other: foreign, ..MapOptions::default() };
     let error = ObjectMap::of(&first, &Figures::of(&first), FileId(0), &options).unwrap_err();

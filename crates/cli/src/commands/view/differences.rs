@@ -132,7 +132,7 @@ fn change(
     };
     // A file that is not there has no numbers, like what was not recorded.
     let numbers = |source: &Source, file: Option<FileId>| {
-        file.map(|file| FileNumbers::of(source.figures.file(file), &source.figures.basis)).unwrap_or_default()
+        file.map(|file| FileNumbers::of(file, &source.figures)).unwrap_or_default()
     };
     let (of_first, of_second) = (numbers(first, before), numbers(second, after));
     let counted = COUNTED.iter().flat_map(|(_, count)| [optional(count(&of_first)), optional(count(&of_second))]);

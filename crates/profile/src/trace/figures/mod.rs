@@ -8,6 +8,7 @@ mod activity;
 mod basis;
 mod counts;
 mod files;
+mod files_seen;
 mod initialisers;
 mod page_set;
 mod pages;
@@ -29,6 +30,7 @@ pub use activity::{Activity, TouchCounts};
 pub use basis::{Basis, Difference, SumOf};
 pub use counts::Counts;
 pub use files::FileFigures;
+pub use files_seen::FilesSeen;
 pub use initialisers::{Direction, InitialiserOrder};
 pub use pages::{Fills, PageCounts};
 pub use sections::SectionFigures;
@@ -44,6 +46,8 @@ const LAUNCHED_DOES_MORE: u64 = 2;
 pub struct Figures {
     /// What the figures rest on: look here before comparing them with those of another trace.
     pub basis: Basis,
+    /// Which counts of reads, of the disk and of names mean anything: those of others are zero without meaning it.
+    pub files_seen: FilesSeen,
     /// Plain counts.
     pub counts: Counts,
     /// Of the whole run.
@@ -99,6 +103,7 @@ impl Figures {
         files.iter().for_each(|file| pages += file.pages);
         Self {
             basis: Basis::of(&trace.run),
+            files_seen: FilesSeen::of(&trace.run, &total),
             counts: Counts::of(trace),
             total,
             pages,

@@ -89,7 +89,7 @@ pub(super) fn files<'a>(
             category: file.category,
             size: file.identity.map(|identity| identity.size),
             events: groups.of_file(usize::try_from(place).unwrap_or(usize::MAX)),
-            figures: of_file.map(|_| numbers(FileNumbers::of(of_file, &figures.basis))),
+            figures: of_file.map(|_| numbers(FileNumbers::of(id, figures))),
             object: symbols.object(id).map(|object| {
                 let touches = of_file.filter(|_| figures.basis.has(SumOf::Touches));
                 object_head(object, symbols.of_file(id), touches.map_or(&[], |figures| &figures.sections))

@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
+use coldstart_profile::trace::PagesSeen;
 use coldstart_profile::trace::figures::{FileFigures, PageCounts};
-use coldstart_profile::trace::{Layer, PagesSeen};
 
 use super::{View, words};
 use crate::output::path::fitted;
@@ -27,20 +27,17 @@ pub(super) fn part(view: &View<'_>) -> String {
         ("whose", Align::Left),
         ("file", Align::Left),
     ]);
-    let basis = &view.figures.basis;
-    let touched = |count| if basis.pages == PagesSeen::None { "-".to_owned() } else { bytes(PageCounts::bytes(count)) };
-    let of_files = |count| {
-        if basis.layers.contains(&Layer::Files) { bytes(PageCounts::bytes(count)) } else { "-".to_owned() }
-    };
+    let (basis, seen) = (&view.figures.basis, view.figures.files_seen);
+    let if_seen = |is_seen: bool, count| words::if_known(is_seen, || bytes(PageCounts::bytes(count)));
     // Pages whose touches are not seen would count as wasted.
-    let wasted = |count| if basis.pages == PagesSeen::Each { of_files(count) } else { "-".to_owned() };
+    let tells_waste = seen.fills && basis.pages == PagesSeen::Each;
     let shown = files.len().min(view.limit);
     for file in files.iter().take(shown) {
         rows.row(vec![
-            touched(file.pages.touched),
-            of_files(file.pages.read),
-            of_files(file.pages.filled),
-            wasted(file.pages.wasted),
+            if_seen(basis.pages != PagesSeen::None, file.pages.touched),
+            if_seen(seen.reads, file.pages.read),
+            if_seen(seen.fills, file.pages.filled),
+            if_seen(tells_waste, file.pages.wasted),
             view.trace.file(file.file).map_or("", |file| file.category.name()).to_owned(),
             String::new(),
         ]);

@@ -156,10 +156,14 @@ fn files(view: &View<'_>) -> String {
         format!(", {} touched", of(pages.touched))
     };
     let mut text = format!("{}{touched}", counted(view.figures.counts.files, "file"));
-    if !view.trace.run.layers.contains(&Layer::Files) {
+    let seen = view.figures.files_seen;
+    if seen.reads {
+        text.push_str(&format!(", {} read", of(pages.read)));
+    }
+    if !seen.fills {
         return text;
     }
-    text.push_str(&format!(", {} read, {} from the disk", of(pages.read), of(pages.filled)));
+    text.push_str(&format!(", {} from the disk", of(pages.filled)));
     let fills = &pages.fills;
     if fills.total() > 0 {
         let in_words = |count: u64, what: &str| (count, format!("{} {what}", bytes(PageCounts::bytes(count))));

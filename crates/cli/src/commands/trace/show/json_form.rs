@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use coldstart_profile::trace::figures::{
-    Activity, Basis, Counts, Direction, FileFigures, InitialiserOrder, KindTime, ObjectTime, PageCounts,
+    Activity, Basis, Counts, Direction, FileFigures, FilesSeen, InitialiserOrder, KindTime, ObjectTime, PageCounts,
     ProcessFigures, SectionFigures, Seeks,
 };
 use coldstart_profile::trace::{
@@ -21,6 +21,7 @@ use crate::output::path::JsonPath;
 pub(super) struct TraceJson<'a> {
     run: RunJson<'a>,
     basis: &'a Basis,
+    files_seen: FilesSeen,
     counts: &'a Counts,
     total: &'a Activity,
     pages: &'a PageCounts,
@@ -143,6 +144,7 @@ pub(super) fn of<'a>(view: &View<'a>) -> TraceJson<'a> {
     TraceJson {
         run: run(view),
         basis: &figures.basis,
+        files_seen: figures.files_seen,
         counts: &figures.counts,
         total: &figures.total,
         pages: &figures.pages,
