@@ -1,7 +1,7 @@
 // Pages of `measure`, `inspect` and `speedup`: made by the real verbs, opened in a real browser.
 
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
@@ -19,10 +19,32 @@ async function opens(file, look) {
     const { page, complaints } = await open(browser, file, { colorScheme });
     assert.deepEqual(await violations(page), [], colorScheme);
     if (colorScheme === "light") await look(page);
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 1280);
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 800 });
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `${width} wide`);
+    }
     assert.deepEqual(complaints, []);
     await page.close();
   }
+}
+
+/** Changes the result that stands in a page. */
+function rewrite(file, change) {
+  const [before, data, behind] = readFileSync(file, "utf8").split(/(?<=id="coldstart-page">)(.*?)(?=<\/script>)/s);
+  const head = JSON.parse(data);
+  change(head.report);
+  writeFileSync(file, `${before}${JSON.stringify(head).replaceAll("<", "\\u003c")}${behind}`);
+}
+
+/** What a verb printed that exits with 1. */
+function answeredNo(...words) {
+  try {
+    coldstart(...words);
+  } catch (error) {
+    assert.equal(error.status, 1, error.stderr);
+    return error.stdout;
+  }
+  return assert.fail("it exits with 0");
 }
 
 test("a measurement: a dot for every run, the gate's limit as a line with its label", async () => {
@@ -39,6 +61,50 @@ test("a measurement: a dot for every run, the gate's limit as a line with its la
   });
 });
 
+test("runs that fail: they stand beside the axis, and no figure is said to be missing that cannot be", async () => {
+  const file = join(scratch, "fails.html");
+  // C fails at once, far below the times of the others.
+  const words = ["measure", "--no-history", "--state", "hot", "--runs", "3", "--compare", "false", "--json", "--html", file, "--", "sleep", "0.05"];
+  const result = JSON.parse(answeredNo(...words));
+  assert.ok(result.samples.some(({ used }) => used.use === "failed"));
+  await opens(file, async (page) => {
+    const text = await page.locator("#coldstart").innerText();
+    assert.match(text, /no run counts \(\+\d+ left out\)/);
+    assert.doesNotMatch(text, /not recorded (read|faults)|median not recorded/);
+    const order = page.getByRole("group", { name: /Runs in their order/ });
+    assert.match(await order.innerHTML(), />failed</);
+    await order.focus();
+    await order.press("End");
+    const last = result.samples[result.samples.length - 1];
+    assert.match(await page.locator("#order .report-readout").innerText(), new RegExp(`^Run ${last.number}, `));
+  });
+});
+
+test("the history: rows that look alike have names of their own", async () => {
+  const history = join(scratch, "history.sqlite");
+  const measure = (...words) => coldstart("measure", "--history-file", history, ...words);
+  for (const script of ["true; true", "true;  true"]) for (const runs of ["2", "3"]) measure("--state", "hot", "--runs", runs, "--", "sh", "-c", script);
+  const file = join(scratch, "history.html");
+  measure("--history", "true", "--html", file);
+  await opens(file, async (page) => {
+    const titles = await page.locator(".panel h2").allInnerTexts();
+    assert.equal(new Set(titles).size, 2, titles.join());
+    const chart = page.getByRole("group", { name: /over time/ }).first();
+    await chart.focus();
+    await chart.press("Home");
+    assert.match(await page.locator(".report-readout").first().innerText(), /^#1, .*: mean .* 2 runs$/);
+  });
+});
+
+test("a gate's page says what its rate takes for granted", async () => {
+  const file = join(scratch, "gate.html");
+  coldstart("measure", "--no-history", "--state", "hot", "--runs", "4", "--fail-if-slower", "10000", "--compare", "sh -c true", "--html", file, "--", "true");
+  await opens(file, async (page) => {
+    const gate = page.locator("#gate");
+    assert.match(await gate.innerText(), /Passed: nothing is shown to be more than 10000 % slower[^]*limit 1[^]*as long as nothing but the commands differs/);
+  });
+});
+
 test("an inspection: the table of objects has every file, and is searched", async () => {
   const file = join(scratch, "inspect.html");
   coldstart("inspect", "/bin/ls", "/bin/cat", "--html", file);
@@ -51,6 +117,35 @@ test("an inspection: the table of objects has every file, and is searched", asyn
     const found = page.locator("section").filter({ has: objects }).getByRole("grid").first();
     await page.waitForFunction((grid) => !/\/ls\b/.test(grid.innerText), await found.elementHandle());
     assert.match(await found.innerText(), /cat/);
+  });
+});
+
+test("an inspection recommends verbs that there are", async () => {
+  const file = join(scratch, "verbs.html");
+  coldstart("inspect", "/bin/ls", "--html", file);
+  const help = coldstart("--help");
+  const saves = { file_bytes: 1, read_pages: 0, private_pages: 0, seeks: 0, lookups: 0, probes: 0 };
+  for (const verb of ["bind", "order", "pack", "prefetch"]) {
+    const finding = { kind: "k", what: "w", place: "p", why: "y", fixes: [{ by: "verb", text: verb }], saves, certainty: "counted", condition: "" };
+    rewrite(file, (report) => (report.objects[0].findings = [finding]));
+    const { page } = await open(browser, file);
+    const shown = new RegExp(`^  ${verb} `, "m").test(help) ? `coldstart ${verb}` : `${verb} (not in this version)`;
+    const findings = page.locator(".report-findings").first();
+    assert.match(await findings.innerText(), /^k: w/);
+    assert.ok((await findings.innerText()).includes(`Fix: ${shown}.`), await findings.innerText());
+    await page.close();
+  }
+});
+
+test("an inspection of a folder without objects says that there is nothing to tell of", async () => {
+  const folder = mkdtempSync(join(scratch, "empty-"));
+  writeFileSync(join(folder, "x"), "text");
+  const file = join(scratch, "empty.html");
+  coldstart("inspect", folder, "--html", file);
+  await opens(file, async (page) => {
+    const text = await page.locator("#coldstart").innerText();
+    assert.match(text, /nothing to tell of/);
+    assert.doesNotMatch(text, /No findings/);
   });
 });
 

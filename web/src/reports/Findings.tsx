@@ -4,7 +4,7 @@ import { count } from "../format";
 import { visible } from "../names";
 import { Bars } from "./charts/Bars";
 import type { Finding, Saving } from "./inspectTypes";
-import { addSavings, certaintyInWords, fixInWords, savingInWords, weight } from "./inspectWords";
+import { addSavings, certaintyInWords, firstFix, fixInWords, readable, savingInWords, weight } from "./inspectWords";
 import { PlainTable } from "./PlainTable";
 
 export function Findings({ findings }: { findings: readonly Finding[] }) {
@@ -13,13 +13,18 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
     <ul class="report-findings">
       {findings.map((finding, place) => (
         <li key={place}>
-          <p><strong>{visible(finding.kind)}</strong>: {visible(finding.what)}.</p>
-          <p>Where: {visible(finding.place)}. Why it costs: {visible(finding.why)}.</p>
-          <p>Saves: {savingInWords(finding.saves) ?? "nothing is promised"} ({certaintyInWords(finding.certainty)}). Fix: {finding.fixes.map(fixInWords).join("; or ")}.{finding.condition !== "" && ` Mind: ${visible(finding.condition)}.`}</p>
+          <p><strong>{visible(finding.kind)}</strong>: {readable(finding.what)}.</p>
+          <p>Where: {readable(finding.place)}. Why it costs: {readable(finding.why)}.</p>
+          <p>Saves: {saved(finding)}. Fix: {finding.fixes.map(fixInWords).join("; or ")}.{finding.condition !== "" && ` Mind: ${readable(finding.condition)}.`}</p>
         </li>
       ))}
     </ul>
   );
+}
+
+function saved({ saves, certainty }: Finding): string {
+  const words = savingInWords(saves);
+  return words === null ? "cannot be told from the file" : `${words} (${certaintyInWords(certainty)})`;
 }
 
 interface Kind { kind: string; objects: number; saves: Saving; first: Finding }
@@ -45,7 +50,10 @@ export function FindingKinds({ findings }: { findings: readonly Finding[] }) {
       <PlainTable
         caption="Kinds of findings"
         columns={[{ label: "Finding" }, { label: "Found", isNumber: true }, { label: "Fixes save together" }, { label: "Figures" }, { label: "First fix" }]}
-        rows={all.map(({ kind, objects, saves, first }) => [visible(kind), count(objects), savingInWords(saves) ?? "nothing is promised", certaintyInWords(first.certainty), first.fixes[0] ? fixInWords(first.fixes[0]) : null])}
+        rows={all.map(({ kind, objects, saves, first }) => {
+          const fix = firstFix(first);
+          return [visible(kind), count(objects), savingInWords(saves) ?? "nothing is promised", certaintyInWords(first.certainty), fix ? fixInWords(fix) : null];
+        })}
       />
       <div class="report-causes">
         {savings.map(({ key, label }) => {

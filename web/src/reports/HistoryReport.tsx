@@ -9,27 +9,41 @@ import { Panel } from "../parts/Panel";
 import { pointInWords, Trend } from "./charts/Trend";
 import { PlainTable } from "./PlainTable";
 import { ReportFrame } from "./ReportFrame";
-import { seconds, span } from "./measured";
+import { plusMinus, seconds } from "./measured";
 import type { HistoryReportData, Series } from "./types";
 import { moment, verdictInWords } from "./words";
 
 export function HistoryReport({ page, report }: { page: PageHead; report: HistoryReportData }) {
   const all = report.series ?? [];
-  const title = (series: Series) => `${series.state}: ${shortened(visible(series.command_line), 90)}`;
+  const titles = titlesOf(all);
   const points = all.reduce((sum, series) => sum + series.points.length, 0);
   return (
     <ReportFrame
-      page={page} facts={[["Rows", count(all.length)], ["Measurements in them", count(points)]]}
-      panels={all.slice(0, 12).map((series, place) => ({ id: `series-${place}`, title: shortened(title(series), 40) }))}
+      page={page} facts={[["Comparable rows", count(all.length)], ["Measurements in them", count(points)]]}
+      panels={titles.slice(0, LINKS).map((title, place) => ({ id: `series-${place}`, title: shortened(title, 40) }))}
     >
       {all.length === 0 && <p>No run that was kept counts.</p>}
       <p class="report-small">
         The dot is the mean of a measurement, the line through it its 95 % interval, the short line across the median. Measurements on other machines or kernels, to another readiness, from another saved state or at a held
-        frequency stand apart: their times must not be compared.
+        frequency stand apart: their times must not be compared. Mind that no axis of time begins at zero.{all.length > LINKS && ` Only the first ${LINKS} rows have links above.`}
       </p>
-      {all.map((series, place) => <OfSeries key={place} id={`series-${place}`} title={title(series)} series={series} />)}
+      {all.map((series, place) => <OfSeries key={place} id={`series-${place}`} title={titles[place] ?? ""} series={series} />)}
     </ReportFrame>
   );
+}
+
+/** Links at the top, of the first rows. */
+const LINKS = 12;
+
+/** A name for each row. One command line has several where machines, readiness or the like differ: these are counted. */
+function titlesOf(all: readonly Series[]): string[] {
+  const plain = all.map((series) => `${series.state}: ${shortened(visible(series.command_line), 90)}`);
+  // Read aloud, several spaces are one.
+  const spoken = plain.map((title) => title.replace(/\s+/g, " "));
+  return plain.map((title, place) => {
+    const alike = spoken.flatMap((other, at) => (other === spoken[place] ? [at] : []));
+    return alike.length === 1 ? title : `${title} (${alike.indexOf(place) + 1} of ${alike.length})`;
+  });
 }
 
 function OfSeries({ id, title, series }: { id: string; title: string; series: Series }) {
@@ -60,12 +74,12 @@ function OfSeries({ id, title, series }: { id: string; title: string; series: Se
       <PlainTable
         caption={`${title}: measurements`}
         columns={[
-          { label: "Number" }, { label: "Date (UTC)" }, { label: "Label" }, { label: "Program" }, { label: "Runs", isNumber: true }, { label: "Median", isNumber: true }, { label: "Mean", isNumber: true }, { label: "95 % of the mean" },
+          { label: "Number" }, { label: "Date (UTC)" }, { label: "Label" }, { label: "Program" }, { label: "Runs", isNumber: true }, { label: "Median", isNumber: true }, { label: "Mean", isNumber: true }, { label: "95 % of the mean", isNumber: true },
           { label: "Change", isNumber: true }, { label: "Verdict" },
         ]}
         rows={points.map((found) => [
           `#${found.number}`, moment(found.measured_at), found.label === null ? "none" : visible(found.label), found.program && <code>{visible(found.program)}</code>, count(found.runs), seconds(found.median), seconds(found.mean),
-          found.interval && span(found.interval), found.change === null ? "first" : `${found.change.ratio >= 1 ? "+" : ""}${((found.change.ratio - 1) * 100).toFixed(1)} %`, found.change === null ? "nothing before it" : verdictInWords(found.change.verdict),
+          found.interval === null ? "too few runs" : plusMinus(found.interval), found.change === null ? "first" : `${found.change.ratio >= 1 ? "+" : ""}${((found.change.ratio - 1) * 100).toFixed(1)} %`, found.change === null ? "nothing before it" : verdictInWords(found.change.verdict),
         ])}
       />
     </Panel>

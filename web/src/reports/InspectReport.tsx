@@ -8,7 +8,7 @@ import { baseName, visible } from "../names";
 import { Panel } from "../parts/Panel";
 import { Table, type TableColumn } from "../table/Table";
 import { FindingKinds, Findings } from "./Findings";
-import type { Closure, InspectReportData, Survey } from "./inspectTypes";
+import type { Closure, Finding, InspectReportData, Survey } from "./inspectTypes";
 import { FIGURES, figureInWords } from "./inspectWords";
 import { Objects } from "./Objects";
 import { PlainTable } from "./PlainTable";
@@ -22,15 +22,17 @@ export function InspectReport({ page, report }: { page: PageHead; report: Inspec
   const findings = useMemo(() => [...report.objects.flatMap((object) => object.findings), ...report.closures.flatMap((closure) => closure.findings)], [report]);
   const { totals, compared_with: before } = report;
   const others = Object.values(report.other_files).reduce((sum, files) => sum + files, 0);
+  const errors = report.errors + (before?.errors ?? 0);
+  const isEmpty = report.objects.length === 0;
   const leftOut = report.passed_over.length + others > 0;
   return (
     <ReportFrame
       page={page}
       facts={[["Objects", count(totals.objects)], ["Size", bytes(totals.file_bytes)], ["Relocations", count(totals.relocations)], ["Private pages", count(totals.private_pages)], ["Lookups", count(totals.lookups)], ["Initialisers", count(totals.initialisers)], ["Seeks, modelled", count(totals.seeks)], ["Findings", count(findings.length)]]}
-      warnings={report.errors > 0 ? [`${count(report.errors)} ${report.errors === 1 ? "file" : "files"} could not be read, so the figures are not complete`] : []}
+      warnings={errors > 0 ? [`${count(errors)} ${errors === 1 ? "file" : "files"} could not be inspected, so the figures are not complete; the command said which, and why`] : []}
       panels={[
-        ...(before ? [{ id: "change", title: "Change" }] : []), { id: "findings", title: "Findings" }, { id: "space", title: "Bytes" }, { id: "objects", title: "Objects" },
-        ...(report.closures.length > 0 ? [{ id: "closure", title: "Loading" }] : []), { id: "totals", title: "Figures" }, ...(leftOut ? [{ id: "left-out", title: "Passed over" }] : []),
+        ...(before ? [{ id: "change", title: "Change" }] : []), ...(isEmpty ? [] : [{ id: "findings", title: "Findings" }, { id: "space", title: "Bytes" }, { id: "objects", title: "Objects" }]),
+        ...(report.closures.length > 0 ? [{ id: "closure", title: "Loading" }] : []), ...(isEmpty ? [] : [{ id: "totals", title: "Figures" }]), ...(leftOut ? [{ id: "left-out", title: "Passed over" }] : []),
       ]}
     >
       {before && (
@@ -38,29 +40,41 @@ export function InspectReport({ page, report }: { page: PageHead; report: Inspec
           <Change before={before} now={report} />
         </Panel>
       )}
-      <Panel id="findings" title="What could be better" about="Each kind of finding, the most worthwhile first. Modelled: nothing of the file is cached and readahead is 128 KiB; at most: the fix saves no more, and usually less.">
-        <FindingKinds findings={findings} />
-      </Panel>
-      <Panel id="space" title="Where the bytes go" about={report.objects.length > 1 ? "All objects together, then the largest; bars are as long as the files are large." : undefined}>
-        <Space survey={report} />
-      </Panel>
-      <Panel id="objects" title="Objects" about="Choose one, with the pointer or with the arrow keys and Enter, to see all about it below.">
-        <Objects objects={report.objects} />
-      </Panel>
+      {isEmpty && <p>No file here is one that a start loads, so there is nothing to tell of.</p>}
+      {!isEmpty && <OfObjects report={report} findings={findings} />}
       {report.closures.length > 0 && (
         <Panel id="closure" title="Loading" about="What each program loads, in the order of loading, and how it was found.">
           {report.closures.map((closure) => <OfClosure key={closure.path} closure={closure} />)}
         </Panel>
       )}
-      <Panel id="totals" title="Figures" about="All objects together.">
-        <PlainTable caption="Figures of all objects together" columns={[{ label: "Figure" }, { label: "All objects", isNumber: true }]} rows={FIGURES.map(({ key, label, isBytes }) => [label, figureInWords(totals[key], isBytes)])} />
-      </Panel>
+      {!isEmpty && (
+        <Panel id="totals" title="Figures" about="All objects together.">
+          <PlainTable caption="Figures of all objects together" columns={[{ label: "Figure" }, { label: "All objects", isNumber: true }]} rows={FIGURES.map(({ key, label, isBytes }) => [label, figureInWords(totals[key], isBytes)])} />
+        </Panel>
+      )}
       {leftOut && (
         <Panel id="left-out" title="Passed over" about="Files of directories that no start loads.">
           <PassedOver survey={report} />
         </Panel>
       )}
     </ReportFrame>
+  );
+}
+
+/** What is told of every object: findings, bytes, and all about each. */
+function OfObjects({ report, findings }: { report: InspectReportData; findings: readonly Finding[] }) {
+  return (
+    <>
+      <Panel id="findings" title="What could be better" about="Each kind of finding, the most worthwhile first. Modelled: nothing of the file is cached and readahead is 128 KiB; at most: the fix saves no more, and usually less.">
+        <FindingKinds findings={findings} />
+      </Panel>
+      <Panel id="space" title="Where the bytes go" about={report.objects.length > 1 ? "All objects together, then the largest; bars are as long as the files are large." : undefined}>
+        <Space survey={report} />
+      </Panel>
+      <Panel id="objects" title="Objects" about="Those with the most to gain stand first. Choose one, with the pointer or with the arrow keys and Enter, to see all about it below.">
+        <Objects objects={report.objects} />
+      </Panel>
+    </>
   );
 }
 

@@ -9,7 +9,7 @@ import { moment, overheadInWords, residencyInWords } from "./words";
 
 export function Machine({ machine }: { machine: MachineFacts }) {
   const { frequency } = machine;
-  const yes = (value: boolean | null) => (value === null ? null : value ? "yes" : "no");
+  const yes = (value: boolean | null) => (value === null ? NOT_TOLD : value ? "yes" : "no");
   return (
     <Facts
       rows={[
@@ -17,14 +17,26 @@ export function Machine({ machine }: { machine: MachineFacts }) {
         ["Memory", bytes(machine.memory)],
         ["Kernel", `Linux ${machine.kernel}`],
         ["Disks", machine.devices.length === 0 ? null : machine.devices.map(disk).join("; ")],
-        ["Frequency", frequency && [frequency.driver, frequency.governors.length > 0 ? `governor ${frequency.governors.join(", ")}` : "no governor", frequency.held ? `held at ${gigahertz(frequency.held)}` : frequency.allowed ? gigahertz(frequency.allowed) : "", frequency.turbo ? `turbo ${frequency.turbo}` : ""].filter(Boolean).join(", ")],
-        ["Slowed down by heat", machine.throttle_events === null ? null : `${count(machine.throttle_events)} times while measuring`],
+        ["Frequency", frequency === null ? NOT_TOLD : frequencyInWords(frequency)],
+        ["Slowed down by heat", machine.throttle_events === null ? NOT_TOLD : `${count(machine.throttle_events)} times while measuring`],
         ["On battery", yes(machine.on_battery)],
         ["Kernel takes out unused pages (DAMON)", yes(machine.proactive_reclaim)],
         ["Another coldstart measured meanwhile", yes(machine.another_measured)],
       ]}
     />
   );
+}
+
+/** What a machine has no means to tell; nothing was left unrecorded. */
+const NOT_TOLD = "not told by this machine";
+
+/** "intel_pstate, governor powersave, 0.8 to 4.9 GHz, turbo on, 1.9 GHz at the beginning, 3.2 GHz at the end" */
+function frequencyInWords({ driver, governors, turbo, allowed, held, at_begin: begin, at_end: end }: NonNullable<MachineFacts["frequency"]>): string {
+  const parts = [
+    driver, governors.length === 0 ? "no governor" : `${governors.length > 1 ? "mixed governors" : "governor"} ${governors.join(", ")}`, held ? `held at ${gigahertz(held)}` : allowed && gigahertz(allowed),
+    turbo && `turbo ${turbo === "mixed" ? "on for some" : turbo}`, begin && `${gigahertz(begin)} at the beginning`, end && `${gigahertz(end)} at the end`,
+  ];
+  return parts.filter(Boolean).join(", ");
 }
 
 function disk(device: MachineFacts["devices"][number]): string {
@@ -41,7 +53,7 @@ function gigahertz({ least, greatest }: Range): string {
 export function States({ measurement }: { measurement: Measurement }) {
   const seen = new Map<string, Summary[]>();
   for (const summary of measurement.summaries) {
-    const key = JSON.stringify([summary.state, summary.state_facts]);
+    const key = JSON.stringify([summary.state, summary.counted === 0, summary.state_facts]);
     seen.set(key, [...(seen.get(key) ?? []), summary]);
   }
   const own = overheadInWords(measurement);
@@ -55,7 +67,7 @@ export function States({ measurement }: { measurement: Measurement }) {
           return (
             <div key={`${first.state}${first.command}`}>
               <dt>{first.state}, {who}</dt>
-              <dd><StateInWords facts={first.state_facts} /></dd>
+              <dd>{first.counted === 0 ? <p>No run counts.</p> : <StateInWords facts={first.state_facts} />}</dd>
             </div>
           );
         })}

@@ -5,8 +5,9 @@ import { count } from "../format";
 import { visible } from "../names";
 import { Panel } from "../parts/Panel";
 import { Causes } from "./Causes";
-import { answers, Comparisons, conclusion, Gate } from "./Comparisons";
+import { answers, Comparisons } from "./Comparisons";
 import type { FactRow } from "./Facts";
+import { conclusion, Gate } from "./Gate";
 import { Machine, States } from "./Machine";
 import { PlainTable } from "./PlainTable";
 import { ReportFrame } from "./ReportFrame";
@@ -53,10 +54,10 @@ export function MeasureReport({ page, report }: { page: PageHead; report: Measur
 export function MeasurementPanels({ measurement, programs }: { measurement: Measurement; programs?: MeasureReportData["programs"] }) {
   return (
     <>
-      <Panel id="causes" title="Where the time went" about="Medians of the runs that count. Processor time is that of all its processes until they had ended, on all processors; what is left of the time to ready was waiting, for the disk or for others. The whole machine's is until ready, in steps of mostly 10 ms.">
+      <Panel id="causes" title="Where the time went" about="Medians of the runs that count. Processor time, reads and faults are those of all its processes, on all processors, until they had ended. What is left of the time to ready was waiting, for the disk or for others, if the program computes in one thread and ends when it is ready. The whole machine's processor time is until ready, in steps of mostly 10 ms.">
         <Causes measurement={measurement} />
       </Panel>
-      <Panel id="order" title="Order of the runs" about="Drift and disturbances show here; a line joins the runs of one command that count.">
+      <Panel id="order" title="Order of the runs" about="Drift and disturbances show here; a line joins the runs of one command that count, its median is dotted.">
         <Order measurement={measurement} />
       </Panel>
       <Panel id="trust" title="Machine and states">
@@ -66,13 +67,13 @@ export function MeasurementPanels({ measurement, programs }: { measurement: Meas
         <h3>Commands</h3>
         <PlainTable
           caption="Commands"
-          columns={[{ label: "Command" }, { label: "Command line" }, { label: "Ready at" }, { label: "Files it reads", isNumber: true }, { label: "Program" }, { label: "Build id or hash" }]}
+          columns={[{ label: "Command" }, { label: "Command line" }, { label: "Ready at" }, { label: "Files it reads", isNumber: true }, ...(programs ? [{ label: "Program" }, { label: "Build id or hash" }] : [])]}
           rows={measurement.commands.map((command, place) => {
             const program = programs?.[place];
             const identity = program?.content_hash ?? program?.build_id;
             return [
               visible(command.label), <code>{visible(command.command_line)}</code>, visible(command.readiness), command.file_count === 0 ? null : count(command.file_count),
-              program ? <code>{visible(program.path)}</code> : null, identity ? <code>{visible(identity.slice(0, 16))}</code> : null,
+              ...(programs ? [program ? <code>{visible(program.path)}</code> : null, identity ? <code>{visible(identity.slice(0, 16))}</code> : null] : []),
             ];
           })}
         />
@@ -84,10 +85,16 @@ export function MeasurementPanels({ measurement, programs }: { measurement: Meas
   );
 }
 
+/** What "ready" means, unless it is that the program has ended. */
+export function readinessOf({ commands }: Measurement): FactRow[] {
+  return [...new Set(commands.map(({ readiness }) => readiness))].filter((readiness) => readiness !== "exit").map((readiness) => ["Ready at", readiness]);
+}
+
 function facts(report: MeasureReportData): FactRow[] {
   const { machine } = report;
   return [
     ...report.commands.map((command): FactRow => [visible(command.label), <code>{visible(command.command_line)}</code>]),
+    ...readinessOf(report),
     ["Measured", moment(report.measured_at)],
     ["Label", report.label ?? "none"],
     ["In the history", report.number === undefined ? "not kept" : `#${report.number}`],

@@ -9,7 +9,7 @@ import { Bars } from "./charts/Bars";
 import { Facts } from "./Facts";
 import { Findings } from "./Findings";
 import { figuresOf, type Inspected } from "./inspectTypes";
-import { FIGURES, figureInWords, kindInWords, namesFromInWords, weight } from "./inspectWords";
+import { FIGURES, figureInWords, initialiserInWords, kindInWords, namesFromInWords, ownerInWords, stepInWords, toldByInWords, weight } from "./inspectWords";
 import { PlainTable } from "./PlainTable";
 import { SpaceBar, SpaceLegend } from "./SpaceBar";
 
@@ -82,7 +82,7 @@ function OneObject({ object: inspected }: { object: Inspected }) {
       {owners.counts.length > 0 && (
         <>
           <h4>What the relocated words belong to</h4>
-          <Bars label="What the relocated words belong to" rows={owners.counts.map(({ owner, told_by, count: words }) => ({ name: visible(owner.replaceAll("-", " ")), value: words, text: `${count(words)}, ${told_by === "shape" ? "inferred from shape" : told_by === "nothing" ? "not told" : `told by ${visible(told_by)}`}`, colour: "var(--phases-loader-start)" }))} />
+          <Bars label="What the relocated words belong to" rows={owners.counts.map(({ owner, told_by, count: words }) => ({ name: ownerInWords(owner), value: words, text: `${count(words)}, ${toldByInWords(told_by)}`, colour: "var(--phases-loader-start)" }))} />
         </>
       )}
       {reads.steps.length > 0 && (
@@ -91,7 +91,7 @@ function OneObject({ object: inspected }: { object: Inspected }) {
           <PlainTable
             caption="Steps of the loader"
             columns={[{ label: "Step" }, { label: "Pages of the file" }, { label: "New pages", isNumber: true }, { label: "Requests", isNumber: true }, { label: "Seeks", isNumber: true }, { label: "Pages read", isNumber: true }]}
-            rows={reads.steps.map((step) => [visible(step.step.replaceAll("-", " ")), `${count(step.first_page)} to ${count(step.last_page)}`, count(step.new_pages), count(step.requests), count(step.seeks), count(step.read_pages)])}
+            rows={reads.steps.map((step) => [stepInWords(step.step), step.first_page === step.last_page ? count(step.first_page) : `${count(step.first_page)} to ${count(step.last_page)}`, count(step.new_pages), count(step.requests), count(step.seeks), count(step.read_pages)])}
           />
         </>
       )}
@@ -102,7 +102,7 @@ function OneObject({ object: inspected }: { object: Inspected }) {
             caption="Initialisers"
             columns={[{ label: "Place", isNumber: true }, { label: "Name" }, { label: "From" }, { label: "Address", isNumber: true }, { label: "Code", isNumber: true }, { label: "Page", isNumber: true }]}
             rows={initialisers.functions.slice(0, most).map((found, place) => [
-              count(place + 1), found.name === null ? null : <code>{visible(found.name)}</code>, visible(found.kind.replaceAll("-", " ")), found.address === null ? null : hex(found.address), found.bytes === null ? null : bytes(found.bytes),
+              count(place + 1), found.name === null ? null : <code>{visible(found.name)}</code>, initialiserInWords(found.kind), found.address === null ? null : hex(found.address), found.bytes === null ? null : bytes(found.bytes),
               found.page === null ? null : count(found.page),
             ])}
           />

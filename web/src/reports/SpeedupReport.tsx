@@ -4,10 +4,10 @@ import type { PageHead } from "../data/payload";
 import { bytes } from "../format";
 import { visible } from "../names";
 import { Panel } from "../parts/Panel";
-import { plainTick } from "./charts/axis";
+import { plainTick, ratioAxisOver } from "./charts/axis";
 import { type IntervalRow, Intervals } from "./charts/Intervals";
 import { Facts } from "./Facts";
-import { MeasurementPanels } from "./MeasureReport";
+import { MeasurementPanels, readinessOf } from "./MeasureReport";
 import { ReportFrame } from "./ReportFrame";
 import { labelOf, seconds } from "./measured";
 import { Distributions, Figures } from "./Times";
@@ -19,7 +19,11 @@ type Step = SpeedupReportData["fixes"][number];
 export function SpeedupReport({ page, report }: { page: PageHead; report: SpeedupReportData }) {
   const { measurement, cold, limit_seconds: limit } = report;
   const of = (command: number, state: string) => measurement.comparisons.find((found) => found.command === command && found.state === state);
-  const answers = report.fixes.flatMap((fix, place) => [cold, "hot"].flatMap((state) => sentence(fix, state, of(place + 1, state)) ?? []));
+  const answers = report.fixes.flatMap((fix, place) => [
+    // What a fix gains is nothing to anybody who may not use it.
+    ...(fix.proven ? [] : [`Do not use ${visible(fix.fix)}: the program is not the same with it`]),
+    ...[cold, "hot"].flatMap((state) => sentence(fix, state, of(place + 1, state)) ?? []),
+  ]);
   const rows = measurement.comparisons.map((found): IntervalRow => ({
     name: `${found.state}, ${labelOf(measurement, found.command)}`, text: ratioInWords(found), value: found.ratio, interval: found.interval, wide: found.wide_interval, verdict: found.verdict,
   }));
@@ -29,7 +33,8 @@ export function SpeedupReport({ page, report }: { page: PageHead; report: Speedu
       page={page} answers={answers} warnings={measurement.warnings.map(warningInWords)}
       facts={[
         ["Program", measurement.commands[0] && <code>{visible(measurement.commands[0].command_line)}</code>],
-        ["Limit of this disk", limit === null ? null : `${seconds(limit)}: ${bytes(report.bytes)}${mbPerSecond === null ? "" : ` at ${mbPerSecond}`}, then a hot start`],
+        ...readinessOf(measurement),
+        ["Limit of this disk", limit === null ? "not known: no hot run counts" : `${seconds(limit)}: ${bytes(report.bytes)}${mbPerSecond === null ? "" : ` at ${mbPerSecond}`}, then a hot start`],
         ["Machine", `${measurement.machine.processor_count} x ${measurement.machine.processor || "processor"}, Linux ${measurement.machine.kernel}`],
       ]}
       panels={[
@@ -41,8 +46,8 @@ export function SpeedupReport({ page, report }: { page: PageHead; report: Speedu
         <Distributions measurement={measurement} limits={limit === null ? {} : { [cold]: [{ seconds: limit, label: `limit: ${seconds(limit)}` }] }} />
         <Figures measurement={measurement} />
       </Panel>
-      <Panel id="ratio" title="Ratio" about="Time after divided by time before: left of the line is faster. The bar is the 95 % interval, the thin line the 99 % interval by which the verdict goes.">
-        <Intervals rows={rows} same={1} sameLabel="as fast" tick={plainTick} />
+      <Panel id="ratio" title="Ratio" about="Time after divided by time before (geometric means): left of the line of 1 is faster. The bar is the 95 % interval, the thin line the 99 % interval by which the verdict goes.">
+        <Intervals rows={rows} same={1} sameLabel="as fast" axisOver={ratioAxisOver} tick={plainTick} />
       </Panel>
       <Panel id="fixes" title="Fixes" about="What was tried, whether the program is proven to be the same with it, and what to do.">
         {report.fixes.length === 0 && <p>No fix fits this program.</p>}

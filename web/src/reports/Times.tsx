@@ -9,7 +9,7 @@ import { MarkSign } from "./charts/Mark";
 import { OrderPlot } from "./charts/OrderPlot";
 import { PlainTable } from "./PlainTable";
 import { RunPicker } from "./RunPicker";
-import { labelOf, seconds, span, statesOf, timesForAxis } from "./measured";
+import { labelOf, plusMinus, seconds, statesOf, timesForAxis } from "./measured";
 import type { Measurement, State, Summary } from "./types";
 
 export interface TimesProps {
@@ -42,7 +42,7 @@ export function Distributions({ measurement, limits = {} }: TimesProps) {
   return (
     <>
       <div class="report-tools">
-        <label><input type="checkbox" checked={together} onChange={({ currentTarget }) => setTogether(currentTarget.checked)} /> all states on one axis from zero</label>
+        <label><input type="checkbox" checked={together} onChange={({ currentTarget }) => setTogether(currentTarget.checked)} /> {states.length > 1 ? "all states on one axis from zero" : "axis from zero"}</label>
         <Legend measurement={measurement} />
       </div>
       {together ? chart(states, true) : states.map((state) => chart([state], false))}
@@ -70,7 +70,7 @@ function Legend({ measurement }: { measurement: Measurement }) {
       {has("failed") && <li><MarkSign command={0} use="failed" isOutlier={false} /> failed</li>}
       {has("contradicts") && <li><MarkSign command={0} use="contradicts" isOutlier={false} /> contradicts its state</li>}
       <li><span class="report-key median" aria-hidden="true" /> median</li>
-      <li><span class="report-key interval" aria-hidden="true" /> mean with its 95 % interval</li>
+      <li><span class="report-key interval" aria-hidden="true" /> mean with its 95 % interval, pointed where it goes on beyond the axis</li>
     </ul>
   );
 }
@@ -99,19 +99,22 @@ export function Order({ measurement }: { measurement: Measurement }) {
 
 /** The figures, a row for each command in each state. */
 export function Figures({ measurement }: { measurement: Measurement }) {
-  const shown = (value: number | null) => (value === null ? null : seconds(value));
+  // Without a run that counts there is no figure; that is another thing than a figure that was not recorded.
+  const known = ({ counted }: Summary, value: number | null, shown: (value: number) => string = seconds) => (value === null ? (counted === 0 ? "–" : null) : shown(value));
+  const interval = ({ counted, mean_interval: found }: Summary) => (found === null ? (counted === 0 ? "–" : "too few runs") : plusMinus(found));
   const row = (summary: Summary) => [
     `${summary.state}, ${labelOf(measurement, summary.command)}`,
     count(summary.counted),
     summary.failed + summary.contradicting === 0 ? "0" : `${count(summary.failed)} failed, ${count(summary.contradicting)} contradicting`,
-    shown(summary.median), shown(summary.mean), summary.mean_interval && span(summary.mean_interval), shown(summary.min), shown(summary.max), shown(summary.standard_deviation),
-    summary.bytes_read === null ? null : bytes(summary.bytes_read), summary.requests === null ? null : count(summary.requests), summary.major_faults === null ? null : count(summary.major_faults),
+    known(summary, summary.median), known(summary, summary.mean), interval(summary), known(summary, summary.min), known(summary, summary.max),
+    summary.standard_deviation === null && summary.counted === 1 ? "too few runs" : known(summary, summary.standard_deviation),
+    known(summary, summary.bytes_read, bytes), known(summary, summary.requests, count), known(summary, summary.major_faults, count),
   ];
   return (
     <PlainTable
       caption="Figures of each command in each state"
       columns={[
-        { label: "Start" }, { label: "Runs", isNumber: true }, { label: "Left out", isNumber: true }, { label: "Median", isNumber: true }, { label: "Mean", isNumber: true }, { label: "95 % of the mean" },
+        { label: "Start" }, { label: "Runs", isNumber: true }, { label: "Left out", isNumber: true }, { label: "Median", isNumber: true }, { label: "Mean", isNumber: true }, { label: "95 % of the mean", isNumber: true },
         { label: "Least", isNumber: true }, { label: "Most", isNumber: true }, { label: "Std. deviation", isNumber: true }, { label: "Read", isNumber: true }, { label: "Requests", isNumber: true }, { label: "Major faults", isNumber: true },
       ]}
       rows={measurement.summaries.map(row)}

@@ -77,9 +77,60 @@ export function addSavings(a: Saving, b: Saving): Saving {
   };
 }
 
-export function fixInWords({ by, text }: Finding["fixes"][number]): string {
+type Fix = Finding["fixes"][number];
+
+/** Verbs that are fixes and that this version has: a finding also names those that are yet to come. */
+const VERBS: ReadonlySet<string> = new Set(["bind", "pack", "prefetch"]);
+
+function isAvailable({ by, text }: Fix): boolean {
+  return by !== "verb" || VERBS.has(text);
+}
+
+/** The first fix that can be had now; else the first. */
+export function firstFix({ fixes }: Finding): Fix | undefined {
+  return fixes.find(isAvailable) ?? fixes[0];
+}
+
+export function fixInWords(fix: Fix): string {
+  const { by, text } = fix;
   const shown = visible(text);
-  return by === "verb" ? `coldstart ${shown}` : by === "linker" ? `linker: ${shown}` : by === "compiler" ? `compiler: ${shown}` : shown;
+  return by === "verb" ? (isAvailable(fix) ? `coldstart ${shown}` : `${shown} (not in this version)`) : by === "linker" ? `linker: ${shown}` : by === "compiler" ? `compiler: ${shown}` : shown;
+}
+
+/** A sentence with large numbers in groups of three digits, except in names between backticks. */
+export function readable(text: string): string {
+  const grouped = (part: string) => part.replace(/(?<=^|[ (])[1-9]\d{3,}(?=[ ,:;)]|$)/g, (digits) => count(Number(digits)));
+  return visible(text).split("`").map((part, place) => (place % 2 === 1 ? part : grouped(part))).join("`");
+}
+
+const OWNERS: Record<string, string> = { vtable: "vtables", typeinfo: "typeinfo", "init-array": "initialiser arrays", "global-offset-table": "GOT", "named-table": "named tables", untold: "unknown" };
+
+/** What relocated words belong to. */
+export function ownerInWords(owner: string): string {
+  return OWNERS[owner] ?? visible(owner);
+}
+
+/** How that was found out. */
+export function toldByInWords(toldBy: string): string {
+  return toldBy === "nothing" ? "not told" : toldBy === "shape" ? "inferred from shape" : `told by ${visible(toldBy)}`;
+}
+
+const STEPS: Record<string, string> = {
+  headers: "the headers", "zero-fill": "clearing the start of the zero-filled memory", "dynamic-table": "the dynamic table", "hash-table": "the hash table", names: "names of libraries", versions: "symbol versions",
+  relr: "the packed relocations and what they change", relocations: "the relocations and what they change", "plt-relocations": "the relocations of the PLT and what they change",
+  "thread-local-template": "the template of thread-local storage", initialisers: "the initialisers' code",
+};
+
+/** What a step of the loader works on, as `LoaderStep::describe` in crates/inspect/src/loader_reads. */
+export function stepInWords(step: string): string {
+  return STEPS[step] ?? visible(step);
+}
+
+const INITIALISERS: Record<string, string> = { "preinit-array": "preinit array", init: "DT_INIT", ctors: ".ctors", "init-array": "init array" };
+
+/** How an initialiser comes to run. */
+export function initialiserInWords(kind: string): string {
+  return INITIALISERS[kind] ?? visible(kind);
 }
 
 /** All figures, in the order of a table. */

@@ -20,6 +20,11 @@ export function span({ low, high }: { low: number; high: number }): string {
   return `${seconds(low)} to ${seconds(high)}`;
 }
 
+/** Half an interval's width, as "± 18 ms": so it is printed, and of few runs its ends would be times below zero. */
+export function plusMinus({ low, high }: { low: number; high: number }): string {
+  return `± ${seconds((high - low) / 2)}`;
+}
+
 /** The states that were measured, in order. */
 export function statesOf({ summaries }: Measurement): State[] {
   return [...new Set(summaries.map((summary) => summary.state))];
@@ -52,6 +57,21 @@ export function endInWords({ end }: Sample): string {
   }
 }
 
+/** When a run was ready; null where it failed: then its time, if it has one, is when it ended. */
+export function readyAfter({ seconds: found, used }: Sample): number | null {
+  return used.use === "failed" ? null : found;
+}
+
+function timeInWords(run: Sample): string {
+  if (run.seconds === null) return "never ready";
+  return run.used.use === "failed" ? `ended after ${seconds(run.seconds)}` : seconds(run.seconds);
+}
+
+/** What runs beside the axis have in common. */
+export function beyondInWords(runs: readonly Sample[]): string {
+  return [...new Set(runs.map((run) => (readyAfter(run) === null ? "failed" : "longer")))].sort().join(", ");
+}
+
 /** Requests that the disks completed, whoever made them. */
 export function requestsOf({ devices }: Sample): number {
   return devices.reduce((sum, device) => sum + device.requests, 0);
@@ -60,7 +80,7 @@ export function requestsOf({ devices }: Sample): number {
 /** All that a chart says about a run. */
 export function runInWords(measurement: Measurement, run: Sample, isOutlier: boolean): string {
   const parts = [
-    `Run ${run.number}, ${labelOf(measurement, run.command)}, ${run.state}: ${run.seconds === null ? "never ready" : seconds(run.seconds)}`,
+    `Run ${run.number}, ${labelOf(measurement, run.command)}, ${run.state}: ${timeInWords(run)}`,
     useInWords(run) + (isOutlier ? ", far from the others" : ""),
     `processors ${seconds(run.user_seconds)} in user mode, ${seconds(run.system_seconds)} in the kernel`,
     `${bytes(run.bytes_read)} read, ${count(run.major_faults)} faults waited for the disk`,
@@ -69,9 +89,9 @@ export function runInWords(measurement: Measurement, run: Sample, isOutlier: boo
   return parts.join("; ");
 }
 
-/** The times that an axis must hold. A warm-up may take many times as long as what counts, and must not squeeze it. */
+/** The times that an axis must hold. A warm-up may take many times as long as what counts, and must not squeeze it; nor must a failure. */
 export function timesForAxis(runs: readonly Sample[]): number[] {
-  const times = (which: readonly Sample[]) => which.flatMap((run) => run.seconds ?? []);
+  const times = (which: readonly Sample[]) => which.flatMap((run) => readyAfter(run) ?? []);
   const others = times(runs.filter(({ used }) => used.use !== "warm-up"));
   const most = others.length === 0 ? Infinity : 1.3 * Math.max(...others);
   return [...others, ...times(runs.filter(({ used }) => used.use === "warm-up")).filter((found) => found <= most)];

@@ -62,7 +62,7 @@ export function warningInWords(warning: Warning): string {
     case "contradictions": return `not ${state}, and left out: ${runs} of ${command}; ${reason}`;
     case "failed-runs": return `${runs} of ${command}, ${state}, failed: it ${reason}${warning["gave_up"] === true ? "; further runs were not tried" : ""}`;
     case "read-ahead-changed": return `the readahead window of device ${text("device")} changed between runs: ${visible(((warning["kib"] as number[] | undefined) ?? []).join(", "))} KiB`;
-    case "near-launch-floor": return `${command} takes ${seconds(number("median"))} ${state}, hardly more than starting any process (${seconds(number("floor"))})`;
+    case "near-launch-floor": return `${command} takes ${seconds(number("median"))} ${state}, about as long as starting any process (${seconds(number("floor"))})`;
     case "missing-files": return `gone since ${command} was seen to read them: ${count(number("files"))} ${number("files") === 1 ? "file" : "files"}`;
     default: return visible(JSON.stringify(warning));
   }

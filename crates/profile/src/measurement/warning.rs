@@ -248,7 +248,7 @@ impl fmt::Display for Warning {
             }
             Self::NearLaunchFloor { command, state, median, floor } => write!(
                 to,
-                "{command} takes {:.2} ms {state}, hardly more than starting any process ({:.2} ms)",
+                "{command} takes {:.2} ms {state}, about as long as starting any process ({:.2} ms)",
                 median * 1e3,
                 floor * 1e3
             ),

@@ -14,7 +14,7 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
 
 /// Shown where scripts do not run.
 const NO_SCRIPT: &str = "This page draws its data with a script that stands in it, and scripts are switched off here. \
-                         The page needs no network; `coldstart trace show` prints the same figures as text.";
+                         The page needs no network; coldstart prints the same figures as text.";
 
 /// Shown until the viewer has read the data, and for good where the file ends before them.
 const WAITING: &str = "This page is being read. If this sentence stays, the file was cut off: make or copy it again.";

@@ -25,13 +25,17 @@ export function Mark({ x, y, command, use, isOutlier, isPointed = false }: MarkP
   );
 }
 
-/** Circle, square, triangle, diamond, then again. */
+/** Circle, square, triangle, diamond; then hexagon, star, the triangle on its point, plus: with four colours, eight commands are told apart. */
 function shape(command: number): string {
   const r = RADIUS;
-  switch (command % 4) {
+  switch (command % 8) {
     case 1: return `M${-r + 0.4},${-r + 0.4}H${r - 0.4}V${r - 0.4}H${-r + 0.4}Z`;
     case 2: return `M0,${-r - 0.6}L${r + 0.4},${r - 0.4}H${-r - 0.4}Z`;
     case 3: return `M0,${-r - 1}L${r + 1},0L0,${r + 1}L${-r - 1},0Z`;
+    case 4: return `M${-r},0L${-r / 2},${-r}H${r / 2}L${r},0L${r / 2},${r}H${-r / 2}Z`;
+    case 5: return `M0,${-r - 2}L1.6,-1.6L${r + 2},0L1.6,1.6L0,${r + 2}L-1.6,1.6L${-r - 2},0L-1.6,-1.6Z`;
+    case 6: return `M0,${r + 0.6}L${r + 0.4},${-r + 0.4}H${-r - 0.4}Z`;
+    case 7: return `M-1.6,${-r - 0.6}H1.6V-1.6H${r + 0.6}V1.6H1.6V${r + 0.6}H-1.6V1.6H${-r - 0.6}V-1.6H-1.6Z`;
     default: return `M${-r},0A${r},${r} 0 1 1 ${r},0A${r},${r} 0 1 1 ${-r},0Z`;
   }
 }

@@ -2,7 +2,7 @@
 // as in the picture of `--svg`: a pause of a month would squeeze all others together.
 
 import { visible } from "../../names";
-import { seconds, span } from "../measured";
+import { plusMinus, seconds } from "../measured";
 import type { Series, SeriesPoint } from "../types";
 import { moment, verdictInWords } from "../words";
 import { axisOver, timeTick } from "./axis";
@@ -18,7 +18,7 @@ const LABEL = 118;
 export interface TrendProps { series: Series; pointed: number | null; onPoint: (place: number) => void }
 
 export function Trend({ series: { points }, pointed, onPoint }: TrendProps) {
-  const { element, width } = useChartWidth(480);
+  const { element, width } = useChartWidth(280);
   const axis = axisOver(points.flatMap(({ mean, median, interval }) => [mean, median, ...(interval ? [Math.max(interval.low, 0), interval.high] : [])]), false, 5);
   const tick = timeTick(axis);
   const step = (width - LEFT - RIGHT) / Math.max(points.length, 1);
@@ -27,7 +27,7 @@ export function Trend({ series: { points }, pointed, onPoint }: TrendProps) {
   const labelled = Math.max(1, Math.ceil(LABEL / step));
   return (
     <div ref={element}>
-      <svg width={width} height={TOP + PLOT + 40} role="img" aria-label={`Mean times of ${points.length} measurements, oldest first; the table below has them as text`}>
+      <svg width={width} height={TOP + PLOT + 40} viewBox={`0 0 ${width} ${TOP + PLOT + 40}`} role="img" aria-label={`Mean times of ${points.length} measurements, oldest first; the table below has them as text`}>
         {axis.ticks.map((value) => (
           <g key={value}>
             <line class="report-grid" x1={LEFT} x2={width - RIGHT} y1={y(value)} y2={y(value)} />
@@ -48,7 +48,7 @@ export function Trend({ series: { points }, pointed, onPoint }: TrendProps) {
             {pointed === place && <circle class="report-halo" cx={x(place)} cy={y(point.mean)} r={9} />}
             <circle class="report-target" cx={x(place)} cy={y(point.mean)} r={10} />
             <circle class="report-dot" cx={x(place)} cy={y(point.mean)} r={4} />
-            {place % labelled === 0 && (
+            {place % labelled === 0 && x(place) <= width - LABEL / 2 && (
               <>
                 <text class="report-tick" x={x(place)} y={TOP + PLOT + 17} text-anchor="middle">{moment(point.measured_at)?.slice(0, 16) ?? "no date"}</text>
                 <text class="report-tick" x={x(place)} y={TOP + PLOT + 33} text-anchor="middle">{nameOf(point)}</text>
@@ -69,5 +69,5 @@ function nameOf({ label, number }: SeriesPoint): string {
 /** All that is known of a point. */
 export function pointInWords(point: SeriesPoint): string {
   const change = point.change && `; ${point.change.ratio >= 1 ? "+" : ""}${((point.change.ratio - 1) * 100).toFixed(1)} % against the one before: ${verdictInWords(point.change.verdict)}`;
-  return `#${point.number}${point.label === null ? "" : ` ${visible(point.label)}`}, ${moment(point.measured_at) ?? "no date"}: mean ${seconds(point.mean)}${point.interval ? ` (95 %: ${span(point.interval)})` : ""}, median ${seconds(point.median)}, ${point.runs} runs${change ?? ""}`;
+  return `#${point.number}${point.label === null ? "" : ` ${visible(point.label)}`}, ${moment(point.measured_at) ?? "no date"}: mean ${seconds(point.mean)}${point.interval ? ` ${plusMinus(point.interval)} (95 %)` : ""}, median ${seconds(point.median)}, ${point.runs} ${point.runs === 1 ? "run" : "runs"}${change ?? ""}`;
 }
