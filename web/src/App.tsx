@@ -41,7 +41,7 @@ const PANELS = [
 
 export function App({ page, traces }: AppProps) {
   // Before the panels read it for the first time.
-  useState(() => begin(traces));
+  useState(() => begin(page, traces));
   useTurns(7);
   const isComparison = traces.length === 2;
   const partial = traces.map(({ head }) => partialPages(head.run.pages)).find((sentence) => sentence !== null);

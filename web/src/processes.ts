@@ -1,9 +1,15 @@
-// Whose events are shown when one process is chosen: its own and, in the other trace, those of the same program, since processes of two starts
+// Processes as the page counts and shows them: whose events are shown when one process is chosen: its own and, in the other trace, those of the same program, since processes of two starts
 // have different numbers.
 
+import type { TraceHead } from "./data/payload";
 import type { Trace } from "./data/trace";
 import { baseName } from "./names";
 import type { ChosenProcess } from "./state";
+
+/** How many processes there were: one that executes another program stands in the head twice and is still one, as in the figures. */
+export function processCount({ processes }: Pick<TraceHead, "processes">): number {
+  return processes.filter(({ number, parent }) => parent === null || processes[parent]?.number !== number).length;
+}
 
 /** For each process of a trace whether it is shown; null: all are. */
 export function shownProcesses(traces: readonly Trace[], trace: number, chosen: ChosenProcess | null): boolean[] | null {

@@ -1,12 +1,13 @@
 // What all panels show at first: the whole time of the traces, and the object of which most was touched.
 
+import type { PageHead } from "./data/payload";
 import type { Trace } from "./data/trace";
 import { followAddress } from "./navigation/address";
 import { followViews } from "./navigation/past";
-import { chooseFile, timeRange, wholeTime } from "./state";
+import { type ChosenFile, chooseFile, timeRange, wholeTime } from "./state";
 
 /** Sets the shared state for these traces; once, before the first panel is shown. */
-export function begin(traces: readonly Trace[]): void {
+export function begin(page: PageHead, traces: readonly Trace[]): void {
   let end = 1;
   for (const { head, at } of traces) {
     end = Math.max(end, head.run.endedAt, head.run.readyAt ?? 0);
@@ -16,12 +17,19 @@ export function begin(traces: readonly Trace[]): void {
   // A little air behind the last mark, so that its label has room.
   wholeTime.value = [0, end * 1.01];
   timeRange.value = wholeTime.value;
-  // What the first trace has nothing of, the second may have.
-  const first = mostTouched(traces[0]);
-  const second = first.events > 0 ? null : mostTouched(traces[1]);
-  chooseFile(second !== null && second.events > 0 ? { trace: 1, place: second.place } : { trace: 0, place: first.place });
+  chooseFile(firstFile(page, traces));
   followAddress(traces);
   followViews();
+}
+
+/** The file that is on the map at first: where nothing was seen of the first trace's files, of phases alone say, the second decides. */
+export function firstFile(page: PageHead, traces: readonly Trace[]): ChosenFile {
+  const first = mostTouched(traces[0]);
+  const second = first.events > 0 ? null : mostTouched(traces[1]);
+  if (second === null || second.events === 0) return { trace: 0, place: first.place };
+  // A file of both is the first trace's.
+  const partner = page.comparison?.partners.indexOf(second.place) ?? -1;
+  return partner < 0 ? { trace: 1, place: second.place } : { trace: 0, place: partner };
 }
 
 function mostTouched(trace: Trace | undefined): { place: number; events: number } {

@@ -41,7 +41,7 @@ const NAMES = ["main", "domain", "maintain"];
 
 function trace(files: FileHead[], programs: string[] = ["/bin/a", "/bin/b"]): Trace {
   return {
-    head: { files, processes: programs.map(process), threads: programs.map((_, place) => ({ number: place, process: place })), phases: [] },
+    head: { files, figures: [], processes: programs.map(process), threads: programs.map((_, place) => ({ number: place, process: place })), phases: [] },
     file: (place: number) => files[place],
     events: 4, at: Float64Array.of(1e6, 2e6, 3e6, 4e6), page: Float64Array.of(1, 2, 2, 3), pages: Float64Array.of(1, 1, 1, 1), kind: Uint8Array.of(17, 17, 1, 48),
     thread: Float64Array.of(0, 0, 1, 0), code: new Float64Array(4),
@@ -85,6 +85,11 @@ test("files of either trace can be on the map", () => {
   const both = modelOf(page, traces, { trace: 0, place: 0 });
   assert.deepEqual(both?.sides.map(({ number, filePlace }) => [number, filePlace]), [[0, 0], [1, 1]]);
   assert.equal(both && modeOf(both, "difference"), "difference");
+  // A page that was not looked for is not gone.
+  const bare = traces[0] as Trace;
+  bare.head.figures.push({ title: "", note: "", figures: [{ key: "touches.all", label: "", value: null, unit: "count", lessIsBetter: true }] });
+  assert.equal(both && modeOf(both, "difference"), "both");
+  assert.equal(both && modeOf(both, "second"), "second");
 });
 
 test("a process is shown with its like in the other trace", () => {

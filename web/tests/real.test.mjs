@@ -161,6 +161,57 @@ test("two traces without known caches are not held against one another in what c
   await page.close();
 });
 
+test("reasons why figures are not comparable leave room for their names, on wide pages and narrow ones", async () => {
+  const file = join(scratch, "states.html");
+  const copy = join(scratch, "clang-evicted.coldtrace");
+  copyFileSync(trace("clang"), copy);
+  execFileSync("sqlite3", [copy, "UPDATE run SET state = 'files-evicted'"]);
+  coldstart("view", copy, trace("libreoffice"), "-o", file);
+  for (const width of [1280, 400]) {
+    const { page, complaints } = await openView(browser, file, { viewport: { width, height: 800 } });
+    const row = page.locator("#figures tr").filter({ hasText: "until it was ready" });
+    assert.match(await row.innerText(), /not comparable: A began/);
+    const name = await row.locator("th").boundingBox();
+    assert.ok(name.width >= 60, `${name.width} of ${width} pixels for a name`);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `a page wider than ${width} pixels`);
+    assert.deepEqual(complaints, []);
+    await page.close();
+  }
+});
+
+test("what one of two traces did not record is not said to differ", async () => {
+  const file = join(scratch, "phases.html");
+  const bare = join(scratch, "clang-phases.coldtrace");
+  copyFileSync(trace("clang"), bare);
+  execFileSync("sqlite3", [bare, "UPDATE run SET layers = 'phases', pages = 'none'; DELETE FROM event; DELETE FROM moment; DELETE FROM lookup; UPDATE meta SET value = 0 WHERE name <> 'coldstart'"]);
+  for (const [traces, with_, without] of [[[bare, trace("clang")], "B", "A"], [[trace("clang"), bare], "A", "B"]]) {
+    coldstart("view", ...traces, "-o", file);
+    const { page, complaints } = await openView(browser, `${file}`);
+    const [path, touches] = answer(trace("clang"), "SELECT path, count(*) FROM touches GROUP BY path ORDER BY count(*) DESC LIMIT 1");
+    assert.match((await page.locator("#map [role=application]").getAttribute("aria-label")), new RegExp(`^Map of ${path}: `));
+    const about = (await page.locator("#map .about").innerText()).replace(/\u202f/g, "");
+    assert.ok(about.includes(`${with_} ${touches} first touches`) && about.includes(`${without} touches of pages were not recorded`), about);
+    assert.match(await page.locator("#map .dot-legend").innerText(), new RegExp(`executed\\s*[AB –\\d\u202f,]*${without} –`));
+    assert.match(await page.locator("#heat .about").innerText(), new RegExp(`Of ${with_} alone: what was touched was not recorded of ${without}`));
+    const difference = page.locator("#map").getByRole("combobox", { name: "Show", exact: true }).locator("option[value=difference]");
+    assert.equal(await difference.evaluate((option) => option.disabled), true);
+    assert.deepEqual(complaints, []);
+    await page.close();
+  }
+});
+
+test("processes are counted as the figures count them, though each program that one executes has a lane", async () => {
+  const { page, complaints } = await openView(browser, pageOf("libreoffice"));
+  const [processes, images] = answer(trace("libreoffice"), "SELECT count(DISTINCT number), count(*) FROM process");
+  assert.notEqual(processes, images);
+  assert.match(await page.locator("#timeline .about").innerText(), new RegExp(`phases of ${processes} process.*has a lane for each`));
+  assert.equal(await page.locator(".bar").getByRole("combobox", { name: "Process" }).locator("option").first().innerText(), `all ${processes}`);
+  const row = page.locator("#figures tr").filter({ has: page.locator("th", { hasText: /^processes$/ }) });
+  assert.equal(await row.locator("td").innerText(), processes);
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
 test("pointing at a dot tells the page, its section and who did it", async () => {
   const { page, complaints } = await openView(browser, pageOf("clang"));
   const map = page.locator("#map [role=application]");

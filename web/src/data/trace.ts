@@ -1,6 +1,7 @@
 // A trace in memory: events as columns, because a million objects would neither fit nor be fast.
 
 import { type Column, decode, type Decoded, readVarints, unzigzag } from "./decode";
+import { baseName } from "../names";
 import type { FileHead, TraceHead } from "./payload";
 
 /** Kinds of events as sums and numbers: `kind.id` in docs/formats/trace.md. */
@@ -102,7 +103,7 @@ export class Trace {
     const thread = this.head.threads[this.thread[event] ?? 0];
     const process = thread && this.head.processes[thread.process];
     if (!thread || !process) return "unknown";
-    const name = process.program.split("/").pop() ?? process.program;
+    const name = baseName(process.program);
     return thread.number === process.number ? `${name} (${process.number})` : `${name} (${process.number}, thread ${thread.number})`;
   }
 }

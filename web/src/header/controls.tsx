@@ -2,10 +2,11 @@
 
 import type { ProcessHead } from "../data/payload";
 import type { Trace } from "../data/trace";
-import { stretch, time } from "../format";
+import { count, stretch, time } from "../format";
 import { baseName } from "../names";
 import { goBack, hasPast } from "../navigation/past";
 import { letterOf } from "../parts/TraceBadge";
+import { processCount } from "../processes";
 import { type ChosenProcess, selectedProcess, timeRange, wholeTime } from "../state";
 import { chooseTheme, type Theme, theme } from "../theme";
 
@@ -40,7 +41,7 @@ export function ProcessChoice({ traces }: { traces: Trace[] }) {
     <label title={explanation}>
       Process
       <select value={chosen === null ? "" : `${chosen.trace} ${chosen.place}`} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-        <option value="">{several ? `all: ${traces.map(({ head }, trace) => `${letterOf(trace)} ${head.processes.length}`).join(", ")}` : `all ${traces[0]?.head.processes.length ?? 0}`}</option>
+        <option value="">{several ? `all: ${traces.map(({ head }, trace) => `${letterOf(trace)} ${count(processCount(head))}`).join(", ")}` : `all ${traces.map(({ head }) => count(processCount(head))).join()}`}</option>
         {traces.map(({ head }, trace) => {
           const options = processOptions(head.processes, trace, traces.length, chosen);
           return several ? <optgroup key={trace} label={`${letterOf(trace)}, with its like in ${letterOf(1 - trace)}`}>{options}</optgroup> : options;

@@ -7,10 +7,13 @@ import { colour } from "../theme";
 import type { DotKind } from "../data/trace";
 import { dotKinds } from "./drawDots";
 import { DotShape } from "./DotShape";
-import type { MapModel } from "./model";
+import { isKnown, type MapModel } from "./model";
+
+/** What must have been recorded to see dots of a kind; of all others, touches. */
+const RECORDED = { call: "read", function: "called", fill: "filled" } as Partial<Record<DotKind, "read" | "called" | "filled">>;
 
 export function DotLegend({ model }: { model: MapModel }) {
-  const number = (kind: DotKind) => model.sides.map((side) => `${model.isComparison ? `${letterOf(side.number)} ` : ""}${count(side.counts.get(kind) ?? 0)}`).join(", ");
+  const number = (kind: DotKind) => model.sides.map((side) => `${model.isComparison ? `${letterOf(side.number)} ` : ""}${isKnown(side.trace, RECORDED[kind] ?? "touched") ? count(side.counts.get(kind) ?? 0) : "–"}`).join(", ");
   const kinds = dotKinds().filter(({ id }) => model.sides.some((side) => (side.counts.get(id) ?? 0) > 0));
   const toggle = (kind: DotKind) => {
     const hidden = new Set(hiddenDots.value);

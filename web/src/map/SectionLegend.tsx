@@ -20,7 +20,7 @@ export function SectionLegend({ model, hasInitialisers, hasOthers }: { model: Ma
           </button>
         </li>
       ))}
-      {hasOthers && <li><span class="swatch map-gap" />only other files were used</li>}
+      {hasOthers && <li><span class="swatch map-gap" />first uses of other files only</li>}
       {hasInitialisers && <li><span class="swatch map-initialiser" />initialiser, at its code</li>}
     </ul>
   );

@@ -37,7 +37,7 @@ export function drawBands(frame: Frame, places: Places): void {
   }
 }
 
-/** Columns in which only other files were used, light grey, with the category where there is room. */
+/** Columns in which only other files were used for the first time, light grey, with the category where there is room. */
 export function drawGaps(frame: Frame, gaps: readonly Gap[], columns: number, labels: readonly string[]): void {
   const { context, left, top, height } = frame;
   const perColumn = frame.width / columns;

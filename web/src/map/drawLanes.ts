@@ -27,14 +27,14 @@ function phasesHeight(rows: PhaseRows): number {
   return (rows.outer.length > 0 ? PHASE_ROW : 0) + (rows.own.length > 0 ? PHASE_ROW : 0);
 }
 
-export function drawLanes(context: CanvasRenderingContext2D, scale: Scale, rows: PhaseRows, categories: readonly CategoryTimes[], ownLabel: string, except: { category: string; times: Float64Array }): void {
+export function drawLanes(context: CanvasRenderingContext2D, scale: Scale, rows: PhaseRows, categories: readonly CategoryTimes[], labels: { outer: string; own: string }, except: { category: string; times: Float64Array }): void {
   let top = 0;
   if (rows.outer.length > 0) {
-    drawPhases(context, scale, rows.outer, top, "phases");
+    drawPhases(context, scale, rows.outer, top, labels.outer);
     top += PHASE_ROW;
   }
   if (rows.own.length > 0) {
-    drawPhases(context, scale, rows.own, top, ownLabel);
+    drawPhases(context, scale, rows.own, top, labels.own);
     top += PHASE_ROW;
   }
   top += GAP;

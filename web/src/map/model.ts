@@ -57,9 +57,26 @@ function side(trace: Trace, number: number, file: FileHead, filePlace: number, p
   return { trace, number, file, filePlace, places, all, counts: countKinds(all) };
 }
 
+/** What can have happened to pages, and which figure is not known where it was not recorded. */
+const FIGURES = { touched: "touches.all", called: "functions.all", read: "bytes.read", filled: "bytes.filled" } as const;
+
+/** Whether a kind of event was looked for in a trace: else it says nothing that there is none. */
+export function isKnown({ head }: Trace, what: keyof typeof FIGURES): boolean {
+  const key = FIGURES[what];
+  return head.figures.flatMap(({ figures }) => figures).find((figure) => figure.key === key)?.value !== null;
+}
+
+/** Whether what happened to pages in one trace may be held against what happened in the other. */
+export function isPair({ sides: [first, second] }: MapModel): boolean {
+  if (first === undefined || second === undefined) return false;
+  const [inFirst, inSecond] = [isKnown(first.trace, "touched"), isKnown(second.trace, "touched")];
+  return inFirst === inSecond && (inFirst || (isKnown(first.trace, "read") && isKnown(second.trace, "read")));
+}
+
 /** What is shown of a file: what was asked for, where both traces have it, else the one that has it. */
-export function modeOf({ sides, isComparison }: MapModel, wish: ComparisonMode): ComparisonMode {
-  if (isComparison && sides.length > 1) return wish;
+export function modeOf(model: MapModel, wish: ComparisonMode): ComparisonMode {
+  const { sides, isComparison } = model;
+  if (isComparison && sides.length > 1) return wish === "difference" && !isPair(model) ? "both" : wish;
   return sides[0]?.number === 1 ? "second" : "first";
 }
 

@@ -27,6 +27,8 @@ export interface Scene {
   difference: Difference | null;
   /** Of the trace that stands in front, the object's own events included. */
   categories: readonly CategoryTimes[];
+  /** Whether the gaps between the object's events are shown. */
+  hasGaps: boolean;
   /** Of the same trace. */
   initialisers: readonly PlacedInitialiser[];
 }
@@ -36,14 +38,14 @@ export class MapPainter {
   private own = new Float64Array(0);
   private others: Float64Array[] = [];
 
-  ground(plot: uPlot, { model, mode, categories }: Scene): void {
+  ground(plot: uPlot, { model, mode, categories, hasGaps }: Scene): void {
     const frame = frameOf(plot);
     const { context } = frame;
     context.save();
     clip(frame);
     drawBands(frame, model.places);
     const main = (mode === "second" ? model.sides[1] : undefined) ?? model.sides[0];
-    if (main) {
+    if (main && hasGaps) {
       const columns = Math.max(1, Math.round(frame.width / frame.ratio));
       drawGaps(frame, this.gapsOf(frame, columns, main.all, main.file.category, categories), columns, categories.map(({ label }) => label));
     }

@@ -6,7 +6,7 @@ import { bytes, count, hex, momentText } from "../format";
 import { visible } from "../names";
 
 import type { Dots } from "./dots";
-import type { MapModel, MapSide } from "./model";
+import { isKnown, type MapModel, type MapSide } from "./model";
 import type { Band, Places } from "./places";
 import { symbolEnd, symbolName } from "./symbols";
 
@@ -53,11 +53,13 @@ export function around({ kind, low, high }: Target): [low: number, high: number]
 
 /** When its pages were first touched, in words: for those who do not see the dots. */
 export function targetSentence(model: MapModel, target: Target): string {
-  const whens = model.sides.map(({ number, all }) => `${model.sides.length > 1 ? `${number === 0 ? "A" : "B"}: ` : ""}${touchedWords(all, target)}`);
+  const wordsOf = ({ trace, all }: MapSide) => touchedWords(all, target) ?? (isKnown(trace, "touched") ? "its pages were not used" : "touches of its pages were not recorded");
+  const whens = model.sides.map((side) => `${model.sides.length > 1 ? `${side.number === 0 ? "A" : "B"}: ` : ""}${wordsOf(side)}`);
   return `${target.kind} ${target.name}, ${target.where}; ${whens.join("; ")}.`;
 }
 
-function touchedWords({ count: all, at, place, reach, kind }: Dots, { low, high }: Target): string {
+/** null: nothing happened to its pages. */
+function touchedWords({ count: all, at, place, reach, kind }: Dots, { low, high }: Target): string | null {
   const first = Math.floor(low / PAGE_SIZE) * PAGE_SIZE;
   const end = Math.ceil(high / PAGE_SIZE) * PAGE_SIZE;
   let events = 0;
@@ -68,7 +70,7 @@ function touchedWords({ count: all, at, place, reach, kind }: Dots, { low, high 
     events += 1;
     earliest = Math.min(earliest, at[nth] ?? 0);
   }
-  if (events === 0) return "its pages were not used";
+  if (events === 0) return null;
   return `${count(events)} ${events === 1 ? "event" : "events"} on its pages, the first at ${momentText(earliest)}`;
 }
 

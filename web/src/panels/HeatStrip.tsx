@@ -8,8 +8,9 @@ import type { HeatData, HeatMode } from "../map/drawHeat";
 import { firstMoments, layOutHeat, usesOf } from "../map/heat";
 import { HeatCanvas } from "../map/HeatCanvas";
 import { heatColours } from "../map/heatScale";
-import { type MapModel, modelOf, ofProcess } from "../map/model";
+import { isKnown, type MapModel, modelOf, ofProcess } from "../map/model";
 import { Panel } from "../parts/Panel";
+import { letterOf } from "../parts/TraceBadge";
 import { processWords } from "../processes";
 import { comparisonMode, selectedFile, selectedProcess } from "../state";
 import { colour, ink, isDark } from "../theme";
@@ -23,14 +24,15 @@ const MODE_WORDS: Record<HeatMode, string> = { first: "A", second: "B", differen
 export function HeatStrip({ page, traces }: AppProps) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
-  const whole = modelOf(page, traces, selectedFile.value);
+  const ofBoth = modelOf(page, traces, selectedFile.value);
   const process = selectedProcess.value;
+  // Whoever is chosen: what a process left alone was touched by others, and not merely read.
+  const use = useMemo(() => usedIn(ofBoth), [ofBoth]);
+  const whole = useMemo(() => ofBoth && ofKnown(ofBoth, use), [ofBoth, use]);
   const model = whole && ofProcess(whole, process);
   const chosenMode = comparisonMode.value;
   const isPair = model !== null && model.sides.length > 1;
   const mode: HeatMode = !isPair ? "first" : chosenMode === "both" ? "difference" : chosenMode;
-  // Whoever is chosen: what a process left alone was touched by others, and not merely read.
-  const use = useMemo(() => whole?.sides.map((side) => usesOf(side.all)).find((found) => found !== null) ?? null, [whole]);
   const touches = useMemo(() => model && model.sides.map((side) => firstMoments(side.all, model.places, use)), [model, use]);
   const data = useMemo((): HeatData | null => {
     const [moments, second = null] = touches ?? [];
@@ -45,7 +47,9 @@ export function HeatStrip({ page, traces }: AppProps) {
       </select>
     </label>
   );
-  const about = `A cell is a page of 4 KiB; 16 of them, 64 KiB, are one step of the grid. Of the file on the map${process === null ? "" : `, ${processWords(traces, process)}`}.`;
+  const only = ofBoth !== null && whole?.sides.length === 1 && ofBoth.sides.length > 1 ? whole.sides[0] : undefined;
+  const alone = only && use ? ` Of ${letterOf(only.number)} alone: what was ${use} was not recorded of ${letterOf(1 - only.number)}.` : "";
+  const about = `A cell is a page of 4 KiB; 16 of them, 64 KiB, are one step of the grid. Of the file on the map${process === null ? "" : `, ${processWords(traces, process)}`}.${alone}`;
   return (
     <Panel id="heat" title="Heat strip" about={about} tools={tools}>
       {data && (mode === "difference" ? <ChangeKey use={data.use} /> : <HeatKey use={data.use} range={data.range} />)}
@@ -53,6 +57,18 @@ export function HeatStrip({ page, traces }: AppProps) {
       <div ref={frame} class="heat">{data && model && width > 0 && <HeatCanvas data={data} model={model} width={width - 14} />}</div>
     </Panel>
   );
+}
+
+/** What the strip is of: touches if any side has them, else reads. */
+function usedIn(model: MapModel | null): "touched" | "read" | null {
+  const uses = model?.sides.map((side) => usesOf(side.all)) ?? [];
+  return uses.includes("touched") ? "touched" : uses.includes("read") ? "read" : null;
+}
+
+/** Only the sides of which that was recorded: of the others it is not known that nothing was used. */
+function ofKnown(model: MapModel, use: "touched" | "read" | null): MapModel {
+  const sides = use === null ? model.sides : model.sides.filter(({ trace }) => isKnown(trace, use));
+  return sides.length === model.sides.length ? model : { ...model, sides };
 }
 
 function HeatKey({ use, range }: { use: string; range: readonly [number, number] }) {

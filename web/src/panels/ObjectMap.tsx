@@ -15,7 +15,7 @@ import { initialisersOf } from "../map/initialisers";
 import { KEYS_HELP } from "../map/keys";
 import { MapChart } from "../map/MapChart";
 import { MapLanes } from "../map/MapLanes";
-import { type ComparisonMode, differenceOf, type MapSide, modelOf, modeOf, ofProcess, shownOf, toleranceNow } from "../map/model";
+import { type ComparisonMode, differenceOf, isKnown, isPair, type MapSide, modelOf, modeOf, ofProcess, shownOf, toleranceNow } from "../map/model";
 import { ObjectChooser } from "../map/ObjectChooser";
 import { phaseRows } from "../map/phases";
 import { SectionLegend } from "../map/SectionLegend";
@@ -25,6 +25,7 @@ import { Panel } from "../parts/Panel";
 import { letterOf } from "../parts/TraceBadge";
 import { processWords, shownProcesses } from "../processes";
 import { comparisonMode, hiddenDots, mark, movedBy, placeRange, selectedEvent, selectedFile, selectedProcess, timeRange, wholeTime } from "../state";
+import { hasTouches } from "../timeline/density";
 import { HoverLine } from "../timeline/HoverLine";
 import { useWidth } from "../parts/useWidth";
 
@@ -47,6 +48,8 @@ export function ObjectMap({ page, traces }: AppProps) {
   // Whose phases and other files stand around the dots: with both traces shown, A's.
   const main = (mode === "second" ? model?.sides[1] : undefined) ?? model?.sides[0];
   const categories = useMemo(() => (main ? categoryTimes(main.trace) : []), [main?.trace]);
+  // Without touches nobody knows which files were in use between two reads.
+  const hasGaps = main !== undefined && hasTouches(main.trace);
   const process = selectedProcess.value;
   const rows = useMemo(() => (main ? phaseRows(main.trace, main.filePlace, shownProcesses(traces, main.number, process)) : null), [main, process]);
   const initialisers = useMemo(() => {
@@ -58,7 +61,7 @@ export function ObjectMap({ page, traces }: AppProps) {
     };
     return initialisersOf(main.trace, main.filePlace, shownProcesses(traces, main.number, process), placeOf);
   }, [model, main, process]);
-  const scene = useMemo(() => (model && shown ? { model, shown, mode, difference, categories, initialisers } : null), [model, shown, mode, difference, categories, initialisers]);
+  const scene = useMemo(() => (model && shown ? { model, shown, mode, difference, categories, hasGaps, initialisers } : null), [model, shown, mode, difference, categories, hasGaps, initialisers]);
   const chosen = selectedEvent.value;
   const side = model?.sides.find(({ number, file }) => chosen !== null && number === chosen.trace && chosen.row >= file.events[0] && chosen.row < file.events[0] + file.events[1]);
   const chosenDot = model && shown && difference ? dotOfEvent(drawnDots(model.sides, shown, mode, difference), chosen) : null;
@@ -74,7 +77,7 @@ export function ObjectMap({ page, traces }: AppProps) {
             <option value="both">A, and B lighter</option>
             <option value="first">A</option>
             <option value="second">B</option>
-            <option value="difference">the difference</option>
+            <option value="difference" disabled={model === null || !isPair(model)}>the difference</option>
           </select>
         </label>
       )}
@@ -105,7 +108,7 @@ export function ObjectMap({ page, traces }: AppProps) {
         {scene && width > 0 && <MapChart scene={scene} width={width} height={isHigh ? HIGH : LOW} />}
         <HoverLine width={width} />
       </div>
-      {own?.file.object && model && <SectionLegend model={model} hasInitialisers={initialisers.length > 0} hasOthers={categories.length > 0} />}
+      {own?.file.object && model && <SectionLegend model={model} hasInitialisers={initialisers.length > 0} hasOthers={hasGaps} />}
       <p id="map-status" class="map-status" role="status" aria-live="polite">
         {chosen && side ? `${change === null ? "" : `${change}. `}${eventSentence(side.trace, chosen.row, side.places, side.file.events[0])}` : (mark.value?.sentence ?? "")}
       </p>
@@ -120,7 +123,7 @@ export function ObjectMap({ page, traces }: AppProps) {
 /** "1 234 first touches", or what else happened to a file of which none were seen. */
 function amountWords({ file, all, trace }: MapSide): string {
   const touches = file.figures?.touches ?? 0;
-  const isRecorded = trace.head.run.layers.includes("pages");
+  const isRecorded = isKnown(trace, "touched");
   if (all.count === 0 && !isRecorded) return "touches of pages were not recorded";
   const [number, what] = touches > 0 || all.count === 0 ? [touches, "first touch"] : [all.count, "event"];
   return `${count(number)} ${what}${number === 1 ? "" : what === "event" ? "s" : "es"}`;

@@ -58,7 +58,7 @@ export function Pages({ page, traces }: AppProps) {
     const { dots, trace } = changes.difference;
     const found = chosen ? changes.places.findIndex((nth) => trace[nth] === chosen.trace && dots.row[nth] === chosen.row) : -1;
     return (
-      <Panel id="pages" title="Pages" about={`${count(changes.places.length)} pages in view on the map, and what became of each from A to B; moved means by more than ${time(tolerance)}. A click, or Enter, marks one there.`}>
+      <Panel id="pages" title="Pages" about={`${count(changes.places.length)} ${changes.places.length === 1 ? "page" : "pages"} in view on the map, and what became of each from A to B; moved means by more than ${time(tolerance)}. A click, or Enter, marks one there.`}>
         <Table
           key="changes" label="pages" rows={changes.places.length} columns={ofChanges} height={320} selected={found < 0 ? null : found} empty={empty}
           onChoose={(row) => { const nth = changes.places[row] ?? 0; selectedEvent.value = { trace: trace[nth] ?? 0, row: dots.row[nth] ?? 0 }; }}
@@ -76,7 +76,7 @@ export function Pages({ page, traces }: AppProps) {
     hoverTime.value = found ? found.at : null;
   };
   return (
-    <Panel id="pages" title="Pages" about={`${count(rows.count)} events in view on the map. A click, or Enter, marks one there.`}>
+    <Panel id="pages" title="Pages" about={`${count(rows.count)} ${rows.count === 1 ? "event" : "events"} in view on the map. A click, or Enter, marks one there.`}>
       <Table label="pages" rows={rows.count} columns={columns} height={320} selected={selected} onChoose={choose} onPoint={point} empty={empty} />
     </Panel>
   );

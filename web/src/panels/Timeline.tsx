@@ -5,6 +5,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import type { AppProps } from "../App";
 import { count } from "../format";
 import { Panel } from "../parts/Panel";
+import { processCount } from "../processes";
 import { LaneChart } from "../timeline/LaneChart";
 import { lanesOf, type LaneOrder } from "../timeline/lanes";
 import { heightOf, layOut } from "../timeline/layout";
@@ -41,12 +42,17 @@ export function Timeline({ traces }: AppProps) {
           </select>
         </label>
       )}
-      <button type="button" aria-pressed={isNested} onClick={() => setIsNested(!isNested)}>Nested</button>
+      {lanes.some(({ levels }) => levels.length > 1) && <button type="button" aria-pressed={isNested} onClick={() => setIsNested(!isNested)}>Nested</button>}
       {all > LOW && <button type="button" aria-pressed={isHigh} onClick={() => setIsHigh(!isHigh)}>Taller</button>}
       <button type="button" aria-pressed={isTable} onClick={() => setIsTable(!isTable)}>As table</button>
     </>
   );
-  const about = `${count(phases)} phases of ${count(lanes.length)} ${lanes.length === 1 ? "process" : "processes"}. Drag, or Ctrl and wheel, to zoom, double click for all.`;
+  const processes = traces.reduce((sum, { head }) => sum + processCount(head), 0);
+  const isRecorded = traces.some(({ head }) => head.run.layers.includes("phases"));
+  const who = `${count(processes)} ${processes === 1 ? "process" : "processes"}`;
+  const what = isRecorded ? `${count(phases)} ${phases === 1 ? "phase" : "phases"} of ${who}` : `${who}, whose phases were not recorded`;
+  const twice = lanes.length > processes ? "; one that executes another program has a lane for each" : "";
+  const about = `${what}${twice}. Drag, or Ctrl and wheel, to zoom, double click for all.`;
   return (
     <Panel id="timeline" title="Timeline" about={about} tools={tools}>
       <div ref={frame} class="timeline">

@@ -25,7 +25,7 @@ export function Overview({ traces, width }: { traces: Trace[]; width: number }) 
   const counts = useMemo(
     () => (width === 0 ? [] : traces.map((trace, place) => density(trace, whole, bins, shownProcesses(traces, place, process)))),
     [traces, whole, bins, process, width === 0]);
-  const what = useMemo(() => traces.map((trace) => (hasTouches(trace) || trace.events === 0 ? "touches" : "reads")), [traces]);
+  const what = useMemo(() => traces.map((trace) => (hasTouches(trace) ? "touches" : trace.events > 0 ? "reads" : "no events")), [traces]);
   const most = counts.reduce((top, bin) => bin.reduce((high, value) => Math.max(high, value), top), 1);
 
   useEffect(() => {
@@ -49,7 +49,7 @@ export function Overview({ traces, width }: { traces: Trace[]; width: number }) 
   const from = toPixel(scale, begin);
   const to = toPixel(scale, end);
   return (
-    <div class="overview" style={{ height: `${HEIGHT}px` }} title={`${what.every((word) => word === "touches") ? "First touches" : "Calls and reads"} over the whole time; at most ${count(most)} in ${time((whole[1] - whole[0]) / bins)}`}>
+    <div class="overview" style={{ height: `${HEIGHT}px` }} title={what.every((word) => word === "no events") ? undefined : `${what.every((word) => word !== "reads") ? "First touches" : "Calls and reads"} over the whole time; at most ${count(most)} in ${time((whole[1] - whole[0]) / bins)}`}>
       <canvas ref={canvas} aria-hidden="true" />
       {width > 0 && (
         <>
