@@ -1,7 +1,7 @@
 // What tests of whole pages stand on: real traces, pages made of them by the real coldstart, and Chromium to open them in.
 
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -15,8 +15,9 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../..");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** A folder for what the tests make; the system clears it. */
+/** A folder for what the tests make. */
 export const scratch = mkdtempSync(join(tmpdir(), "coldstart-pages-"));
+process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 
 /** Runs coldstart and returns what it printed. */
 export function coldstart(...words) {

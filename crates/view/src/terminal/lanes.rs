@@ -9,7 +9,7 @@ use super::sheet::{Ink, Sheet, width};
 use crate::map::words::{counted, file_name};
 use crate::map::{time_step, time_tick};
 
-/// Lanes that are shown; processes that begin later are counted.
+/// Lanes that are shown, of the processes that live longest; the others are counted.
 const SHOWN: usize = 6;
 
 /// The first processes that have phases.
