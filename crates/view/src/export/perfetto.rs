@@ -17,6 +17,7 @@ use serde_json::json;
 use super::counting::{STEPS, counters};
 use super::names::{Names, access};
 use super::{Exported, TraceExport};
+use crate::notes::notes;
 use record::{Arguments, Record, Records};
 use tracks::{Kind, Tracks};
 
@@ -51,7 +52,7 @@ fn about(export: &TraceExport<'_>) -> serde_json::Value {
         "pages": run.pages,
         "lost_events": run.lost_events,
         "complete": run.complete,
-        "notes": run.notes,
+        "notes": notes(trace),
         "events": trace.events.len(),
         "lookups": trace.lookups.len(),
         "phases": trace.phases.len(),

@@ -3,8 +3,6 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use coldstart_profile::trace::{Layer, Trace};
-
 use super::TraceSource;
 
 /// The longest command line in a title, in characters.
@@ -44,23 +42,6 @@ pub(super) fn texts(words: &[OsString]) -> Vec<String> {
 /// A path as text. Bytes that are no UTF-8 become U+FFFD.
 pub(super) fn path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
-}
-
-/// What the reader should know, those of processes included: what holds for several is said once.
-pub(super) fn notes(trace: &Trace) -> Vec<String> {
-    let mut notes = trace.run.notes.clone();
-    if trace.run.pages == coldstart_profile::trace::PagesSeen::FaultAround && trace.run.layers.contains(&Layer::Pages) {
-        notes.push(
-            "The kernel maps up to 16 pages at a touch, at times more, and of these only the one that was asked for is seen."
-                .to_owned(),
-        );
-    }
-    notes.extend(trace.process_notes().into_iter().map(|(note, count)| match count {
-        _ if trace.processes.len() == 1 => format!("Of the process: {note}"),
-        1 => format!("Of one process: {note}"),
-        _ => format!("Of {count} processes: {note}"),
-    }));
-    notes
 }
 
 #[cfg(test)]

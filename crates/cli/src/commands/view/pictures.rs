@@ -27,11 +27,12 @@ impl Picture {
     /// # Errors
     /// When the name means no object or several, or the other trace has not the one that it means.
     pub(super) fn of(source: &Source, other: Option<&Source>, args: &ViewArgs) -> Result<Self, CliError> {
-        let file = choose(&source.trace, args.object.as_deref()).map_err(CliError::from).map_err(|error| match other {
-            // Of two, it must be said which.
-            Some(_) => error.within(format!("cannot map `{}`", source.name)),
-            None => error,
-        })?;
+        let file =
+            choose(&source.trace, args.object.as_deref()).map_err(CliError::from).map_err(|error| match other {
+                // Of two, it must be said which.
+                Some(_) => error.within(format!("cannot map `{}`", source.name)),
+                None => error,
+            })?;
         let path = source.trace.file(file).map_or_else(String::new, |file| printable(&file.path));
         let overlay = other.map(|other| overlay(source, other, file, &path)).transpose()?;
         let defaults = MapOptions::default();

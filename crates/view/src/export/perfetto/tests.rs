@@ -107,6 +107,15 @@ fn what_executes_again_is_one_process_and_threads_have_names() {
 }
 
 #[test]
+fn what_could_not_be_seen_of_a_process_is_said() {
+    let mut trace = start();
+    trace.processes[0].notes = vec!["its locks".to_owned()];
+    let json = written(&[TraceExport { source: "a", trace: &trace }]);
+    let notes = json["otherData"]["traces"][0]["notes"].as_array().unwrap();
+    assert_eq!(notes.last().unwrap(), "Of the process: its locks");
+}
+
+#[test]
 fn a_trace_that_contradicts_itself_is_written() {
     let mut trace = start();
     let nobody = ThreadId(u32::MAX);

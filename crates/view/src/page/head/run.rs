@@ -3,6 +3,7 @@
 use coldstart_profile::trace::{Layer, PagesSeen, ProcessId, Trace, TracedProcess, TracedThread};
 use serde::Serialize;
 
+use crate::notes::notes;
 use crate::outcome;
 use crate::page::words;
 
@@ -59,7 +60,7 @@ pub(super) fn run(trace: &Trace) -> RunHead<'_> {
         complete: run.complete,
         kernel: &run.kernel,
         processors: run.processors,
-        notes: words::notes(trace),
+        notes: notes(trace),
     }
 }
 
