@@ -3,7 +3,7 @@
 //! `cachestat` and `mincore` answer only who owns a file or may write it. Anyone who may read it can ask another way: a
 //! read that must not wait (`RWF_NOWAIT`) succeeds exactly where the page is cached (`filemap_get_pages` in
 //! `mm/filemap.c`). The price is that asking for a page that is not cached starts to read it, so this is for the end of
-//! a recording and for nothing else.
+//! a recording and for nothing else; and a fast disk may have read one by the time that the kernel looks, so that it counts.
 
 use std::io::IoSliceMut;
 use std::os::fd::OwnedFd;
@@ -58,6 +58,12 @@ mod tests {
         }
         let told = coldstart_pagecache::pages(&descriptor).unwrap();
         assert!(told.iter().map(|range| range.count).sum::<u64>() < 100, "some pages are not cached: {told:?}");
-        assert_eq!(cached_by_reading(&descriptor, 100 * 4096), Some(told));
+        let pages = |ranges: &[PageRange]| -> Vec<u64> {
+            ranges.iter().flat_map(|range| range.start.0..range.start.0 + range.count).collect()
+        };
+        let (told, found) = (pages(&told), pages(&cached_by_reading(&descriptor, 100 * 4096).unwrap()));
+        assert!(told.iter().all(|page| found.contains(page)), "{told:?}, found {found:?}");
+        // Few are read as fast as that.
+        assert!(found.len() <= told.len() + 20, "{told:?}, found {found:?}");
     }
 }

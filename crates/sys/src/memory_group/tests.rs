@@ -19,13 +19,27 @@ fn processes(directory: &Path) -> String {
     fs::read_to_string(directory.join("cgroup.procs")).unwrap()
 }
 
+/// Pages that the kernel may have taken back, or may hold at the moment when it is asked to.
+const FEW: u64 = 40;
+
 /// All of it in one test: a process is in one group at a time, and tests run side by side in one process.
 #[test]
 fn what_was_brought_in_inside_is_charged_and_taken_back() {
     let file = tempfile::NamedTempFile::new_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")).unwrap();
     fs::write(file.path(), vec![7; 8 << 20]).unwrap();
     file.as_file().sync_all().unwrap();
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    let resident = || {
+        let pages = crate::mincore::mincore(&file, 0, 8 << 20).unwrap();
+        pages.iter().filter(|&&is_resident| is_resident).count()
+    };
+    // The kernel passes over pages that somebody else holds at that moment, so it is asked again for a while.
+    assert!((0..200).any(|_| {
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        resident() == 0 || {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            false
+        }
+    }));
     let Some(mut group) = group() else { return };
     let directory = group.directory().to_owned();
     let home = processes(&directory);
@@ -38,13 +52,13 @@ fn what_was_brought_in_inside_is_charged_and_taken_back() {
     group.leave().unwrap();
     assert_eq!(processes(&directory), "", "we and the program are gone");
     let charged = group.charged().unwrap();
-    assert!(charged.file >= 8 << 20, "{charged:?}");
+    // It is free to take a few back on its own.
+    assert!(charged.file >= (8 << 20) - FEW * 4096, "{charged:?}");
 
     group.reclaim().unwrap();
     let left = group.charged().unwrap();
     assert!(left.file < 1 << 20, "{left:?}");
-    let resident = crate::mincore::mincore(&file, 0, 8 << 20).unwrap();
-    assert!(!resident.iter().any(|&resident| resident), "the file's pages are out of memory");
+    assert!(resident() <= FEW as usize, "the file's pages are out of memory: {} are not", resident());
     let mut text = Vec::new();
     file.reopen().unwrap().read_to_end(&mut text).unwrap();
     assert_eq!(text.len(), 8 << 20);
