@@ -205,7 +205,14 @@ fn shows_what_ldconfig_shows() {
         let cache = tree.text(format);
         ldconfig(&["-X", "-c", format, "-C", &cache, &tree.text("opt/lib")]);
         let (ours, theirs) = (ldcache(&["show", "--ldconfig", &cache]), ldconfig(&["-p", "-C", &cache]));
-        assert_eq!(text(&ours.stdout), text(&theirs.stdout), "{format}");
+        if format == "old" && !theirs.status.success() {
+            // For a library under glibc-hwcaps, ldconfig leaves an entry of the old format unwritten (`save_cache` in elf/cache.c), and
+            // ends by a signal where its memory was not empty there.
+            assert_eq!(code(&ours), 2);
+            assert!(text(&ours.stderr).contains("where no string ends within the file"), "{}", text(&ours.stderr));
+            continue;
+        }
+        assert_eq!(text(&ours.stdout), text(&theirs.stdout), "{format}: {}", text(&ours.stderr));
     }
     let output = ldcache(&["show", "--name", "libd.so*", "--json", &tree.text("new")]);
     let shown: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -118,7 +118,9 @@ fn number(value: f64, unit: Unit) -> String {
         Unit::Milliseconds => format!("{:.3}", value * 1e3),
         Unit::Megabytes => format!("{:.1}", value / 1e6),
         Unit::ExactMegabytes => format!("{:.2}", value / 1e6),
-        Unit::Count => format!("{value}"),
+        Unit::Count if value.fract() == 0.0 => format!("{value}"),
+        // A mean of counts.
+        Unit::Count => format!("{value:.1}"),
     }
 }
 
@@ -128,7 +130,8 @@ fn with_unit(value: f64, unit: Unit) -> String {
         Unit::Seconds => format!("{value} s"),
         Unit::Milliseconds => format!("{} ms", value * 1e3),
         Unit::Megabytes | Unit::ExactMegabytes => format!("{} MB", value / 1e6),
-        Unit::Times | Unit::Count => value.to_string(),
+        Unit::Count => number(value, unit),
+        Unit::Times => value.to_string(),
     }
 }
 
@@ -239,6 +242,8 @@ mod tests {
         let record = precision();
         let ratio = Estimate { value: 0.2615, low: 0.25, high: 0.2749 };
         let mut figure = Figure::of_times("with plan, cold", Unit::Seconds, Asked::AtMost(3.4), &[3.3, 3.39, 3.6]);
+        let frames = Figure::of_times("frames", Unit::Count, Asked::Nothing, &[59.0, 60.0, 60.0, 60.0]);
+        assert!(row(&record, &frames).contains("| 60 | 59.8 ± 0.8 | 4 | 59 – 60 |"), "{}", row(&record, &frames));
         figure.ratio = Some(ratio);
         let shown = row(&record, &figure);
         assert!(shown.contains("| ≤ 3.4 s | 3.390 s |"), "{shown}");
