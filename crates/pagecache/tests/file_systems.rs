@@ -10,7 +10,7 @@ use std::path::Path;
 use coldstart_pagecache::{
     Backing, Detail, EvictOptions, FileKey, Method, Residency, Stayed, evict, find_holders, pages, residency,
 };
-use common::{Mount, drop_pages, file_with, fincore, read_pages, run, scratch, skip};
+use common::{Mount, drop_pages, file_with, fincore, hold, read_pages, run, scratch, skip};
 
 fn look(path: &Path) -> Residency {
     residency(path, Detail::Counts).unwrap()
@@ -69,6 +69,7 @@ fn overlayfs_hides_its_pages_from_cachestat() {
     }
     let resident = [(0, 3), (50, 10), (299, 1)];
     let below = file_with(&path("lower/file"), 300, &resident);
+    let held = hold(&below, &resident);
     let layers = format!(
         "lowerdir={},upperdir={},workdir={}",
         path("lower").display(),
@@ -92,6 +93,7 @@ fn overlayfs_hides_its_pages_from_cachestat() {
     let trap = coldstart_sys::cachestat::cachestat(File::open(&file).unwrap(), 0, 300 * 4096);
     assert!(trap.is_err() || trap.unwrap().cached == 0);
 
+    drop(held);
     assert!(evict(&file, WRITE_FIRST).unwrap().is_gone(), "eviction reaches the layer");
     assert_eq!(ranges(&path("lower/file")), []);
 
@@ -128,7 +130,7 @@ fn btrfs_answers_as_others_do() {
     };
     let file = mount.place().join("file");
     // Compressed: 128 KiB of the file in a few pages of disk. Reading one page of it still caches that one.
-    let _file = file_with(&file, 256, &[(3, 2), (100, 1)]);
+    let held = hold(&file_with(&file, 256, &[(3, 2), (100, 1)]), &[(3, 2), (100, 1)]);
     let found = look(&file);
     assert_eq!((found.backing, method(&found)), (Backing::Storage, Method::Cachestat));
     match fincore(&[&file]) {
@@ -138,6 +140,7 @@ fn btrfs_answers_as_others_do() {
     let all = ranges(&file);
     assert!(all.iter().any(|&(first, count)| first <= 3 && first + count >= 5), "{all:?}");
     assert_eq!(all.iter().map(|range| range.1).sum::<u64>(), found.resident_pages().unwrap());
+    drop(held);
     assert!(evict(&file, WRITE_FIRST).unwrap().is_gone());
 
     std::fs::write(&file, vec![1; 30 * 4096]).unwrap();

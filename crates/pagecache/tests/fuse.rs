@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::time::{Duration, UNIX_EPOCH};
 
 use coldstart_pagecache::{Backing, Detail, EvictOptions, Method, Stayed, evict, pages, residency};
-use common::{file_with, read_pages, scratch, skip};
+use common::{file_with, hold, read_pages, scratch, skip};
 use fuser::{
     BackingId, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, Request,
@@ -123,7 +123,8 @@ fn ranges(path: &Path) -> Vec<(u64, u64)> {
 fn own_pages_and_passed_through_pages_are_seen() {
     let directory = scratch();
     let beneath = directory.path().join("beneath");
-    let _beneath = file_with(&beneath, PAGES, &[(1, 2), (40, 4)]);
+    let file = file_with(&beneath, PAGES, &[(1, 2), (40, 4)]);
+    let held = hold(&file, &[(1, 2), (40, 4)]);
     let place = directory.path().join("mounted");
     std::fs::create_dir(&place).unwrap();
     let server = TwoFiles { beneath: beneath.clone(), passes_through: false, backing: Mutex::default() };
@@ -149,6 +150,7 @@ fn own_pages_and_passed_through_pages_are_seen() {
             let evicted = evict(&passed, EvictOptions::default()).unwrap();
             assert_eq!(evicted.after.resident_pages(), Some(6));
             assert_eq!(evicted.reasons(&[], 0), [Stayed::Layered]);
+            drop(held);
             assert!(evict(&beneath, EvictOptions::default()).unwrap().is_gone());
             assert_eq!(ranges(&passed), []);
             drop(file);

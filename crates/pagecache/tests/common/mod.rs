@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use coldstart_sys::cachestat::cachestat;
+use coldstart_sys::held_pages::HeldPages;
 use rustix::fs::{Advice, fadvise};
 use tempfile::TempDir;
 
@@ -42,6 +43,13 @@ pub(crate) fn file_with(path: &Path, pages: u64, resident: &[(u64, u64)]) -> Fil
 /// was seen to on a machine with plenty of memory.
 pub(crate) fn nearly_all(there: u64, brought: u64) -> bool {
     there <= brought && there * 100 >= brought * 99
+}
+
+/// Keeps pages that are in memory there: a kernel that reclaims unused pages spares those that are mapped. They cannot be evicted
+/// as long as the result is kept.
+pub(crate) fn hold(file: &File, resident: &[(u64, u64)]) -> Vec<HeldPages> {
+    let hold = |&(first, count): &(u64, u64)| HeldPages::hold(file, first * 4096, count as usize * 4096).unwrap();
+    resident.iter().map(hold).collect()
 }
 
 /// Brings single pages in, without the kernel's readahead.
