@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/cached.rs"]
+mod cached;
+
 #[path = "common/cold.rs"]
 mod cold;
 
@@ -13,9 +16,8 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use cold::make_cold;
+use cached::file_with;
 use coldstart_sys::held_pages::HeldPages;
-use rustix::fs::{Advice, fadvise};
 use serde_json::Value;
 use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;
@@ -31,20 +33,6 @@ fn skip(reason: &str) {
 /// A directory on the disk that holds the build; /tmp may live in memory.
 fn scratch() -> TempDir {
     TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-/// A file of `pages` pages, written to disk, with exactly the pages of `resident` (first, number) in the page cache, as long as the
-/// result is kept: a kernel that reclaims unused pages spares those that are mapped.
-fn file_with(path: &Path, pages: u64, resident: &[(u64, u64)]) -> Vec<HeldPages> {
-    std::fs::write(path, vec![0x5a; pages as usize * 4096]).unwrap();
-    make_cold(path);
-    let file = File::open(path).unwrap();
-    fadvise(&file, 0, None, Advice::Random).unwrap();
-    for page in resident.iter().flat_map(|&(first, count)| first..first + count) {
-        file.read_at(&mut [0; 4096], page * 4096).unwrap();
-    }
-    let hold = |&(first, count): &(u64, u64)| HeldPages::hold(&file, first * 4096, count as usize * 4096).unwrap();
-    resident.iter().map(hold).collect()
 }
 
 /// The whole conversation with a command: what it was, its exit code, what it said.

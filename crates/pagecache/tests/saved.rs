@@ -35,9 +35,7 @@ fn resident(path: &Path) -> Vec<(u64, u64)> {
 /// A file with exactly these pages in memory, as long as the result is kept: a kernel that reclaims unused pages spares
 /// those that are mapped.
 fn file_with(path: &Path, pages: u64, resident: &[(u64, u64)]) -> Vec<HeldPages> {
-    let file = common::file_with(path, pages, resident);
-    let hold = |&(first, count): &(u64, u64)| HeldPages::hold(&file, first * 4096, count as usize * 4096).unwrap();
-    resident.iter().map(hold).collect()
+    common::hold(&common::file_with(path, pages, resident), resident)
 }
 
 fn evict(path: &Path) {

@@ -4,13 +4,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod just_written;
 mod prove_scene;
 mod prove_search_scene;
 
-use std::io::ErrorKind;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use coldstart_rewrite::{LoadedNote, PathKind, SearchEdit, SearchPath, Source, prove};
+use just_written::output_of;
 use prove_scene::*;
 use prove_search_scene::*;
 
@@ -44,17 +45,6 @@ fn programs_of_each_linker_are_proven_in_each_shape() {
                     assert!(prove(Source::in_memory(&original.0), Source::in_memory(&output.0)).is_err(), "{place}");
                 }
             }
-        }
-    }
-}
-
-/// Runs a command, whose program may have been written a moment ago: a child that another thread is just about to start has it
-/// open until then.
-fn output_of(command: &mut Command) -> Output {
-    loop {
-        match command.output() {
-            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
-            output => return output.unwrap(),
         }
     }
 }

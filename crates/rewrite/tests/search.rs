@@ -3,17 +3,19 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod just_written;
+
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use coldstart_elf::ElfFile;
 use coldstart_rewrite::{
     EditNote, LoadedNote, PathKind, SearchEdit, SearchPath, SearchRoom, SearchSummary, Source, binding_note,
     plan_search, plan_unpack,
 };
+use just_written::output_of;
 
 /// Links a program that prints a number with two libraries, with these arguments to the linker.
 fn program(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
@@ -34,17 +36,6 @@ fn program(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
     command.arg(format!("-Wl,-rpath,{}", folder.display()));
     run(command.args(arguments));
     output
-}
-
-/// Runs a command, whose program may have been written a moment ago: a child that another thread is just about to start has it
-/// open until then.
-fn output_of(command: &mut Command) -> Output {
-    loop {
-        match command.output() {
-            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
-            output => return output.unwrap(),
-        }
-    }
 }
 
 fn run(command: &mut Command) -> String {

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../common/cached.rs"]
+mod cached;
 #[path = "../common/cold.rs"]
 mod cold;
 mod help;

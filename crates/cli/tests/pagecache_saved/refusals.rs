@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use crate::scene::{Runs, coldstart, conversation, file_with, json, scratch, skip, tree, undisturbed};
+use crate::cached::file_with;
+use crate::scene::{Runs, coldstart, conversation, json, scratch, skip, tree, undisturbed};
 
 #[test]
 fn files_that_cannot_be_used_are_refused() {

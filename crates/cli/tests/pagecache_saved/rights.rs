@@ -6,8 +6,9 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::cached::file_with;
 use crate::cold::make_cold;
-use crate::scene::{conversation, file_with, resident, skip, undisturbed};
+use crate::scene::{conversation, resident, skip, undisturbed};
 
 #[test]
 fn an_ordinary_user_saves_and_adds_own_files_and_drops_nothing() {

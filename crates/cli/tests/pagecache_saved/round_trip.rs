@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use crate::cached::file_with;
 use crate::cold::make_cold;
 use crate::scene::{
-    PAGES, PATTERNS, alone, coldstart, conversation, file_with, json, resident, restored_exactly, scratch, skip, tree,
-    undisturbed,
+    PAGES, PATTERNS, alone, coldstart, conversation, json, resident, restored_exactly, scratch, skip, tree, undisturbed,
 };
 
 #[test]

@@ -1,17 +1,14 @@
 //! Trees with known pages in memory, what Python sees of them, and conversations about them.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use coldstart_sys::held_pages::HeldPages;
-use rustix::fs::{Advice, fadvise};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cold::make_cold;
+use crate::cached::file_with;
 
 /// Says why a test does nothing; where skipping is forbidden, fails.
 pub(crate) fn skip(reason: &str) {
@@ -37,21 +34,6 @@ pub(crate) fn scratch() -> TempDir {
 
 /// Runs of pages: first page and number.
 pub(crate) type Runs = Vec<(u64, u64)>;
-
-/// A file of `pages` pages, written to disk, with exactly the pages of `resident` in the page cache, as long as the
-/// result is kept: kernels that reclaim unused pages at once exist, and spare those that somebody has mapped.
-pub(crate) fn file_with(path: &Path, pages: u64, resident: &[(u64, u64)]) -> Vec<HeldPages> {
-    std::fs::write(path, vec![0x5a; pages as usize * 4096]).unwrap();
-    make_cold(path);
-    let file = File::open(path).unwrap();
-    fadvise(&file, 0, None, Advice::Random).unwrap();
-    let mut held = Vec::new();
-    for &(first, count) in resident {
-        (first..first + count).for_each(|page| assert_eq!(file.read_at(&mut [0; 4096], page * 4096).unwrap(), 4096));
-        held.push(HeldPages::hold(&file, first * 4096, count as usize * 4096).unwrap());
-    }
-    held
-}
 
 /// Asks `mincore` through Python, without any code of ours.
 const MINCORE: &str = r#"
