@@ -34,7 +34,8 @@ export function dotOfEvent(all: readonly DrawnDots[], event: { trace: number; ro
   if (event === null) return null;
   for (const drawn of all) {
     const { dots, side } = drawn;
-    for (let nth = 0; nth < dots.count; nth += 1) if (dots.row[nth] === event.row && side(nth)?.number === event.trace) return { drawn, nth };
+    const rows = dots.row.subarray(0, dots.count);
+    for (let nth = rows.indexOf(event.row); nth >= 0; nth = rows.indexOf(event.row, nth + 1)) if (side(nth)?.number === event.trace) return { drawn, nth };
   }
   return null;
 }
