@@ -16,8 +16,10 @@ pub(crate) fn test() -> Result<()> {
     install_missing(FOR_TESTS)?;
     // Tests start the real binary, which a test of another crate does not build by itself.
     run(cargo().args(["build", "--workspace", "--bins"]))?;
-    let mut tests = cargo();
-    tests.args(["test", "--workspace"]);
+    // Shells start what stands in the background with interrupts ignored, which our tests of being interrupted inherit.
+    let mut tests = Command::new("env");
+    tests.arg("--default-signal=INT,QUIT").arg(cargo().get_program()).args(["test", "--workspace"]);
+    tests.current_dir(crate::workspace());
     if std::env::var_os("CI").is_some() {
         tests.arg("--no-fail-fast");
         tests.env("COLDSTART_NO_SKIP", "1").env("INSTA_UPDATE", "no").env("PROPTEST_RNG_SEED", SEED);
