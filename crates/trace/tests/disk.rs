@@ -336,12 +336,15 @@ fn coldstart_device(number: u64) -> u64 {
     u64::from(rustix::fs::major(number)) << 20 | u64::from(rustix::fs::minor(number))
 }
 
+/// What the program did in a file. What others filled is left out: a file that was made has the number of one that is gone,
+/// whose pages another program may have read a moment before.
 fn ranges_of_name(trace: &Trace, path: &str) -> Vec<(&'static str, u64, u32)> {
     let of_file = |event: &&coldstart_profile::trace::Event| {
         event.file.and_then(|file| trace.file(file)).is_some_and(|file| file.path == Path::new(path))
     };
+    let own = trace.events.iter().filter(of_file).filter(|event| event.kind != EventKind::Fill(FillCause::Other));
     let name = |kind| if is_fill(kind) { "fill" } else { "read" };
-    trace.events.iter().filter(of_file).map(|event| (name(event.kind), event.page, event.pages)).collect()
+    own.map(|event| (name(event.kind), event.page, event.pages)).collect()
 }
 
 #[test]
