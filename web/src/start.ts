@@ -33,11 +33,13 @@ export function firstFile(page: PageHead, traces: readonly Trace[]): ChosenFile 
 }
 
 function mostTouched(trace: Trace | undefined): { place: number; events: number } {
-  const best = { place: 0, events: 0, isObject: false };
-  trace?.head.files.forEach(({ events: [, events], object }, place) => {
+  const best = { place: 0, events: 0, touches: 0, isObject: false };
+  trace?.head.files.forEach(({ events: [, events], figures, object }, place) => {
     const isObject = object !== null;
+    const touches = figures?.touches ?? 0;
+    const isMore = touches === best.touches ? events > best.events : touches > best.touches;
     // Objects have sections and names; other files do where there is nothing else.
-    if (events > 0 && (isObject !== best.isObject ? isObject : events > best.events)) Object.assign(best, { place, events, isObject });
+    if (events > 0 && (isObject !== best.isObject ? isObject : isMore)) Object.assign(best, { place, events, touches, isObject });
   });
   return best;
 }

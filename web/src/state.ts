@@ -10,6 +10,9 @@ export const timeRange = signal<[begin: number, end: number]>([0, 1]);
 /** The whole of it, to go back to. */
 export const wholeTime = signal<[begin: number, end: number]>([0, 1]);
 
+/** No shorter stretch is shown, in nanoseconds. */
+export const LEAST_TIME = 1000;
+
 /** Where the pointer is, in any panel; null: nowhere. */
 export const hoverTime = signal<number | null>(null);
 
@@ -71,10 +74,10 @@ export function chooseFile(file: ChosenFile): void {
   });
 }
 
-/** Sets the time range, kept inside the whole and never narrower than a microsecond. */
+/** Sets the time range, kept inside the whole and never shorter than LEAST_TIME. */
 export function showTime(begin: number, end: number): void {
   const [low, high] = wholeTime.value;
-  const width = Math.min(Math.max(end - begin, 1000), high - low);
+  const width = Math.min(Math.max(end - begin, LEAST_TIME), high - low);
   const from = Math.min(Math.max(begin, low), high - width);
   timeRange.value = [from, from + width];
 }

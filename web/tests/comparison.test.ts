@@ -9,9 +9,9 @@ import type { Trace } from "../src/data/trace";
 import { processCount } from "../src/processes";
 import { firstFile } from "../src/start";
 
-function file(path: string, events: number, object = true): FileHead {
+function file(path: string, events: number, object = true, touches?: number): FileHead {
   const found = object ? { soname: null, buildId: null, segments: [], sections: [], symbols: [0, 0] as [number, number] } : null;
-  return { path, category: "program", size: 4096, events: [0, events], figures: null, object: found };
+  return { path, category: "program", size: 4096, events: [0, events], figures: touches === undefined ? null : ({ touches } as FileHead["figures"]), object: found };
 }
 
 function trace(...files: FileHead[]): Trace {
@@ -31,6 +31,8 @@ test("the first map is of a file that something happened to, and both traces kee
   assert.deepEqual(firstFile(page(1, 0), [bare, full]), { trace: 0, place: 0 }, "/b, which the first has, too");
   assert.deepEqual(firstFile(page(null, 0), [bare, full]), { trace: 1, place: 1 }, "/b, which the first does not know");
   assert.deepEqual(firstFile(page(1, 0), [bare, bare]), { trace: 0, place: 0 });
+  // What was read or came from the disk was not touched: `-o OUT.svg` draws the same file.
+  assert.deepEqual(firstFile(page(), [trace(file("/read", 9, true, 2), file("/touched", 5, true, 4), file("/data", 9, false, 9))]), { trace: 0, place: 1 });
 });
 
 test("a process that executes another program is counted once", () => {

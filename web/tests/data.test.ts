@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { deflateSync } from "node:zlib";
 
 import { readVarints, unzigzag } from "../src/data/decode";
-import type { Trace } from "../src/data/trace";
+import { Trace } from "../src/data/trace";
 import { categoryTimes } from "../src/map/elsewhere";
 
 /** LEB128, written apart from what reads it. */
@@ -41,4 +42,20 @@ test("moments of a category's files are one sorted list, of few files and of man
     const [found] = categoryTimes(trace);
     assert.deepEqual([...(found?.times ?? [])], lists.flat().sort((left, right) => left - right));
   }
+});
+
+test("a symbol's name and object are found by its row", async () => {
+  const names = ["", "\ufeffmain", "b"].map((name) => [...new TextEncoder().encode(name)]);
+  const columns: [name: string, rows: number, bytes: number[]][] = [
+    ...["at", "page", "pages", "kind", "thread", "code"].map((name): [string, number, number[]] => [`event.${name}`, 0, []]),
+    ["symbol.address", 3, [0x10, 0x20, 0x30]], ["symbol.size", 3, [1, 1, 1]], ["symbol.function", 3, [1, 1, 1]], ["symbol.name_length", 3, names.map(({ length }) => length)], ["symbol.names", names.flat().length, names.flat()],
+  ];
+  let offset = 0;
+  const heads = columns.map(([name, rows, { length }]) => ({ name, rows, length, offset: (offset += length) - length }));
+  const files = [[0, 0], [0, 1], null, [1, 0], [1, 2]].map((symbols, place) => ({ path: `/${place}`, events: [0, 0], object: symbols && { symbols } }));
+  const head = new TextEncoder().encode(JSON.stringify({ files, columns: heads }));
+  const length = new Uint8Array(Uint32Array.of(head.length).buffer);
+  const trace = await Trace.read(deflateSync(Uint8Array.from([...length, ...head, ...columns.flatMap(([, , bytes]) => bytes)])).toString("base64"));
+  assert.deepEqual([0, 1, 2].map((row) => trace.symbolName(row)), ["fn_10", "\ufeffmain", "b"], "a byte order mark is not swallowed");
+  assert.deepEqual([0, 1, 2, 3].map((row) => trace.fileOfSymbol(row)?.path), ["/1", "/4", "/4", undefined]);
 });

@@ -8,7 +8,7 @@ import { DOT_KINDS, PAGE_SIZE, type Trace } from "../src/data/trace";
 import { difference, placeMover } from "../src/map/difference";
 import { type Dots, dotsOf, emptyDots, filterDots, firstAtLeast, nearest, pagesSeen } from "../src/map/dots";
 import { countColumns, gaps } from "../src/map/elsewhere";
-import { cellAt, cellPlace, firstMoments, layOutHeat } from "../src/map/heat";
+import { cellAt, cellPlace, firstMoments, isDrawable, layOutHeat } from "../src/map/heat";
 import { Places } from "../src/map/places";
 import { placeTicks } from "../src/map/placeTicks";
 import { pixelWord, Raster } from "../src/map/raster";
@@ -178,4 +178,29 @@ test("ticks stay below memory, which has one of its own", () => {
   assert.equal(ticks[ticks.length - 1]?.label, "memory");
   assert.ok(ticks.slice(0, -1).every(({ place }) => place <= places.fileEnd));
   assert.ok(ticks.length <= 9);
+});
+
+test("no two ticks have one label, however large the file", () => {
+  for (const [size, low, high] of [[110e6, 100.4e6, 103e6], [20e9, 19.99e9, 20e9], [3e12, 1e12, 1.003e12], [110e6, 0, 110e6], [9e15, 0, 9e15]] as const) {
+    const places = new Places({ ...file(), object: null, size }, NOTHING);
+    const labels = placeTicks(places, low, high, 7).map(({ label }) => label);
+    assert.ok(labels.length >= 3, labels.join());
+    assert.equal(new Set(labels).size, labels.length, labels.join());
+  }
+  const places = new Places({ ...file(), object: null, size: 110e6 }, NOTHING);
+  assert.deepEqual(placeTicks(places, 100.9e6, 103.1e6, 4).map(({ label }) => label), ["101 MB", "102 MB", "103 MB"]);
+  assert.deepEqual(placeTicks(places, 101.1e6, 103.3e6, 7).map(({ label }) => label), ["101.5 MB", "102 MB", "102.5 MB", "103 MB"]);
+});
+
+test("a file of more pages than can be drawn has no heat strip", () => {
+  const of = (size: number) => new Places({ ...file(), object: null, size }, NOTHING);
+  assert.equal(isDrawable(of(250e6), 1240, 2), true);
+  assert.equal(isDrawable(of(300e9), 1240, 1), false);
+  assert.equal(isDrawable(of(2 ** 63), 1240, 1), false);
+  // What is said to fit does.
+  for (let size = 1e8; size < 1e10; size *= 1.1) {
+    const places = of(size);
+    if (!isDrawable(places, 700, 1)) continue;
+    assert.ok(layOutHeat(places, new Float64Array(places.end / P), null, 700, 420).height < 32_767, `${size}`);
+  }
 });

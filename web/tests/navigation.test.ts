@@ -14,8 +14,11 @@ import { initialisersOf } from "../src/map/initialisers";
 import { type MapSide, modelOf, modeOf } from "../src/map/model";
 import { fileChoices } from "../src/map/ObjectChooser";
 import { around, targetsOf, targetSentence } from "../src/map/targets";
+import { Places } from "../src/map/places";
+import { zoom } from "../src/map/view";
 import { fragmentOf, type Shown, shownIn } from "../src/navigation/fragment";
 import { shownProcesses, shownThreads } from "../src/processes";
+import { LEAST_TIME, showTime, timeRange, wholeTime } from "../src/state";
 
 const P = PAGE_SIZE;
 
@@ -71,6 +74,7 @@ test("nonsense in an address says nothing", () => {
   assert.deepEqual(shownIn("#file=/gone&y=1-2&t=3-4", traces), { ...NOTHING, time: [3, 4] }, "places of a file that is not there");
   assert.deepEqual(shownIn("#map", traces), { ...NOTHING, panel: "map" });
   assert.deepEqual(shownIn("#hide=fill,no such kind", traces).hidden, ["fill"]);
+  assert.equal(shownIn("#show=constructor", [...traces, ...traces]).mode, null);
 });
 
 test("files of either trace can be on the map", () => {
@@ -167,4 +171,12 @@ test("changes, shares and moments are told in words that are true", () => {
   assert.deepEqual([999_400, 999_600, 9_996_000, 99_960_000, 2_892_435_000].map(time), ["999 µs", "1.00 ms", "10.0 ms", "100 ms", "2.89 s"]);
   assert.equal(stretch(287_668_419, 287_673_916), "287.66842 to 287.67392 ms");
   assert.equal(stretch(0, 2e9), "0.00 to 2.00 s");
+});
+
+test("zooming in stays where it is when there is nothing nearer", () => {
+  const places = new Places(file("/a", [0, 0]), { fileEnd: 0, memory: [] });
+  wholeTime.value = [0, 1e9];
+  showTime(5e8, 5e8 + 3 * LEAST_TIME);
+  for (let step = 0; step < 9; step += 1) zoom(places, { time: 0.5, place: 1 }, 1, 0.5);
+  assert.deepEqual(timeRange.value, [5e8 + 2 * LEAST_TIME, 5e8 + 3 * LEAST_TIME]);
 });

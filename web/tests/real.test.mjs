@@ -141,6 +141,86 @@ test("a box may be dragged out of the map, and pointing at it goes on telling", 
   await page.close();
 });
 
+test("a button let go outside the timeline was let go", async () => {
+  const { page, complaints } = await openView(browser, pageOf("clang"));
+  const lanes = await page.locator("#timeline [role=application]").boundingBox();
+  const x = lanes.x + lanes.width / 2;
+  await page.mouse.move(x, lanes.y + 3);
+  await page.mouse.down();
+  await page.mouse.move(x + 1, lanes.y - 40, { steps: 5 });
+  await page.mouse.up();
+  await page.mouse.move(x - 60, lanes.y + 10, { steps: 5 });
+  await page.locator("#timeline .tip").waitFor();
+  assert.equal(await page.locator("#timeline .dragged").count(), 0);
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("below a pointer at rest the map tells of the object that is there now", async () => {
+  const { page, complaints } = await openView(browser, pageOf("clang"));
+  const map = page.locator("#map [role=application]");
+  await map.scrollIntoViewIfNeeded();
+  const box = await map.boundingBox();
+  const ring = page.locator("#map .map-ring");
+  for (let step = 0; step < 400 && (await ring.count()) === 0; step += 1) {
+    await page.mouse.move(box.x + box.width * (0.15 + 0.7 * ((step * 37) % 400) / 400), box.y + box.height * (0.2 + 0.6 * (step % 20) / 20));
+    await page.waitForFunction(() => document.querySelector("#map .map-tip") !== null);
+  }
+  assert.equal(await ring.count(), 1);
+  const tip = page.locator("#map .map-tip");
+  const before = await tip.innerText();
+  // By keyboard, and without scrolling: the pointer stays where it is, and nothing moves below it.
+  await page.locator("#map .of-files input").evaluate((field) => field.focus({ preventScroll: true }));
+  await page.keyboard.type("libz3");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /libz3/.test(document.querySelector("#map [role=application]").getAttribute("aria-label")));
+  assert.notEqual(await settled(() => tip.innerText(), (text) => text !== before), before);
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("a file of hundreds of gigabytes is on the map, and has no heat strip", async () => {
+  const sparse = join(scratch, "sparse.coldtrace");
+  copyFileSync(trace("clang"), sparse);
+  execFileSync("sqlite3", [sparse, "UPDATE file SET size = 300000000000 WHERE path LIKE '%/stdint.h'"]);
+  const file = join(scratch, "sparse.html");
+  coldstart("view", sparse, "-o", file);
+  const { page, complaints } = await openView(browser, file);
+  const chooser = page.getByRole("combobox", { name: "File", exact: true });
+  await chooser.fill("stdint.h");
+  await chooser.press("Enter");
+  await page.waitForFunction(() => /stdint\.h/.test(document.querySelector("#map [role=application]").getAttribute("aria-label")));
+  await page.waitForFunction(() => /more than can be drawn/.test(document.getElementById("heat").innerText));
+  assert.equal(await page.locator("#heat canvas").count(), 0);
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("on narrow pages lists and boxes stay inside", async () => {
+  for (const width of [320, 400, 1280]) {
+    const { page, complaints } = await openView(browser, pageOf("clang"), { viewport: { width, height: 800 } });
+    for (const kind of ["of-files", "of-places"]) {
+      await page.locator(`#map .${kind} input`).click();
+      await page.keyboard.type("l");
+      const list = page.locator(`#map .${kind} ul`);
+      await list.waitFor();
+      const { x, width: wide } = await list.boundingBox();
+      assert.ok(x >= 0 && x + wide <= width, `${kind}: ${x} to ${x + wide} of ${width}`);
+      await page.keyboard.press("Escape");
+    }
+    const map = page.locator("#map [role=application]");
+    await map.evaluate((chart) => chart.scrollIntoView({ block: "center" }));
+    const box = await map.boundingBox();
+    for (let x = 90; x < box.width - 20; x += 12) {
+      await page.mouse.move(box.x + x, box.y + 150);
+      await page.locator("#map .map-tip").waitFor();
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `pointing at ${x} makes the page wider than ${width}`);
+    }
+    assert.deepEqual(complaints, []);
+    await page.close();
+  }
+});
+
 test("two traces without known caches are not held against one another in what came from the disk", async () => {
   const file = join(scratch, "unknown.html");
   const copies = ["clang", "libreoffice"].map((name) => {
@@ -354,6 +434,24 @@ test("in difference mode the table of pages says what became of each", async () 
   await page.keyboard.press("]");
   await page.waitForFunction(() => /^(gone: only in A|new: only in B|moved: .* in B|as before)\. /.test(document.getElementById("map-status").textContent));
   assert.deepEqual(await violations(page), []);
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("the browser's way back leads to what was shown, also to the beginning", async () => {
+  const { page, complaints } = await openView(browser, pageOf("clang"));
+  const all = await shown(page);
+  await page.locator(".bar a", { hasText: "Map" }).click();
+  await page.waitForFunction(() => location.hash === "#panel=map");
+  const field = page.getByRole("combobox", { name: "Go to", exact: true });
+  await field.fill(".rodata");
+  await field.press("Enter");
+  await page.locator("#map .map-mark").waitFor();
+  await page.waitForFunction(() => location.hash.includes("y="));
+  await page.goBack();
+  assert.deepEqual(await settled(() => shown(page), (now) => now.rows === all.rows), all);
+  assert.equal(await page.locator("#map .map-mark").count(), 0);
+  assert.equal(await page.evaluate(() => location.hash), "");
   assert.deepEqual(complaints, []);
   await page.close();
 });

@@ -39,7 +39,10 @@ export class Trace {
   readonly symbolIsFunction: Uint8Array;
   private readonly nameEnds: Column;
   private readonly nameBytes: Uint8Array;
-  private readonly text = new TextDecoder();
+  /** A byte order mark in front of a name is part of it. */
+  private readonly text = new TextDecoder("utf-8", { ignoreBOM: true });
+  /** Files whose objects have symbols, in the order of these. */
+  private readonly named: readonly { file: FileHead; first: number; end: number }[];
   private readonly small: (name: string) => Uint32Array;
   private threads: Uint32Array | null = null;
   private codes: Uint32Array | null = null;
@@ -53,6 +56,7 @@ export class Trace {
     this.pages = this.small("event.pages");
     this.kind = decoded.bytes("event.kind");
     const objects = decoded.head.files.flatMap((file) => (file.object ? [file.object.symbols] : []));
+    this.named = decoded.head.files.flatMap((file) => (file.object && file.object.symbols[1] > 0 ? [{ file, first: file.object.symbols[0], end: file.object.symbols[0] + file.object.symbols[1] }] : []));
     this.symbolAddress = fromDeltas(decoded.varints("symbol.address"), objects, (value) => value);
     this.symbolSize = decoded.varints("symbol.size");
     this.symbolIsFunction = decoded.bytes("symbol.function");
@@ -95,7 +99,16 @@ export class Trace {
 
   /** The file whose object a symbol's row belongs to. */
   fileOfSymbol(row: number): FileHead | undefined {
-    return this.head.files.find((file) => file.object && row >= file.object.symbols[0] && row < file.object.symbols[0] + file.object.symbols[1]);
+    // By halving: a table of a million events asks for each, and there may be thousands of files.
+    let low = 0;
+    let high = this.named.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.named[middle]?.end ?? 0) <= row) low = middle + 1;
+      else high = middle;
+    }
+    const found = this.named[low];
+    return found !== undefined && row >= found.first ? found.file : undefined;
   }
 
   /** Who did an event, as "name of process (thread)". */

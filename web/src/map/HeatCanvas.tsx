@@ -107,9 +107,9 @@ export function HeatCanvas({ data, model, width }: { data: HeatData; model: MapM
       >
         <div class="heat-cells" onPointerMove={(event) => point(at(event))} onPointerLeave={() => point(null)} onClick={(event) => show(at(event))}>
           <canvas ref={canvas} aria-hidden="true" />
-          {layout.blocks.map((block) => (
+          {layout.blocks.map((block, nth) => (
             <button
-              key={block.firstPage + block.band.section.name} type="button" class="link heat-name" tabIndex={-1} title={nameTitle(block)}
+              key={nth} type="button" class="link heat-name" tabIndex={-1} title={nameTitle(block)}
               style={{ top: `${block.top}px`, width: `${NAME_WIDTH - SHARE_WIDTH}px` }} onClick={(event) => (event.stopPropagation(), showSection(block))}
             >
               {visible(block.band.section.name)}

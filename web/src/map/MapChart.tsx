@@ -26,12 +26,11 @@ const NEAR = 12;
 /** Marks the first picture, for those who measure how long a page takes to open. */
 const DRAWN = "coldstart-map-drawn";
 
-/** What the pointer is at, in pixels of the plot. */
+/** Where the pointer is, in pixels of the plot. What it is at is looked up anew with each picture: below a pointer at rest the map can zoom,
+ * and another file can come. */
 interface Pointed {
   x: number;
   y: number;
-  /** The dot it is at; null: none near. */
-  dot: DrawnDot | null;
 }
 
 export function MapChart({ scene, width, height }: { scene: Scene; width: number; height: number }) {
@@ -82,17 +81,6 @@ export function MapChart({ scene, width, height }: { scene: Scene; width: number
     plot.current = chart;
     request();
     let told: ReturnType<typeof setTimeout> | undefined;
-    const find = (x: number, y: number): DrawnDot | null => {
-      const [begin, end] = timeRange.value;
-      const [low, high] = placesShown(now.current.model.places);
-      const view = { begin, end, low, high, width: width - LEFT_MARGIN - RIGHT_MARGIN, height: height - AXIS_HEIGHT };
-      let [found, least]: [DrawnDot | null, number] = [null, Infinity];
-      for (const drawn of drawnOf(now.current)) {
-        const near = nearest(drawn.dots, view, x, y, NEAR);
-        if (near !== null && near.distance < least) [found, least] = [{ drawn, nth: near.nth }, near.distance];
-      }
-      return found;
-    };
     let waiting = 0;
     let point: [number, number] | null = null;
     const stop = listenOnMap(chart.over, parent, {
@@ -102,11 +90,11 @@ export function MapChart({ scene, width, height }: { scene: Scene; width: number
         // The pointer reports more often than the screen is drawn.
         if (waiting === 0) waiting = requestAnimationFrame(() => {
           waiting = 0;
-          setPointed(point === null ? null : { x: point[0], y: point[1], dot: find(...point) });
+          setPointed(point === null ? null : { x: point[0], y: point[1] });
         });
       },
       onClick: (x, y) => {
-        const dot = find(x, y);
+        const dot = dotAt(now.current, width, height, x, y);
         const side = dot?.drawn.side(dot.nth);
         selectedEvent.value = dot && side ? { trace: side.number, row: dot.drawn.dots.row[dot.nth] ?? 0 } : null;
       },
@@ -140,7 +128,7 @@ export function MapChart({ scene, width, height }: { scene: Scene; width: number
     return x < 0 || x > across || y < 0 || y > down ? null : <div class={name} style={{ transform: `translate(${LEFT_MARGIN + x}px, ${y}px)` }} />;
   };
   const chosenDot = dotOfEvent(drawnNow, selectedEvent.value);
-  const dot = pointed?.dot ?? null;
+  const dot = pointed && dotAt(scene, width, height, pointed.x, pointed.y);
   const marked = markOf(model.places, down);
   const side = dot?.drawn.side(dot.nth);
   return (
@@ -154,7 +142,7 @@ export function MapChart({ scene, width, height }: { scene: Scene; width: number
       {chosenDot && ring(chosenDot, "map-ring chosen")}
       {pointed && (
         <div class="tip map-tip" style={{
-          ...(pointed.x > across / 2 ? { right: `${across - pointed.x + RIGHT_MARGIN + 14}px` } : { left: `${LEFT_MARGIN + pointed.x + 14}px` }),
+          ...(LEFT_MARGIN + pointed.x > width / 2 ? { right: `${across - pointed.x + RIGHT_MARGIN + 14}px` } : { left: `${LEFT_MARGIN + pointed.x + 14}px` }),
           ...(pointed.y > down / 2 ? { bottom: `${height - pointed.y + 10}px` } : { top: `${pointed.y + 14}px` }),
         }}>
           {side && dot ? <EventBox side={side} row={dot.drawn.dots.row[dot.nth] ?? 0} change={dot.drawn.change(dot.nth)} isComparison={model.isComparison} /> : <PlaceBox model={model} x={pointed.x / across} y={1 - pointed.y / down} />}
@@ -167,6 +155,19 @@ export function MapChart({ scene, width, height }: { scene: Scene; width: number
 
 function drawnOf({ model, shown, mode, difference }: Scene) {
   return drawnDots(model.sides, shown, mode, difference);
+}
+
+/** The dot at a point of a chart of that size; null: none is near. */
+function dotAt(scene: Scene, width: number, height: number, x: number, y: number): DrawnDot | null {
+  const [begin, end] = timeRange.value;
+  const [low, high] = placesShown(scene.model.places);
+  const view = { begin, end, low, high, width: width - LEFT_MARGIN - RIGHT_MARGIN, height: height - AXIS_HEIGHT };
+  let [found, least]: [DrawnDot | null, number] = [null, Infinity];
+  for (const drawn of drawnOf(scene)) {
+    const near = nearest(drawn.dots, view, x, y, NEAR);
+    if (near !== null && near.distance < least) [found, least] = [{ drawn, nth: near.nth }, near.distance];
+  }
+  return found;
 }
 
 /** What a picture depends on beside its scene; whoever reads it in an effect is called again when it changes. */

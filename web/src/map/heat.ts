@@ -59,16 +59,31 @@ export const NAME_WIDTH = 280;
 const LINE = 16;
 const GAP = 3;
 
+/** The smallest cells, in pixels. */
+const LEAST_CELL = 4;
+
+/** Browsers draw nothing on canvases that are higher, in pixels of the screen (Firefox: 32 767); names of sections take the rest. */
+const HIGHEST = 32_000;
+
+/** Whether there is a strip of a file at all: one of many gigabytes, such as a sparse one, has more pages than can be drawn. */
+export function isDrawable({ end }: Places, width: number, ratio: number): boolean {
+  return (Math.ceil(end / PAGE_SIZE) / acrossOf(width, LEAST_CELL)) * LEAST_CELL * ratio <= HIGHEST;
+}
+
+function acrossOf(width: number, cell: number): number {
+  return Math.max(16, Math.floor((width - NAME_WIDTH) / cell / 16) * 16);
+}
+
 /** Lays sections out one below the other; cells as large as fit into about `wish` pixels of height. */
 export function layOutHeat(places: Places, moments: Float64Array, second: Float64Array | null, width: number, wish: number): HeatLayout {
   for (let cell = 10; ; cell -= 1) {
     const layout = withCell(places, moments, second, width, cell);
-    if (layout.height <= wish || cell <= 4) return layout;
+    if (layout.height <= wish || cell <= LEAST_CELL) return layout;
   }
 }
 
 function withCell(places: Places, moments: Float64Array, second: Float64Array | null, width: number, cell: number): HeatLayout {
-  const across = Math.max(16, Math.floor((width - NAME_WIDTH) / cell / 16) * 16);
+  const across = acrossOf(width, cell);
   const blocks: HeatBlock[] = [];
   let top = 0;
   for (const band of stretches(places)) {

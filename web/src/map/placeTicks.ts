@@ -1,6 +1,6 @@
 // Ticks of the vertical axis: sizes while much is shown, offsets of pages once one looks at pages.
 
-import { bytes, hex } from "../format";
+import { hex } from "../format";
 import { PAGE_SIZE } from "../data/trace";
 import type { Places } from "./places";
 
@@ -12,7 +12,7 @@ export function placeTicks(places: Places, low: number, high: number, most: numb
   const ticks: { place: number; label: string }[] = [];
   const end = Math.min(high, places.fileEnd);
   for (let nth = Math.max(0, Math.ceil(low / step)); nth * step <= end; nth += 1) {
-    ticks.push({ place: nth * step, label: isPages ? hex(nth * step) : nth === 0 ? "0" : bytes(nth * step).replace(/(\.\d*?)0+ /, "$1 ").replace(/\. /, " ") });
+    ticks.push({ place: nth * step, label: isPages ? hex(nth * step) : sizeText(nth * step, step) });
   }
   const memory = (Math.max(low, places.fileEnd) + Math.min(high, places.end)) / 2;
   if (memory > places.fileEnd && Math.min(high, places.end) - Math.max(low, places.fileEnd) > wish * 0.25) {
@@ -20,6 +20,16 @@ export function placeTicks(places: Places, low: number, high: number, most: numb
     ticks.push({ place: memory, label: "memory" });
   }
   return ticks;
+}
+
+const UNITS: readonly (readonly [size: number, name: string])[] = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
+
+/** A size with as many digits as tell it from the ticks beside it: "102.5 MB". */
+function sizeText(place: number, step: number): string {
+  const found = UNITS.find(([size]) => place >= size);
+  if (found === undefined) return "0";
+  const [size, name] = found;
+  return `${Number((place / size).toFixed(Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9))))} ${name}`;
 }
 
 /** 1, 2 or 5 times a power of ten. */

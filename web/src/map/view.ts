@@ -1,6 +1,6 @@
 // Moving about on the map: what gestures, keys and buttons share.
 
-import { placeRange, showTime, timeRange, wholeTime } from "../state";
+import { LEAST_TIME, placeRange, showTime, timeRange, wholeTime } from "../state";
 import type { Places } from "./places";
 
 /** No fewer bytes are shown from bottom to top. */
@@ -36,7 +36,7 @@ export function showPlaces(places: Places, low: number, high: number): void {
 export function zoom(places: Places, factor: { time: number; place: number }, across = 0.5, up = 0.5): void {
   if (factor.time !== 1) {
     const [begin, end] = timeRange.value;
-    const width = (end - begin) * factor.time;
+    const width = Math.max((end - begin) * factor.time, LEAST_TIME);
     const from = begin + (end - begin - width) * across;
     showTime(from, from + width);
   }

@@ -3,7 +3,7 @@
 import { batch, effect } from "@preact/signals";
 
 import type { Trace } from "../data/trace";
-import { type ChosenFile, chooseFile, comparisonMode, hiddenDots, movedBy, placeRange, selectedEvent, selectedFile, selectedProcess, showTime, timeRange, wholeTime } from "../state";
+import { type ChosenFile, chooseFile, comparisonMode, hiddenDots, mark, movedBy, placeRange, selectedEvent, selectedFile, selectedProcess, showTime, timeRange, wholeTime } from "../state";
 import { fragmentOf, type Shown, shownIn } from "./fragment";
 
 /** Browsers refuse addresses that change too often: they are written when nothing has changed for so long, in milliseconds. */
@@ -39,29 +39,36 @@ export function followAddress(traces: readonly Trace[]): () => void {
     }
     written = location.hash;
   };
+  const writeLater = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(write, REST);
+  };
   const follow = () => {
     if (location.hash === written) return;
     written = location.hash;
     const shown = shownIn(location.hash, traces);
     panel = panelOf(shown.panel)?.id ?? null;
-    if (location.hash.includes("=")) {
+    // Nothing is what stands there before anything was changed: the browser went back to it.
+    if (location.hash === "" || location.hash.includes("=")) {
       show(shown, beginning.file, hiddenAtFirst);
       panelOf(panel)?.scrollIntoView({ block: "start" });
       return;
     }
     // A link inside the page says where to look, and nothing about the view.
-    clearTimeout(waiting);
-    waiting = setTimeout(write, REST);
+    writeLater();
   };
   if (location.hash.length > 1) {
     const shown = shownIn(location.hash, traces);
     show(shown, beginning.file, hiddenAtFirst);
-    if (shown.panel !== null) whenThere(shown.panel, (id) => (panel = id));
+    if (shown.panel !== null) whenThere(shown.panel, (id) => {
+      panel = id;
+      // What came before it may have taken so long that the address has been written without it.
+      writeLater();
+    });
   }
   const stop = effect(() => {
     void [timeRange.value, placeRange.value, selectedFile.value, selectedEvent.value, selectedProcess.value, comparisonMode.value, movedBy.value, hiddenDots.value];
-    clearTimeout(waiting);
-    waiting = setTimeout(write, REST);
+    writeLater();
   });
   addEventListener("hashchange", follow);
   return () => {
@@ -82,6 +89,7 @@ function show(shown: Shown, file: ChosenFile, hidden: ReturnType<typeof hiddenDo
     selectedProcess.value = shown.process;
     hiddenDots.value = shown.hidden === null ? hidden : new Set(shown.hidden);
     selectedEvent.value = shown.event;
+    mark.value = null;
   });
 }
 

@@ -60,13 +60,14 @@ export function shownIn(fragment: string, traces: readonly Trace[]): Shown {
   const places = path === null ? [] : namesakes(traces, trace, path);
   const place = places[nth] ?? places[0];
   const hidden = found.get("hide");
+  const mode = found.get("show") ?? "";
   return {
     panel: isLink ? text : found.get("panel"),
     time: rangeIn(found.get("t")),
     file: place === undefined ? null : { trace, place },
     // Places mean something on one file only.
     place: path !== null && place === undefined ? null : rangeIn(found.get("y")),
-    mode: traces.length > 1 ? (MODES[found.get("show") ?? ""] ?? null) : null,
+    mode: traces.length > 1 && Object.hasOwn(MODES, mode) ? (MODES[mode] ?? null) : null,
     movedBy: movedByIn(found.get("moved")),
     process: numberIn(found.get("process"), traces, ({ head }) => head.processes.length, (trace, place) => ({ trace, place })),
     hidden: hidden === null ? null : DOT_KINDS.filter((kind) => hidden.split(",").includes(kind)),

@@ -3,9 +3,10 @@
 import { useMemo, useRef } from "preact/hooks";
 
 import type { AppProps } from "../App";
-import { time } from "../format";
+import { PAGE_SIZE } from "../data/trace";
+import { count, time } from "../format";
 import type { HeatData, HeatMode } from "../map/drawHeat";
-import { firstMoments, layOutHeat, usesOf } from "../map/heat";
+import { firstMoments, isDrawable, layOutHeat, usesOf } from "../map/heat";
 import { HeatCanvas } from "../map/HeatCanvas";
 import { heatColours } from "../map/heatScale";
 import { isKnown, type MapModel, modelOf, ofProcess } from "../map/model";
@@ -33,7 +34,8 @@ export function HeatStrip({ page, traces }: AppProps) {
   const chosenMode = comparisonMode.value;
   const isPair = model !== null && model.sides.length > 1;
   const mode: HeatMode = !isPair ? "first" : chosenMode === "both" ? "difference" : chosenMode;
-  const touches = useMemo(() => model && model.sides.map((side) => firstMoments(side.all, model.places, use)), [model, use]);
+  const isTooLarge = model !== null && width > 0 && !isDrawable(model.places, width, window.devicePixelRatio || 1);
+  const touches = useMemo(() => (model && width > 0 && !isTooLarge ? model.sides.map((side) => firstMoments(side.all, model.places, use)) : null), [model, use, width > 0, isTooLarge]);
   const data = useMemo((): HeatData | null => {
     const [moments, second = null] = touches ?? [];
     if (!model || !moments || !use) return null;
@@ -53,7 +55,8 @@ export function HeatStrip({ page, traces }: AppProps) {
   return (
     <Panel id="heat" title="Heat strip" about={about} tools={tools}>
       {data && (mode === "difference" ? <ChangeKey use={data.use} /> : <HeatKey use={data.use} range={data.range} />)}
-      {model && data === null && <p class="empty">{touchesWords(model)}</p>}
+      {model && data === null && width > 0 && <p class="empty">{isTooLarge ? `It has ${count(Math.ceil(model.places.end / PAGE_SIZE))} pages, more than can be drawn.` : touchesWords(model)}</p>}
+      {model === null && <p class="empty">The trace has no files.</p>}
       <div ref={frame} class="heat">{data && model && width > 0 && <HeatCanvas data={data} model={model} width={width - 14} />}</div>
     </Panel>
   );

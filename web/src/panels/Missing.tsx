@@ -37,7 +37,8 @@ function rowsOf(traces: readonly Trace[]): Row[] {
   traces.forEach(({ head }, trace) => {
     for (const { directory, count: times, first } of head.missing) {
       const row = rows.get(directory) ?? { directory, first, counts: traces.map(() => 0) };
-      row.counts[trace] = times;
+      // Names that are no UTF-8 can look alike here.
+      row.counts[trace] = (row.counts[trace] ?? 0) + times;
       rows.set(directory, row);
     }
   });

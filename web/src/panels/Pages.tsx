@@ -51,7 +51,7 @@ export function Pages({ page, traces }: AppProps) {
   const ofChanges = useMemo(() => (changes && model ? changeColumns(changes, model) : []), [changes, model]);
   const chosen = selectedEvent.value;
   const selected = useMemo(() => (rows && chosen ? rowOf(rows, chosen.trace, chosen.row) : null), [rows, chosen]);
-  if (rows === null) return null;
+  if (rows === null) return <Panel id="pages" title="Pages"><p class="empty">The trace has no files.</p></Panel>;
   const isRecorded = model?.sides.some(({ trace: { head } }) => head.run.layers.some((layer) => layer !== "phases")) === true;
   const empty = isRecorded ? "Nothing of this file is in view on the map." : "Pages were not recorded: the trace has phases alone.";
   if (changes !== null) {

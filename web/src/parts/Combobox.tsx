@@ -1,7 +1,7 @@
 // A field to search in, with a list that the arrow keys go through (the combobox of the ARIA practices): the file on the map, and what to go to.
 
 import type { ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface ComboboxOption {
   /** Stable while the list is open. */
@@ -27,6 +27,9 @@ export interface ComboboxProps<Option extends ComboboxOption> {
   onChoose: (option: Option) => void;
 }
 
+/** How far the list stays from the left edge of the window, in pixels. */
+const EDGE = 8;
+
 export function Combobox<Option extends ComboboxOption>({ label, listLabel, value, placeholder, kind, find, nothing, onChoose }: ComboboxProps<Option>) {
   const id = useId();
   const [query, setQuery] = useState<string | null>(null);
@@ -35,6 +38,15 @@ export function Combobox<Option extends ComboboxOption>({ label, listLabel, valu
   const place = Math.min(active, found.length - 1);
   const said = query !== null && found.length === 0 ? nothing(query) : null;
   const isOpen = query !== null && (found.length > 0 || said !== null);
+  const list = useRef<HTMLUListElement>(null);
+  // It ends where the field ends, and is wider: what would lie left of the page nobody could scroll to.
+  useLayoutEffect(() => {
+    const element = list.current;
+    if (element === null || !isOpen) return;
+    element.style.transform = "";
+    const { left } = element.getBoundingClientRect();
+    if (left < EDGE) element.style.transform = `translateX(${EDGE - left}px)`;
+  }, [isOpen]);
   const close = () => setQuery(null);
   const choose = (option: Option | undefined) => {
     if (option === undefined) return;
@@ -62,7 +74,7 @@ export function Combobox<Option extends ComboboxOption>({ label, listLabel, valu
         onInput={({ currentTarget }) => (setQuery(currentTarget.value), setActive(0))}
         onBlur={close} onKeyDown={onKeyDown}
       />
-      <ul id={`${id}-list`} role="listbox" aria-label={listLabel} hidden={!isOpen}>
+      <ul ref={list} id={`${id}-list`} role="listbox" aria-label={listLabel} hidden={!isOpen}>
         {found.map((option, nth) => (
           <li
             key={option.key} id={`${id}-${nth}`} role="option" aria-selected={nth === place} title={option.title}

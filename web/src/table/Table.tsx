@@ -116,7 +116,7 @@ export function Table(props: TableProps) {
         ref={scroller} class={onChoose ? "grid choosable" : "grid"} role="grid" tabIndex={0} aria-label={label}
         aria-rowcount={sorted.length + 1 + (totals ? 1 : 0)} aria-colcount={columns.length}
         aria-activedescendant={sorted.length > 0 ? `${id}-${place}` : undefined}
-        onKeyDown={onKeyDown} onPointerLeave={() => onPoint?.(null)} style={{ maxHeight: `${height}px` }}
+        onKeyDown={onKeyDown} onPointerLeave={() => onPoint?.(null)} onBlur={() => onPoint?.(null)} style={{ maxHeight: `${height}px` }}
       >
         <div class="head" role="rowgroup" style={sheet}>
           <div role="row" aria-rowindex={1} class="row" style={{ ...grid, height: `${HEAD_HEIGHT}px` }}>{columns.map(heading)}</div>

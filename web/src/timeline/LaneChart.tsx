@@ -29,10 +29,10 @@ export interface LaneChartProps {
   height: number;
 }
 
+/** Where the pointer is. What it is at is looked up anew with each picture: below a pointer at rest time can be zoomed. */
 interface Pointed {
   x: number;
   y: number;
-  sentence: string;
 }
 
 export function LaneChart({ traces, lanes, nested, width, height }: LaneChartProps) {
@@ -69,12 +69,11 @@ export function LaneChart({ traces, lanes, nested, width, height }: LaneChartPro
   }, [layout, marks, range, width, seen, scrolled, process, chosen, dark, top]);
 
   // Listeners stay; they ask for what holds now.
-  const now = useRef({ layout, width, say });
-  now.current = { layout, width, say };
+  const now = useRef({ layout, width });
+  now.current = { layout, width };
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return undefined;
-    const find = (x: number, y: number) => phaseAt(now.current.layout, scaleOf(timeRange.value, now.current.width), x, y + element.scrollTop);
     return listenForGestures(element, {
       scale: () => scaleOf(timeRange.value, now.current.width),
       onDrag: (stretch) => (setDrag(stretch), stretch && setPointed(null)),
@@ -82,12 +81,9 @@ export function LaneChart({ traces, lanes, nested, width, height }: LaneChartPro
         const lane = x < LEFT_MARGIN ? now.current.layout.lanes[laneAt(now.current.layout, y + element.scrollTop)] : undefined;
         const chosen = selectedProcess.value;
         if (lane) selectedProcess.value = chosen?.trace === lane.trace && chosen.place === lane.process ? null : { trace: lane.trace, place: lane.process };
-        else setChosen(find(x, y));
+        else setChosen(phaseAt(now.current.layout, scaleOf(timeRange.value, now.current.width), x, y + element.scrollTop));
       },
-      onMove: (x, y) => {
-        const found = find(x, y);
-        setPointed(found ? { x, y, sentence: now.current.say(found.phase, found.lane) } : laneTip(now.current.layout, traces, x, y, element.scrollTop));
-      },
+      onMove: (x, y) => setPointed({ x, y }),
       onLeave: () => setPointed(null),
     });
   }, [traces]);
@@ -105,6 +101,8 @@ export function LaneChart({ traces, lanes, nested, width, height }: LaneChartPro
     if (element && (begin < element.scrollTop || end > element.scrollTop + seen)) element.scrollTop = begin;
   };
 
+  const found = pointed && phaseAt(layout, scaleOf(range, width), pointed.x, pointed.y + scrolled);
+  const tip = pointed && (found ? say(found.phase, found.lane) : laneTip(layout, traces, pointed.x, pointed.y + scrolled));
   return (
     <div class="lanes">
       <canvas ref={axis} aria-hidden="true" />
@@ -118,9 +116,9 @@ export function LaneChart({ traces, lanes, nested, width, height }: LaneChartPro
           <div style={{ height: `${all}px` }} />
         </div>
         {drag && <div class="dragged" style={{ left: `${drag[0]}px`, width: `${drag[1] - drag[0]}px` }} />}
-        {pointed && (
+        {pointed && tip && (
           <div class="tip" style={{ top: `${pointed.y + 18}px`, ...(pointed.x > width * 0.6 ? { right: `${width - pointed.x + 8}px` } : { left: `${pointed.x + 8}px` }) }}>
-            {pointed.sentence}
+            {tip}
           </div>
         )}
       </div>
@@ -131,10 +129,10 @@ export function LaneChart({ traces, lanes, nested, width, height }: LaneChartPro
 }
 
 /** At the left of the lanes: which process it is, in full. */
-function laneTip(layout: LaneLayout, traces: readonly Trace[], x: number, y: number, scrolled: number): Pointed | null {
-  const lane = layout.lanes[laneAt(layout, y + scrolled)];
+function laneTip(layout: LaneLayout, traces: readonly Trace[], x: number, y: number): string | null {
+  const lane = layout.lanes[laneAt(layout, y)];
   const process = lane && traces[lane.trace]?.head.processes[lane.process];
   if (process === undefined || x > LEFT_MARGIN) return null;
   const command = process.arguments.length > 0 ? shortened(commandLine(process.arguments), 300) : visible(process.program);
-  return { x, y, sentence: `${command} (process ${process.number}${process.executed ? "" : ", forked"}). A click shows its events only, or all again.` };
+  return `${command} (process ${process.number}${process.executed ? "" : ", forked"}). A click shows its events only, or all again.`;
 }

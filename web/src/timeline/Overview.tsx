@@ -7,7 +7,7 @@ import type { Trace } from "../data/trace";
 import { count, time } from "../format";
 import { letterOf } from "../parts/TraceBadge";
 import { shownProcesses } from "../processes";
-import { selectedProcess, showTime, timeRange, wholeTime } from "../state";
+import { LEAST_TIME, selectedProcess, showTime, timeRange, wholeTime } from "../state";
 import { colour, ink, isDark } from "../theme";
 import { prepare } from "./canvas";
 import { density, hasTouches } from "./density";
@@ -83,15 +83,15 @@ function Brush({ from, to, width }: { from: number; to: number; width: number })
     const moment = Math.min(Math.max(momentOf(event, event.currentTarget), whole[0]), whole[1]);
     const [first, last] = now.range;
     if (now.part === "body") showTime(first + moment - now.at, last + moment - now.at);
-    else if (now.part === "begin") showTime(Math.min(moment, last - 1000), last);
-    else if (now.part === "end") showTime(first, Math.max(moment, first + 1000));
+    else if (now.part === "begin") showTime(Math.min(moment, last - LEAST_TIME), last);
+    else if (now.part === "end") showTime(first, Math.max(moment, first + LEAST_TIME));
     else if (Math.abs(moment - now.at) > (whole[1] - whole[0]) / 200) showTime(Math.min(now.at, moment), Math.max(now.at, moment));
   };
   const stop = () => (drag.current = null);
   return (
     <div class="brush" onPointerDown={down} onPointerMove={move} onPointerUp={stop} onPointerCancel={stop} onDblClick={() => (timeRange.value = whole)}>
-      <Handle name="Begin of the time shown" at={from} value={begin} change={(moment) => showTime(Math.min(moment, end - 1000), end)} />
-      <Handle name="End of the time shown" at={to} value={end} change={(moment) => showTime(begin, Math.max(moment, begin + 1000))} />
+      <Handle name="Begin of the time shown" at={from} value={begin} change={(moment) => showTime(Math.min(moment, end - LEAST_TIME), end)} />
+      <Handle name="End of the time shown" at={to} value={end} change={(moment) => showTime(begin, Math.max(moment, begin + LEAST_TIME))} />
       <div class="window" style={{ left: `${from}px`, width: `${to - from}px` }} />
     </div>
   );

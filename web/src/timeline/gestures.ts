@@ -1,6 +1,6 @@
 // What the pointer does on a chart of time: drag to zoom in, Ctrl and wheel to zoom at the pointer, double click to go back.
 
-import { hoverTime, showTime, timeRange, wholeTime } from "../state";
+import { hoverTime, LEAST_TIME, showTime, timeRange, wholeTime } from "../state";
 import { type Scale, toMoment } from "./scale";
 
 /** A drag shorter than this many pixels is a click. */
@@ -32,15 +32,15 @@ export function listenForGestures(element: HTMLElement, target: GestureTarget): 
     const [x] = place(event);
     if (event.button !== 0 || x > target.scale().right) return;
     from = x;
+    // The button may be let go outside the chart: that must not be missed.
+    element.setPointerCapture(event.pointerId);
   };
   const move = (event: PointerEvent) => {
     const [x, y] = place(event);
     const scale = target.scale();
     hoverTime.value = x >= scale.left && x <= scale.right ? toMoment(scale, x) : null;
-    if (from !== null && Math.abs(x - from) >= CLICK) {
-      if (!element.hasPointerCapture(event.pointerId)) element.setPointerCapture(event.pointerId);
-      target.onDrag([inside(Math.min(from, x)), inside(Math.max(from, x))]);
-    } else target.onMove(x, y);
+    if (from !== null && Math.abs(x - from) >= CLICK) target.onDrag([inside(Math.min(from, x)), inside(Math.max(from, x))]);
+    else target.onMove(x, y);
   };
   const up = (event: PointerEvent) => {
     const [x, y] = place(event);
@@ -103,7 +103,7 @@ function zoomByWheel(event: WheelEvent, scale: Scale, x: number): boolean {
 /** Makes the time shown longer by a factor; a moment stays where it is. */
 export function zoomAt(moment: number, factor: number): void {
   const [begin, end] = timeRange.value;
-  const width = Math.max((end - begin) * factor, 1000);
+  const width = Math.max((end - begin) * factor, LEAST_TIME);
   const before = (moment - begin) / (end - begin);
   showTime(moment - width * before, moment - width * before + width);
 }
