@@ -43,17 +43,21 @@ export function pageOf(...names) {
   return output;
 }
 
+/** What a machine that stands still now and then may need, in milliseconds. */
+const PATIENCE = 180_000;
+
 /** Starts Chromium; the caller closes it. */
 export function launch() {
   const quiet = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
   // The sandbox needs another user than root.
   const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : [];
-  return chromium.launch({ executablePath: "/usr/bin/chromium", args: [...quiet, ...sandbox] });
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: [...quiet, ...sandbox], timeout: PATIENCE });
 }
 
 /** Opens a file as a reader would, and keeps account of what must not happen: messages, errors, requests. */
 export async function open(browser, file, options = {}, shown = "#coldstart main") {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
+  page.setDefaultTimeout(PATIENCE);
   const complaints = [];
   page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => complaints.push(`uncaught: ${error.message}`));
@@ -76,7 +80,7 @@ export function openView(browser, file, options = {}) {
 
 /** What is seen once it is as wanted and has come to rest; what is seen at last, where it never is. Slow machines take their time. */
 export async function settled(look, wanted = () => true) {
-  const end = Date.now() + 30_000;
+  const end = Date.now() + PATIENCE;
   for (let before = await look(); ; ) {
     await delay(250);
     const now = await look();

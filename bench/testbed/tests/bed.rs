@@ -19,7 +19,7 @@ fn signal(pid: i32, signal: Signal) {
 }
 
 fn wait_for(what: &str, condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while !condition() {
         assert!(Instant::now() < deadline, "{what} did not come");
         std::thread::sleep(Duration::from_millis(5));
@@ -181,12 +181,15 @@ fn processes_in_the_way_are_named_and_ended_only_when_asked() {
 fn an_interrupted_up_undoes_what_it_did() {
     for asked in [Signal::INT, Signal::TERM, Signal::HUP] {
         let Some(bed) = test_bed() else { return };
-        let marker = bed.home().with_extension("attaching");
-        let path = bed.path_with_losetup(&format!("touch {}; sleep 1; exec LOSETUP \"$@\"", marker.display()));
+        let [marker, go] = ["attaching", "go"].map(|name| bed.home().with_extension(name));
+        let (asking, waiting) = (format!("touch {}", marker.display()), format!("[ ! -e {} ]", go.display()));
+        let path =
+            bed.path_with_losetup(&format!("{asking}; while {waiting}; do sleep 0.05; done; exec LOSETUP \"$@\""));
         let up = bed.up("net").env("PATH", path).stderr(Stdio::piped()).spawn().unwrap();
         wait_for("losetup", || marker.exists());
         assert!(!bed.left().is_empty(), "there is nothing to undo yet");
         signal(up.id().cast_signed(), asked);
+        fs::write(go, "").unwrap();
         let output = up.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
@@ -216,7 +219,8 @@ fn down_cleans_up_after_an_up_that_was_killed() {
     let Some(bed) = test_bed() else { return };
     // Attached, but the device's name never came back to be noted.
     let marker = bed.home().with_extension("attached");
-    let path = bed.path_with_losetup(&format!("LOSETUP \"$@\"; touch {}; sleep 2", marker.display()));
+    let until_killed = "while [ -e /proc/$PPID ]; do sleep 0.05; done";
+    let path = bed.path_with_losetup(&format!("LOSETUP \"$@\"; touch {}; {until_killed}", marker.display()));
     let mut up = bed.up("net").env("PATH", path).spawn().unwrap();
     wait_for("losetup", || marker.exists());
     up.kill().unwrap();

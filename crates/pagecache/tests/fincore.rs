@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use coldstart_pagecache::{Detail, Found, Method, Walk, WalkOptions, pages, residency, residency_of};
-use common::{file_with, fincore, read_pages, scratch, skip};
+use common::{file_with, fincore, hold, read_pages, scratch, skip};
 
 fn ours(path: &Path) -> u64 {
     residency(path, Detail::Counts).unwrap().resident_pages().unwrap()
@@ -105,6 +105,7 @@ fn agrees_on_empty_small_and_sparse_files() {
     // Holes become resident pages of zeros when read; the last page is behind 4 GiB.
     let holes = [(7, 2), (1 << 20, 1), ((5 << 30) / 4096, 1)];
     read_pages(&sparse, &holes);
+    let _held = hold(&sparse, &holes);
 
     assert_eq!(our_ranges(&path("empty")), []);
     assert_eq!(our_ranges(&path("one byte")), [(0, 1)]);

@@ -134,12 +134,16 @@ fn own_pages_and_passed_through_pages_are_seen() {
     };
 
     let own = place.join("own");
-    read_pages(&File::open(&own).unwrap(), &[(0, 2), (10, 3)]);
+    let own_file = File::open(&own).unwrap();
+    read_pages(&own_file, &[(0, 2), (10, 3)]);
+    let held_own = hold(&own_file, &[(0, 2), (10, 3)]);
     let found = residency(&own, Detail::Ranges).unwrap();
     assert_eq!((found.backing, found.known().unwrap().method), (Backing::Layered, Method::Mincore));
     assert_eq!(found.resident_pages(), Some(5));
     assert_eq!(ranges(&own), [(0, 2), (10, 3)]);
+    drop(held_own);
     assert!(evict(&own, EvictOptions::default()).unwrap().is_gone());
+    drop(own_file);
 
     let passed = place.join("passed");
     match File::open(&passed) {

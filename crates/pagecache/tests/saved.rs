@@ -77,6 +77,7 @@ fn odd_patterns_come_back_page_by_page_and_again() {
     file.sync_all().unwrap();
     drop_pages(&file);
     common::read_pages(&File::open(&ragged).unwrap(), &[(2, 1)]);
+    held.extend(common::hold(&File::open(&ragged).unwrap(), &[(2, 1)]));
     file_with(&directory.path().join("cold"), 10, &[]);
     File::create(directory.path().join("empty")).unwrap();
 
@@ -127,9 +128,13 @@ fn what_is_gone_changed_or_something_else_is_left_out_and_named() {
     std::fs::create_dir(path("directory")).unwrap();
     drop(file_with(&path("changed"), 8, &[]));
     File::options().append(true).open(path("grown")).unwrap().set_len(1 << 20).unwrap();
-    evict(&path("kept"));
-
-    let restored = add(&saved);
+    // A kernel that reclaims unused pages may be faster than the look that follows, but hardly each time.
+    let restored = (0..5).find_map(|_| {
+        evict(&path("kept"));
+        let restored = add(&saved);
+        (resident(&path("kept")) == [(2, 2)]).then_some(restored)
+    });
+    let restored = restored.expect("what was kept comes back");
     let mut missing: Vec<(PathBuf, u64, &str)> =
         restored.missing.iter().map(|missing| (missing.path.clone(), missing.pages, missing.reason.name())).collect();
     missing.sort();
@@ -145,7 +150,6 @@ fn what_is_gone_changed_or_something_else_is_left_out_and_named() {
     assert_eq!(missing, expected.map(|(name, reason)| (real.join(name), 2, reason)));
     assert_eq!((restored.files.asked, restored.files.back), (14, 2));
     assert!(!restored.is_close());
-    assert_eq!(resident(&path("kept")), [(2, 2)]);
     assert_eq!(resident(&path("changed")), [], "it is not the file that was saved");
 }
 
@@ -206,14 +210,19 @@ fn a_huge_sparse_file_takes_little() {
     for page in [0, 1 << 20, end] {
         file.write_all_at(&[1; 4096], page * 4096).unwrap();
     }
+    let expected = [(0, 1), (1 << 20, 1), (end, 1)];
+    let held = common::hold(&File::open(&path).unwrap(), &expected);
     file.sync_all().unwrap();
     drop(file);
     let (saved, _) = save(&[&path]);
-    let expected = [(0, 1), (1 << 20, 1), (end, 1)];
     assert_eq!(resident(&path), expected);
-    evict(&path);
-    assert!(add(&saved).is_close());
-    assert_eq!(resident(&path), expected);
+    drop(held);
+    // A kernel that reclaims unused pages may be faster than the look that follows, but hardly each time.
+    let comes_back = (0..5).any(|_| {
+        evict(&path);
+        add(&saved).is_close() && resident(&path) == expected
+    });
+    assert!(comes_back, "{:?}", resident(&path));
 }
 
 /// Changes bytes of a saved state and puts its checksum right.
@@ -319,8 +328,12 @@ fn mounts_below_a_tree_come_along_unless_they_are_left_out_and_bind_mounts_add_n
         None => assert!(!notes.unseen_devices.is_empty(), "{notes:?}"),
     }
     drop(inside);
-    evict(&place.join("inside"));
-    assert!(add(&saved).is_close());
+    // A kernel that reclaims unused pages may be faster than the look that follows, but hardly each time.
+    let comes_back = (0..5).any(|_| {
+        evict(&place.join("inside"));
+        add(&saved).is_close()
+    });
+    assert!(comes_back);
 
     let options = SaveOptions { paths: vec![real.join("tree")], one_file_system: true, ..SaveOptions::default() };
     let (saved, _) = SavedPageCache::save(&options, &|_| ControlFlow::Continue(())).unwrap();

@@ -149,7 +149,6 @@ mod tests {
         assert!(!starter.is_gone());
         starter.release();
         drop(ours);
-        let start = Instant::now();
-        assert!(!starter.is_gone() && start.elapsed() < Duration::from_secs(1));
+        assert!(!starter.is_gone());
     }
 }

@@ -103,9 +103,9 @@ mod tests {
         let identity = ProcessIdentity::of(child.id().cast_signed()).unwrap();
         assert!(identity.is_running());
         identity.signal(Signal::STOP);
-        assert!(wait_until(Duration::from_secs(5), || !identity.is_running()));
+        assert!(wait_until(Duration::from_secs(60), || !identity.is_running()));
         assert!(identity.exists());
-        identity.kill(Duration::from_secs(5));
+        identity.kill(Duration::from_secs(60));
         assert!(!identity.exists());
         child.wait().unwrap();
     }

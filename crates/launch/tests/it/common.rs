@@ -1,10 +1,12 @@
 //! What the tests of real launches share.
 
 use std::ffi::OsStr;
+use std::io::Write;
+use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::Command;
-use std::sync::OnceLock;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use coldstart_launch::{CommandLine, LaunchOptions};
@@ -65,7 +67,7 @@ impl Marker {
         LaunchOptions {
             readiness: readiness.parse().unwrap(),
             environment: vec![(Self::VARIABLE.into(), Some(self.0.clone().into()))],
-            time_limit: Some(Duration::from_secs(20)),
+            time_limit: Some(Duration::from_secs(120)),
             grace: Duration::from_millis(300),
             ..LaunchOptions::default()
         }
@@ -87,19 +89,45 @@ impl Marker {
     }
 }
 
-/// Waits until a condition holds; fails the test after 20 s.
+/// Waits until a condition holds; fails the test after two minutes.
 pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !condition() {
-        assert!(begin.elapsed() < Duration::from_secs(20), "{what} did not come about");
+        assert!(begin.elapsed() < Duration::from_secs(120), "{what} did not come about");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
+/// What a launch brings that is ended by its time limit, once the program came as far as it is asked for. Each limit is tried: the
+/// first is enough on most machines, and one that stands still for seconds needs the last.
+pub(crate) fn within_limits<T>(
+    limits: &[Duration],
+    launch: impl Fn(Duration) -> T,
+    is_there: impl Fn(&T) -> bool,
+) -> T {
+    let (last, others) = limits.split_last().unwrap();
+    others.iter().map(|&limit| launch(limit)).find(is_there).unwrap_or_else(|| launch(*last))
+}
+
+/// A port that was free a moment ago and is given to no other test, out of reach of connections' own ports: they begin at 32768.
+pub(crate) fn distinct_port(address: &str) -> u16 {
+    static GIVEN: Mutex<Vec<u16>> = Mutex::new(Vec::new());
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let begin = 20_000 + u16::try_from(std::process::id() % 12_000).unwrap();
+    let mut ports = (begin..32_768).chain(20_000..begin).filter(|port| !given.contains(port));
+    let port = ports.find(|&port| TcpListener::bind((address, port)).is_ok()).unwrap();
+    given.push(port);
+    port
+}
+
+/// A file written by another process: a child that another test is just about to start has a descriptor of ours until then, and
+/// what is open for writing is not executed (`ETXTBSY`).
 pub(crate) fn script(directory: &std::path::Path, name: &str, content: impl AsRef<[u8]>, mode: u32) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let path = directory.join(OsStr::new(name));
-    std::fs::write(&path, content).unwrap();
+    let mut tee = Command::new("tee").arg(&path).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    tee.stdin.take().unwrap().write_all(content.as_ref()).unwrap();
+    assert!(tee.wait().unwrap().success());
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
     path
 }

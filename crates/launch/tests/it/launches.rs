@@ -1,5 +1,5 @@
 //! Real launches of programs that behave, and of such that do not. What is asserted are outcomes and process lists; the
-//! only times are limits of 20 s that stop a hanging test.
+//! only times are limits that stop a hanging test.
 
 use std::cell::RefCell;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use coldstart_launch::{CommandLine, End, Input, LaunchError, LaunchOptions, Launched, Output, launch};
 
-use crate::common::{Marker, behaving, example, script};
+use crate::common::{Marker, behaving, distinct_port, example, script};
 
 /// Launches, checks that nothing is left, and counts how often readiness was told.
 fn run(words: &[&str], readiness: &str, change: impl FnOnce(&mut LaunchOptions)) -> (Launched, u32) {
@@ -50,7 +50,8 @@ fn the_program_reads_the_end_of_file() {
 
 #[test]
 fn output_is_matched_over_chunk_borders() {
-    let (launched, told) = run(&["chunks"], "stdout:^server is ready$", |_| {});
+    let (launched, told) =
+        run(&["chunks"], "stdout:^server is ready$", |options| options.grace = Duration::from_secs(60));
     assert_eq!((launched.end, told, launched.ended_processes), (End::Ended, 1, 1));
     assert!(launched.succeeded() && launched.killed_processes == 0);
 }
@@ -77,7 +78,7 @@ fn output_behind_readiness_is_drained_and_kept() {
     let file = directory.path().join("output");
     let (launched, _) = run(&["flood"], "stdout:ready", |options| {
         options.output = Output::File(file.clone());
-        options.grace = Duration::from_secs(20);
+        options.grace = Duration::from_secs(60);
     });
     assert_eq!(launched.killed_processes, 0, "it could write all it had");
     assert_eq!(std::fs::metadata(file).unwrap().len(), 6 + 2000 * 4096);
@@ -93,15 +94,10 @@ fn both_streams_go_to_the_file() {
     assert_eq!(std::fs::read_to_string(file).unwrap(), "out\nerr\n");
 }
 
-/// A port that was free a moment ago.
-fn free_port(address: &str) -> u16 {
-    TcpListener::bind((address, 0)).unwrap().local_addr().unwrap().port()
-}
-
 #[test]
 fn an_open_port_is_readiness() {
     for behaviour in ["serve", "serve-daemon"] {
-        let port = free_port("127.0.0.1").to_string();
+        let port = distinct_port("127.0.0.1").to_string();
         let (launched, told) = run(&[behaviour, &port], &format!("port:{port}"), |_| {});
         assert_eq!((launched.end, told, launched.ended_processes), (End::Ended, 1, 1), "{behaviour}");
     }
@@ -114,7 +110,7 @@ fn an_open_port_on_ipv6_is_readiness() {
         eprintln!("skipped: there is no IPv6 here");
         return;
     }
-    let port = free_port("::1").to_string();
+    let port = distinct_port("::1").to_string();
     assert!(run(&["serve6", &port], &format!("port:{port}"), |_| {}).0.succeeded());
 }
 
@@ -130,7 +126,7 @@ fn a_port_in_use_is_an_error() {
 
 #[test]
 fn a_server_that_cannot_bind_fails() {
-    let port = free_port("127.0.0.1");
+    let port = distinct_port("127.0.0.1");
     let (launched, told) = run(&["exit", "3"], &format!("port:{port}"), |_| {});
     assert_eq!((launched.end, told), (End::Exited(3), 0));
 }
@@ -147,7 +143,7 @@ fn the_time_limit_ends_the_program() {
 
 #[test]
 fn daemons_are_ended() {
-    let (launched, _) = run(&["daemon"], "exit", |_| {});
+    let (launched, _) = run(&["daemon"], "exit", |options| options.grace = Duration::from_secs(60));
     assert_eq!((launched.end, launched.ended_processes, launched.killed_processes), (End::Exited(0), 1, 0));
 
     let marker = Marker::new();
@@ -172,7 +168,7 @@ fn those_who_ignore_sigterm_are_killed() {
 
 #[test]
 fn the_stopped_are_woken_to_end() {
-    let (launched, _) = run(&["stopped"], "stdout:ready", |options| options.grace = Duration::from_secs(20));
+    let (launched, _) = run(&["stopped"], "stdout:ready", |options| options.grace = Duration::from_secs(60));
     assert_eq!((launched.end, launched.killed_processes), (End::Ended, 0));
 }
 
@@ -286,7 +282,8 @@ fn bytes_read_from_disk_are_counted() {
         false
     }));
     assert!(read() >= 8 << 20);
-    assert!(read() < 1 << 20);
+    // A kernel that takes back what nobody uses may do so before the next start, but hardly each time.
+    assert!((0..5).any(|_| read() < 1 << 20));
 }
 
 #[test]
@@ -316,7 +313,7 @@ fn a_program_may_read_from_our_terminal() {
     // In a process group of its own it would be in the background there, and stopped at its first read (SIGTTIN).
     let mut terminal = Command::new("script")
         .args(["--quiet", "--return", "--echo", "never", "--command"])
-        .arg(format!("timeout --foreground 20 {} input:exit head -n 1", example().display()))
+        .arg(format!("timeout --foreground 120 {} input:exit head -n 1", example().display()))
         .arg("/dev/null")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

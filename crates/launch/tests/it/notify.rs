@@ -1,6 +1,5 @@
 //! Readiness by `sd_notify(3)`: services that talk much, from odd places, and one of Debian's own.
 
-use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +7,7 @@ use std::time::Duration;
 
 use coldstart_launch::{CommandLine, End, LaunchOptions, Launched, launch};
 
-use crate::common::{Marker, eventually, example};
+use crate::common::{Marker, distinct_port, eventually, example};
 
 const SERVICE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/notify.py");
 
@@ -86,21 +85,24 @@ fn a_failure_that_is_told_is_no_readiness() {
 #[test]
 fn a_stranger_is_not_heard() {
     let directory = tempfile::tempdir().unwrap();
-    let name = directory.path().join("name");
-    let script = format!("printf %s \"$NOTIFY_SOCKET\" >{0}.new; mv {0}.new {0}; exec sleep 1000", name.display());
+    let [name, sent] = ["name", "sent"].map(|name| directory.path().join(name));
+    let script = format!(
+        "printf %s \"$NOTIFY_SOCKET\" >{0}.new; mv {0}.new {0}; while [ ! -e {1} ]; do sleep 0.05; done; exit 3",
+        name.display(),
+        sent.display()
+    );
     let stranger = std::thread::spawn({
         let name = name.clone();
         move || {
             eventually("the name of the socket", || name.exists());
             let socket = UnixDatagram::unbound().unwrap();
             socket.send_to(b"READY=1", std::fs::read_to_string(&name).unwrap()).unwrap();
+            std::fs::write(sent, "").unwrap();
         }
     });
-    let launched = run(&CommandLine::new("sh", ["-c", &script]), |options| {
-        options.time_limit = Some(Duration::from_secs(3));
-    });
+    let launched = shell(&script);
     stranger.join().unwrap();
-    assert_eq!((launched.end, launched.ready_after), (End::TimedOut, None));
+    assert_eq!((launched.end, launched.ready_after), (End::Exited(3), None));
     let seen = launched.last_seen.unwrap();
     assert!(seen.contains(&format!("process {}, which the program did not start", std::process::id())), "{seen}");
     let socket = std::fs::read_to_string(name).unwrap();
@@ -170,7 +172,7 @@ fn a_service_of_debian_notifies() {
     let directory = tempfile::tempdir().unwrap();
     let config = directory.path().join("redis.conf");
     std::fs::write(&config, "bind 127.0.0.1\nsave \"\"\n").unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = distinct_port("127.0.0.1");
     let command = command.replace("/etc/redis/redis.conf", config.to_str().unwrap());
     let line: CommandLine = format!("{command} --dir {} --port {port}", directory.path().display()).parse().unwrap();
     let launched = run(&line, |options| options.grace = Duration::from_secs(30));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use coldstart_launch::{CommandLine, DisplayError, End, LaunchError, LaunchOptions, launch};
 
-use super::server::Server;
+use super::server::{Server, nobody_starts};
 use super::{map_window, mapping, run_on, shortly};
 use crate::common::{Marker, eventually, example};
 
@@ -43,6 +43,7 @@ fn a_wrong_name_gets_an_answer_that_helps() {
 fn a_dead_display_is_named() {
     let Some(mut server) = Server::start(&[]) else { return };
     let display = server.display().to_owned();
+    let _turn = nobody_starts();
     server.kill();
     for (readiness, own) in [(format!("window:{display}"), None), ("window".to_owned(), Some(display.as_str()))] {
         let (error, hint) = refused(&readiness, own);

@@ -47,8 +47,7 @@ fn a_window_in_a_managers_frame_counts() {
     }
     // And it was in a frame indeed.
     let marker = Marker::new();
-    let mut options = marker.options(&format!("window:{}", server.display()));
-    options.time_limit = Some(Duration::from_secs(20));
+    let options = marker.options(&format!("window:{}", server.display()));
     let mut seen = Vec::new();
     launch(&CommandLine::new(map_window(), ["plain"]), &options, None, &mut || seen = server.windows("map_window"))
         .unwrap();
@@ -92,7 +91,7 @@ fn firefox_shows_a_window() {
     let marker = Marker::new();
     let mut options = marker.options(&format!("window:{}", server.display()));
     options.environment.push(("HOME".into(), Some(home.path().into())));
-    options.time_limit = Some(Duration::from_secs(120));
+    options.time_limit = Some(Duration::from_secs(300));
     options.grace = Duration::from_secs(5);
     let launched = launch(&line, &options, None, &mut || names = server.windows("Mozilla Firefox").len()).unwrap();
     marker.assert_nothing_left();

@@ -79,7 +79,7 @@ fn an_interrupted_measurement_leaves_nothing() {
         .unwrap();
     let begin = std::time::Instant::now();
     while sleepers(&marker) < 2 {
-        assert!(begin.elapsed().as_secs() < 20, "the program did not start");
+        assert!(begin.elapsed().as_secs() < 120, "the program did not start");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();

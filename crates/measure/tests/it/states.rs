@@ -26,9 +26,9 @@ fn cold_reads_everything_and_hot_nothing() {
     let hot = counted(&measured, 0, StartState::Hot);
     assert_eq!(hot.len(), 2, "{measured:#?}");
     for sample in hot {
-        // The kernel is free to take a page back meanwhile.
-        assert!((16 * 256 - 40..=16 * 256).contains(&sample.residency.unwrap().resident_pages), "{sample:?}");
-        assert!(sample.bytes_read < MIB / 2, "{sample:?}");
+        // The kernel is free to take pages back meanwhile: a start counts as hot up to a twentieth of what the cold one reads.
+        assert!((16 * 256 * 19 / 20..=16 * 256).contains(&sample.residency.unwrap().resident_pages), "{sample:?}");
+        assert!(sample.bytes_read <= MIB, "{sample:?}");
     }
     let cold = &measured.summaries[0];
     assert!(cold.state_facts.checked_before && cold.state_facts.resident_pages == Some((0, 0)));

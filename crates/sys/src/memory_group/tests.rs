@@ -22,9 +22,19 @@ fn processes(directory: &Path) -> String {
 /// Pages that the kernel may have taken back, or may hold at the moment when it is asked to.
 const FEW: u64 = 40;
 
-/// All of it in one test: a process is in one group at a time, and tests run side by side in one process.
+/// All of it in one test: a process is in one group at a time, and tests run side by side in one process. That process is one of its
+/// own: children that other tests start meanwhile would be in the group, too, and stay there.
 #[test]
 fn what_was_brought_in_inside_is_charged_and_taken_back() {
+    const ALONE: &str = "COLDSTART_MEMORY_GROUP_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let name = "memory_group::tests::what_was_brought_in_inside_is_charged_and_taken_back";
+        let mut alone = Command::new(std::env::current_exe().unwrap());
+        let output = alone.args(["--exact", name, "--nocapture"]).env(ALONE, "1").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+        return print!("{text}");
+    }
     let file = tempfile::NamedTempFile::new_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")).unwrap();
     fs::write(file.path(), vec![7; 8 << 20]).unwrap();
     file.as_file().sync_all().unwrap();
@@ -47,13 +57,15 @@ fn what_was_brought_in_inside_is_charged_and_taken_back() {
 
     group.enter().unwrap();
     assert!(processes(&directory).lines().any(|line| line == std::process::id().to_string()));
-    // A program's reads are charged to the group, and stay charged when it has ended.
-    assert!(Command::new("cat").arg(file.path()).output().unwrap().status.success());
+    // A program's reads are charged to the group, and stay charged when it has ended. The kernel is free to take them back on its
+    // own, but hardly each time.
+    let all_charged = (0..5).any(|_| {
+        assert!(Command::new("cat").arg(file.path()).output().unwrap().status.success());
+        group.charged().unwrap().file >= (8 << 20) - FEW * 4096
+    });
+    assert!(all_charged, "{:?}", group.charged());
     group.leave().unwrap();
     assert_eq!(processes(&directory), "", "we and the program are gone");
-    let charged = group.charged().unwrap();
-    // It is free to take a few back on its own.
-    assert!(charged.file >= (8 << 20) - FEW * 4096, "{charged:?}");
 
     group.reclaim().unwrap();
     let left = group.charged().unwrap();
