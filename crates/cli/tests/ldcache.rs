@@ -129,9 +129,10 @@ fn release() -> String {
     text(&output.stdout).lines().next().unwrap().rsplit(' ').next().unwrap().to_owned()
 }
 
-/// Runs `ldconfig`, whose remarks about odd files are no matter here.
+/// Runs `ldconfig`, whose remarks about odd files are no matter here. What it remembers of files by their inodes and seconds
+/// (`aux-cache`) is left aside: one test's file may have the inode of another's that is gone.
 fn ldconfig(arguments: &[&str]) -> Output {
-    Command::new("ldconfig").args(arguments).env("LC_ALL", "C").output().unwrap()
+    Command::new("ldconfig").arg("-i").args(arguments).env("LC_ALL", "C").output().unwrap()
 }
 
 #[test]

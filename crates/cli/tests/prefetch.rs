@@ -10,6 +10,7 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use cold::make_cold;
 use serde_json::Value;
@@ -60,9 +61,18 @@ fn resident_pages(path: &Path) -> u64 {
     shown["files"][0]["resident_pages"].as_u64().unwrap()
 }
 
-/// At least four fifths: some kernels reclaim pages that nobody has used yet within a second (DAMON).
-fn assert_mostly(found: u64, wanted: u64) {
-    assert!(found * 5 >= wanted * 4, "{found} of {wanted} pages are resident");
+/// Does something after which most of `wanted` pages of a file are found in memory: at least four fifths, and not each time,
+/// since some kernels reclaim pages that nobody has used yet within a second (DAMON).
+fn brings_back(data: &Path, wanted: u64, mut bring: impl FnMut() -> u64) {
+    let mut found = Vec::new();
+    while found.len() < 5 {
+        make_cold(data);
+        found.push(bring());
+        if found.last().is_some_and(|found| found * 5 >= wanted * 4) {
+            return;
+        }
+    }
+    panic!("{found:?} of {wanted} pages are resident");
 }
 
 fn shown(plan: &Path) -> (Value, Output) {
@@ -94,11 +104,12 @@ fn what_a_program_read_comes_back() {
     let pages = of_data["pages"].as_u64().unwrap();
     assert!((400..=1000).contains(&pages), "400 pages were read, {pages} are planned");
 
-    make_cold(&data);
-    assert_eq!(resident_pages(&data), 0);
-    let replay = coldstart().args(["prefetch", "run"]).arg(&plan).output().unwrap();
-    assert!(replay.status.success(), "{}", text(&replay.stderr));
-    assert_mostly(resident_pages(&data), pages);
+    brings_back(&data, pages, || {
+        assert_eq!(resident_pages(&data), 0);
+        let replay = coldstart().args(["prefetch", "run"]).arg(&plan).output().unwrap();
+        assert!(replay.status.success(), "{}", text(&replay.stderr));
+        resident_pages(&data)
+    });
 }
 
 #[test]
@@ -106,12 +117,22 @@ fn a_start_through_a_plan_brings_pages_in_and_hands_on_the_exit_code() {
     let scratch = Scratch::new();
     let data = scratch.file("data", 500);
     let plan = scratch.plan(&data, &["cat", data.to_str().unwrap()]);
-    make_cold(&data);
-    let output = run_through(&plan, &["sh", "-c", "sleep 1; exit 7"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(7));
-    assert_eq!(text(&output.stderr), "");
-    // sh read nothing of it: the replay did.
-    assert_mostly(resident_pages(&data), 500);
+    brings_back(&data, 500, || {
+        let mut program = run_through(&plan, &["sh", "-c", "read line; exit 7"]);
+        let child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // sh reads nothing of it: the replay does, beside it, as fast as the disk is.
+        let end = Instant::now() + Duration::from_secs(20);
+        let mut found = resident_pages(&data);
+        while found < 400 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(50));
+            found = found.max(resident_pages(&data));
+        }
+        // Its input ends with the child's other pipes.
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(7));
+        assert_eq!(text(&output.stderr), "");
+        found
+    });
 }
 
 #[test]
@@ -123,12 +144,13 @@ fn a_blocking_replay_is_over_when_the_program_starts() {
     let mut record = coldstart();
     record.args(["prefetch", "record", "--as-is", "--strategy", "blocking", "-o"]).arg(&plan).arg("--");
     assert!(record.arg("cat").arg(&data).status().unwrap().success());
-    make_cold(&data);
     let look = [env!("CARGO_BIN_EXE_coldstart"), "pagecache", "show", "--json", data.to_str().unwrap()];
-    let output = run_through(&plan, &look).output().unwrap();
-    let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
-    // Seen by the program itself, the moment it started.
-    assert_mostly(seen["files"][0]["resident_pages"].as_u64().unwrap(), 3000);
+    brings_back(&data, 3000, || {
+        let output = run_through(&plan, &look).output().unwrap();
+        let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
+        // Seen by the program itself, the moment it started.
+        seen["files"][0]["resident_pages"].as_u64().unwrap()
+    });
 }
 
 #[test]
@@ -137,8 +159,9 @@ fn the_program_cannot_tell_that_it_was_started_through_a_plan() {
     let data = scratch.file("data", 10);
     let plan = scratch.plan(&data, &["cat", data.to_str().unwrap()]);
     // Signals ignored and blocked, open descriptors, working directory, limits, session, parent, and children.
+    // `ps` in a command substitution, where it is the only child: what comes behind a pipe has the shell's name until it runs.
     let look = "grep -E '^(SigIgn|SigBlk|SigCgt|PPid)' /proc/self/status; ls -l /proc/self/fd | sed 's/.*[0-9] \\([0-9]* ->\\)/\\1/' \
-                | grep -v /proc/ | sed 's/:.*//'; pwd; ulimit -n; ulimit -u; ps -o sid= -p $$; ps --ppid $$ -o comm= | grep -v -E '^(ps|grep)$'; env | grep -v '^_='";
+                | grep -v /proc/ | sed 's/:.*//'; pwd; ulimit -n; ulimit -u; ps -o sid= -p $$; children=$(ps --ppid $$ -o comm=); echo \"$children\"; env | grep -v '^_='";
     let plain = Command::new("sh").args(["-c", look]).stdin(Stdio::null()).output().unwrap();
     let through = run_through(&plan, &["sh", "-c", look]).stdin(Stdio::null()).output().unwrap();
     let without_parent = |output: &Output| {
@@ -153,13 +176,13 @@ fn the_process_number_stays_and_there_is_no_child_to_wait_for() {
     let scratch = Scratch::new();
     let data = scratch.file("data", 10);
     let plan = scratch.plan(&data, &["cat", data.to_str().unwrap()]);
-    let child = run_through(&plan, &["sh", "-c", "echo $$; ps --ppid $$ -o comm= | grep -v -E '^(ps|grep)$'; true"])
+    let child = run_through(&plan, &["sh", "-c", "echo $$; children=$(ps --ppid $$ -o comm=); echo \"$children\""])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let number = child.id();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(text(&output.stdout).trim(), number.to_string());
+    assert_eq!(text(&output.stdout), format!("{number}\nps\n"));
 }
 
 #[test]

@@ -117,7 +117,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let runner = Runner::new(folder.path().join("output.json")).unwrap();
         // A shell doubles a text to 4 MiB and keeps it for a while.
-        let script = "a=0123456789abcdef; i=0; while [ $i -lt 18 ]; do a=$a$a; i=$((i+1)); done; sleep 0.2; : $a";
+        let script = "a=0123456789abcdef; i=0; while [ $i -lt 18 ]; do a=$a$a; i=$((i+1)); done; sleep 1; : $a";
         let command = ["sh", "-c", script].map(str::to_owned);
         let held = 4 << 20;
         let [one, two] = by_status(&runner, &command, 2).unwrap().try_into().unwrap();

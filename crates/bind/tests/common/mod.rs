@@ -221,8 +221,7 @@ pub(crate) fn account(program: &Path, loader: &str, variables: &[(&str, &str)]) 
         command.arg("--list").arg(program);
     }
     let command = command.env_clear().envs(variables.iter().copied());
-    let output = command.env("LD_TRACE_LOADED_OBJECTS", "1").env("LD_DEBUG", "libs").output().unwrap();
-    read(&output)
+    read(&output_of(command.env("LD_TRACE_LOADED_OBJECTS", "1").env("LD_DEBUG", "libs")))
 }
 
 fn read(output: &Output) -> Account {

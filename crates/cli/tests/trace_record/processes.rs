@@ -22,7 +22,7 @@ int main(void) {
   q = vfork(); if (!q) { execl("/no/such", "x", (char *)0); _exit(9); } waitpid(q, &s, 0); printf("no exec %d\n", WEXITSTATUS(s));
   char *a[] = {"sh", "-c", "exit 6", 0}; posix_spawn(&q, "/bin/sh", 0, 0, a, environ); waitpid(q, &s, 0); printf("spawn %d\n", WEXITSTATUS(s));
   q = clone(child, stack + sizeof stack, CLONE_VM | SIGCHLD, 0); waitpid(q, &s, 0); printf("clone %d %d\n", WEXITSTATUS(s), shared);
-  if (!(q = fork())) { setsid(); if (!fork()) { sleep(5); _exit(0); } _exit(8); } waitpid(q, &s, 0); printf("daemon %d\n", WEXITSTATUS(s));
+  if (!(q = fork())) { setsid(); if (!fork()) { close(1); close(2); sleep(60); _exit(0); } _exit(8); } waitpid(q, &s, 0); printf("daemon %d\n", WEXITSTATUS(s));
   return 0;
 }"#;
 
