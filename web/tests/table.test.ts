@@ -66,10 +66,12 @@ test("CSV has numbers as they are, quotes where they are needed, and a column fo
 
 test("names cannot hide what they are", () => {
   assert.equal(visible("a\u202egnp.exe\n\u0000"), "a\\u{202e}gnp.exe\\u{a}\\u{0}");
+  assert.equal(visible("a\u00adb\u3164\u{e0041}\ufeff"), "a\\u{ad}b\\u{3164}\\u{e0041}\\u{feff}");
   assert.equal(baseName("/usr/lib/libc.so.6"), "libc.so.6");
   assert.equal(baseName("/"), "/");
   assert.equal(commandLine(["/bin/a", "b c", "it's", ""]), "/bin/a 'b c' 'it'\\''s' ''");
   assert.equal(shortened("abcdef", 4), "abc…");
+  assert.equal(shortened("ab\u{1f600}cd", 4), "ab…");
 });
 
 test("changes have a sign, and what was not recorded has none", () => {

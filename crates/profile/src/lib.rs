@@ -9,8 +9,10 @@ mod pages;
 pub mod pattern;
 pub mod plan;
 pub mod trace;
+mod unseen;
 mod working_set;
 
 pub use file_identity::FileIdentity;
 pub use pages::{PAGE_SIZE, PageIndex, PageRange, merge_ranges, page_count};
+pub use unseen::is_unseen;
 pub use working_set::{DiskExtent, FileKind, FileUse, NameKind, NameUse, PageSource, Touched, WorkingSet};

@@ -1,5 +1,7 @@
 // A canvas as sharp as the screen: its size in the screen's pixels, drawn on in those of the page.
 
+import { wholeCharacters } from "../names";
+
 /** Makes the canvas fit, and returns what to draw with, cleared; null if there is nothing to draw on. */
 export function prepare(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D | null {
   const ratio = window.devicePixelRatio || 1;
@@ -31,5 +33,5 @@ export function fitting(context: CanvasRenderingContext2D, text: string, width: 
     if (context.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle;
     else high = middle - 1;
   }
-  return low < 3 ? "" : `${text.slice(0, low)}…`;
+  return low < 3 ? "" : `${wholeCharacters(text.slice(0, low))}…`;
 }

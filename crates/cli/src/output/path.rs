@@ -5,18 +5,16 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use coldstart_profile::is_unseen;
 use serde::{Serialize, Serializer};
 use unicode_width::UnicodeWidthChar;
 
-/// The path in one line of harmless characters: control characters and bytes that are no UTF-8 become escapes.
+/// The path in one line of harmless characters: what cannot be seen and bytes that are no UTF-8 become escapes.
 pub(crate) fn printable(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_bytes().utf8_chunks() {
         for character in chunk.valid().chars() {
-            // Direction overrides would let a name reorder what stands around it.
-            if character.is_control()
-                || matches!(character, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-            {
+            if is_unseen(character) {
                 text.extend(character.escape_default());
             } else {
                 text.push(character);

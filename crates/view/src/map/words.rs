@@ -5,19 +5,19 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use coldstart_profile::is_unseen;
 use coldstart_profile::trace::{Run, StartState};
 use jiff::Timestamp;
 use jiff::tz::Offset;
 
 pub(crate) use crate::numbers::{bytes as size, grouped};
 
-/// Bytes of a name in one line of harmless characters. What is no UTF-8, controls, and marks that reorder or hide what stands around
-/// them become escapes; so do the two characters that XML has no place for (XML 1.0, section 2.2).
+/// Bytes of a name in one line of harmless characters. What is no UTF-8, X; so do the two characters that XML has no place for (XML 1.0, section 2.2).
 pub(crate) fn harmless(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
-            if is_harmful(character) {
+            if is_unseen(character) || matches!(character, '\u{fffe}' | '\u{ffff}') {
                 text.extend(character.escape_unicode());
             } else {
                 text.push(character);
@@ -28,12 +28,6 @@ pub(crate) fn harmless(bytes: &[u8]) -> String {
         }
     }
     text
-}
-
-fn is_harmful(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(character, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
 }
 
 /// The same of text.
@@ -126,6 +120,7 @@ mod tests {
     #[test]
     fn names_cannot_do_anything() {
         assert_eq!(harmless(b"a\nb\x1b[31m\xff"), "a\\u{a}b\\u{1b}[31m\\xff");
+        assert_eq!(harmless("a\u{ad}b\u{e0041}".as_bytes()), "a\\u{ad}b\\u{e0041}");
         assert_eq!(harmless("a\u{202e}b\u{fffe}ö\u{85}".as_bytes()), "a\\u{202e}b\\u{fffe}ö\\u{85}");
         assert_eq!(file_name(Path::new("/a/b.so")), "b.so");
         assert_eq!(file_name(Path::new("/")), "/");
