@@ -127,6 +127,25 @@ fn wrong_usage_names_the_thing_and_the_next_step() {
 }
 
 #[test]
+fn a_misspelt_option_is_no_program_and_a_programs_options_are_its_own() {
+    let coldstart = || Command::new(env!("CARGO_BIN_EXE_coldstart"));
+    for verb in [&["measure"][..], &["trace"], &["speedup"], &["prefetch", "record"], &["prefetch", "run", "plan"]] {
+        let output = coldstart().args(verb).args(["--jsn", "--", "true"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{verb:?}");
+        let (said, shown) = (text(&output.stderr), text(&output.stdout));
+        assert!(said.starts_with("error: unexpected argument '--jsn'") && shown.is_empty(), "{verb:?}: {said}{shown}");
+    }
+    for words in
+        [&["sh", "-c", "[ \"$*\" = '-x --jsn -- --runs' ]", "sh", "-x", "--jsn", "--", "--runs"][..], &["true", "-5"]]
+    {
+        for before in [&[][..], &["--"]] {
+            let output = output(&[&["--no-history", "--state", "hot", "--runs", "1"], before, words].concat());
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        }
+    }
+}
+
+#[test]
 fn readiness_by_output_ends_the_whole_tree() {
     let mark = format!("coldstart_test_mark_{}", std::process::id());
     let script = "setsid sleep 300 & echo it is ready; exec sleep 300";

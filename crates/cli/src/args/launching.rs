@@ -47,7 +47,7 @@ pub(crate) struct WaitingArgs {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ProgramArgs {
     /// The program to start, and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub(crate) words: Vec<OsString>,
 }
 

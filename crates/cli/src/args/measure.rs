@@ -56,7 +56,6 @@ pub(crate) struct MeasureArgs {
     #[arg(
         required_unless_present_any = ["history", "import"],
         trailing_var_arg = true,
-        allow_hyphen_values = true,
         value_name = "PROGRAM"
     )]
     pub(crate) words: Vec<OsString>,

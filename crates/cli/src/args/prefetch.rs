@@ -55,13 +55,7 @@ pub(crate) struct RecordArgs {
     pub(crate) launching: LaunchingArgs,
 
     /// The program to start, and its arguments
-    #[arg(
-        required_unless_present = "from",
-        conflicts_with = "from",
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "PROGRAM"
-    )]
+    #[arg(required_unless_present = "from", conflicts_with = "from", trailing_var_arg = true, value_name = "PROGRAM")]
     pub(crate) words: Vec<OsString>,
 }
 
@@ -90,7 +84,7 @@ pub(crate) struct RunArgs {
     pub(crate) plan: PathBuf,
 
     /// The program to become, and its arguments; without it the plan is replayed and what was done is printed
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(trailing_var_arg = true, value_name = "PROGRAM")]
     pub(crate) words: Vec<OsString>,
 }
 
