@@ -93,9 +93,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_reads_back(words in prop::collection::vec(".{0,12}", 1..6)) {
-            prop_assume!(!words[0].is_empty());
-            let line = CommandLine::new(&words[0], &words[1..]);
+        fn what_is_shown_reads_back(program in ".{1,12}", arguments in prop::collection::vec(".{0,12}", 0..5)) {
+            let line = CommandLine::new(&program, &arguments);
             prop_assert_eq!(line.to_string().parse::<CommandLine>(), Ok(line));
         }
     }
