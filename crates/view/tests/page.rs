@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStringExt;
 use coldstart_profile::trace::figures::Figures;
 use coldstart_profile::trace::{FileId, Trace};
 use coldstart_view::page::{ReportKind, TraceSource, report_page, trace_page};
-use decoded::{decode, element, expected, head, markup, scripts, shown};
+use decoded::{decode, element, expected, expected_phases, head, markup, scripts, shown};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -36,8 +36,9 @@ fn assert_holds(trace: &Trace, page: &[u8], place: usize) -> Value {
         }));
     }
     assert_eq!(decoded.symbols(), symbols);
-    let lengths = ["processes", "threads", "files", "phases"].map(|name| decoded.head[name].as_array().unwrap().len());
-    assert_eq!(lengths, [trace.processes.len(), trace.threads.len(), trace.files.len(), trace.phases.len()]);
+    assert_eq!(decoded.phases(), expected_phases(trace, &Figures::of(trace)));
+    let lengths = ["processes", "threads", "files"].map(|name| decoded.head[name].as_array().unwrap().len());
+    assert_eq!(lengths, [trace.processes.len(), trace.threads.len(), trace.files.len()]);
     for (head, file) in decoded.head["files"].as_array().unwrap().iter().zip(&trace.files) {
         assert_eq!(head["path"], file.path.to_string_lossy().as_ref());
     }
@@ -91,12 +92,12 @@ fn a_small_trace_comes_back() {
     assert_eq!((of_page["kind"].as_str(), of_page["traces"].as_u64()), (Some("trace"), Some(1)));
     assert_eq!(of_page["title"], "p caf\u{fffd}");
     let head = assert_holds(&trace, &page, 0);
-    assert_eq!(head["format"], 1);
+    assert_eq!(head["format"], 2);
     assert_eq!(head["run"]["command"], json!(["/opt/p", "caf\u{fffd}"]));
     assert_eq!(head["run"]["ready"], "after 9.00 ms, when it ended; it exited with code 0");
     assert_eq!(head["run"]["readyAt"], 9_000_000);
-    assert_eq!(head["phases"][2]["name"], "fn_2000");
-    assert_eq!(head["phases"][1]["own"], 600_000);
+    let phases = decode(&page, 0).phases();
+    assert_eq!((phases[2].name.as_deref(), phases[1].times[2]), (Some("fn_2000"), 600_000));
     assert_eq!(head["initialisers"][0]["phases"], json!([2]));
     let file = &head["files"][0];
     assert_eq!(file["object"]["sections"][0]["class"], "code");

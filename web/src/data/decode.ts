@@ -1,30 +1,23 @@
 // Turns the text of a data element back into a trace's head and columns.
 
-import type { ColumnHead, PhaseHead, TraceHead } from "./payload";
+import type { ColumnHead, TraceHead } from "./payload";
 
 /** Numbers up to 2^53 fit exactly. */
 export type Column = Float64Array;
 
 /** One trace as it stands in the page. */
 export interface Decoded {
-  head: TraceHead;
+  head: Omit<TraceHead, "phases">;
   bytes: (name: string) => Uint8Array;
   rows: (name: string) => number;
   varints: (name: string) => Column;
 }
 
-/** Phases with all that their values can be, read before the real ones. A browser that first meets whole numbers and nulls lays objects out for
- * these, and moves each object when greater numbers or names turn up; of a hundred thousand phases that takes longer than reading them. */
-const SHAPES = JSON.stringify([null, 0].map((file): PhaseHead => ({
-  process: 0, kind: "", file, address: file === null ? null : 0.5, name: file === null ? null : "", begin: 0.5, end: 0.5, own: 0.5, parent: file, known: "exactly",
-})));
-
 /** Reads base64 of zlib data; throws an Error with a sentence for what cannot be read. */
 export async function decode(base64: string): Promise<Decoded> {
   const all = await inflate(fromBase64(base64.trim()));
   const headLength = new DataView(all.buffer, all.byteOffset, all.byteLength).getUint32(0, true);
-  JSON.parse(SHAPES);
-  const head = JSON.parse(new TextDecoder().decode(all.subarray(4, 4 + headLength))) as TraceHead;
+  const head = JSON.parse(new TextDecoder().decode(all.subarray(4, 4 + headLength))) as Decoded["head"];
   // A copy, so that the text of the head need not be kept for the sake of the columns behind it.
   const behind = all.slice(4 + headLength);
   const columns = new Map(head.columns.map((column) => [column.name, column]));

@@ -23,13 +23,17 @@ export interface ComparisonHead {
 
 /** The head of one trace. */
 export interface TraceHead {
-  format: 1;
+  format: 2;
   /** The path of the trace file, as given. */
   source: string;
   run: RunHead;
   processes: ProcessHead[];
   threads: { number: number; process: number }[];
   files: FileHead[];
+  /** What the numbers of the columns `phase.kind` and `phase.known` stand for: ids of `phases` in palette.json, and how both ends are known. */
+  phaseKinds: string[];
+  phaseEnds: PhaseHead["known"][];
+  /** Of the columns of phases; they are not in the JSON. */
   phases: PhaseHead[];
   initialisers: InitialiserOrderHead[];
   figures: FigureGroup[];
@@ -123,6 +127,7 @@ export interface SectionHead {
   pages: { all: number; touched: number; written: number; executed: number } | null;
 }
 
+/** A row of the columns of phases. */
 export interface PhaseHead {
   process: number;
   /** An id of `phases` in palette.json. */

@@ -3,6 +3,7 @@
 import { type Column, decode, type Decoded, readVarints, unzigzag } from "./decode";
 import { baseName } from "../names";
 import type { FileHead, TraceHead } from "./payload";
+import { readPhases } from "./phases";
 
 /** Kinds of events as sums and numbers: `kind.id` in docs/formats/trace.md. */
 export const KIND = { execute: 1, major: 2, byKernel: 4, zeroFilled: 8, firstOfRun: 16, write: 32, unknown: 64, function: 96, read: 97, fill: 98 } as const;
@@ -48,7 +49,6 @@ export class Trace {
   private codes: Uint32Array | null = null;
 
   private constructor(decoded: Decoded) {
-    this.head = decoded.head;
     const groups = eventGroups(decoded.head, decoded.bytes("event.kind").length);
     this.at = fromDeltas(decoded.varints("event.at"), groups, (value) => value);
     this.page = fromDeltas(decoded.varints("event.page"), groups, unzigzag);
@@ -64,6 +64,7 @@ export class Trace {
     let end = 0;
     for (let row = 0; row < this.nameEnds.length; row += 1) this.nameEnds[row] = end += this.nameEnds[row] ?? 0;
     this.nameBytes = decoded.bytes("symbol.names");
+    this.head = { ...decoded.head, phases: readPhases(decoded, (row) => this.symbolName(row)) };
   }
 
   /** Reads what stands in a data element. */
@@ -122,7 +123,7 @@ export class Trace {
 }
 
 /** First row and count of each group of events: of each file, then of those without one. */
-function eventGroups(head: TraceHead, all: number): [number, number][] {
+function eventGroups(head: Decoded["head"], all: number): [number, number][] {
   const groups = head.files.map((file) => file.events);
   const behind = groups.reduce((end, [first, count]) => Math.max(end, first + count), 0);
   return [...groups, [behind, all - behind]];

@@ -111,6 +111,9 @@ pub enum Known {
 }
 
 impl Known {
+    /// All, in order.
+    pub const ALL: [Self; 3] = [Self::Exactly, Self::EndAtMost, Self::FromTouches];
+
     /// In a word or two.
     pub fn name(self) -> &'static str {
         match self {

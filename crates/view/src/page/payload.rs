@@ -18,7 +18,7 @@ const LEVEL: u32 = 6;
 /// memory.
 pub(super) fn write(source: &TraceSource<'_>, page: &mut Vec<u8>) -> Result<(), PageError> {
     let (groups, symbols) = (EventGroups::of(source.trace), Symbols::of(source.trace));
-    let columns = Columns::of(source.trace, &groups, &symbols);
+    let columns = Columns::of(source.trace, source.figures, &groups, &symbols);
     let head = serde_json::to_vec(&TraceHead::of(source, &groups, &symbols, columns.heads()))?;
     let mut packed = ZlibEncoder::new(EncoderWriter::new(page, &STANDARD), Compression::new(LEVEL));
     let length = u32::try_from(head.len()).map_err(|_| std::io::Error::from(std::io::ErrorKind::FileTooLarge))?;

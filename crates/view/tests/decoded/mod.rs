@@ -7,7 +7,8 @@ use std::io::Read;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use coldstart_profile::trace::{EventKind, Trace};
+use coldstart_profile::trace::figures::Figures;
+use coldstart_profile::trace::{EventKind, PhaseId, Trace};
 use serde_json::Value;
 
 /// An element of a page.
@@ -79,6 +80,19 @@ pub(crate) struct Row {
     pub(crate) pages: u64,
     /// The symbol's file, address and name.
     pub(crate) code: Option<(u32, u64, String)>,
+}
+
+/// A phase as it stands in a page: the names of kinds, and the symbol that holds its address.
+#[derive(Debug, PartialEq)]
+pub(crate) struct PhaseRow {
+    pub(crate) process: u64,
+    pub(crate) kind: String,
+    pub(crate) file: Option<u64>,
+    pub(crate) address: Option<u64>,
+    pub(crate) name: Option<String>,
+    pub(crate) times: [u64; 3],
+    pub(crate) parent: Option<u64>,
+    pub(crate) known: String,
 }
 
 /// Numbers are cut down to this.
@@ -187,6 +201,61 @@ impl Decoded {
         }
         rows
     }
+
+    /// All phases, as they stand.
+    pub(crate) fn phases(&self) -> Vec<PhaseRow> {
+        let symbols = self.symbols();
+        let column = |name: &str| self.varints(&format!("phase.{name}"));
+        let summed = |name: &str| -> Vec<u64> {
+            let mut sum = 0i64;
+            let steps = column(name).into_iter().map(|step| (step >> 1) as i64 ^ -((step & 1) as i64));
+            steps
+                .map(|step| {
+                    sum += step;
+                    u64::try_from(sum).unwrap()
+                })
+                .collect()
+        };
+        let word = |list: &str, column: &str, row: usize| {
+            let place = usize::from(self.bytes(column)[row]);
+            self.head[list][place].as_str().unwrap().to_owned()
+        };
+        let [process, file, parent, address, symbol, own] =
+            ["process", "file", "parent", "address", "symbol", "own"].map(column);
+        let (begin, end) = (summed("begin"), summed("end"));
+        let rows = (0..process.len()).map(|row| PhaseRow {
+            process: process[row],
+            kind: word("phaseKinds", "phase.kind", row),
+            file: file[row].checked_sub(1),
+            address: address[row].checked_sub(1),
+            name: symbol[row].checked_sub(1).map(|symbol| symbols[symbol as usize].4.clone()),
+            times: [begin[row], end[row], own[row]],
+            parent: (parent[row] > 0).then(|| row as u64 - parent[row]),
+            known: word("phaseEnds", "phase.known", row),
+        });
+        rows.collect()
+    }
+}
+
+/// What phases should stand there.
+pub(crate) fn expected_phases(trace: &Trace, figures: &Figures) -> Vec<PhaseRow> {
+    let (least, cut) = (|number: u64| number.min((GREATEST >> 1) - 1), |number: u64| number.min(GREATEST));
+    let rows = (0u32..).zip(&trace.phases).map(|(place, phase)| {
+        let file = phase.file.filter(|file| (file.0 as usize) < trace.files.len());
+        let object = file.and_then(|file| trace.object(file));
+        let symbol = object.zip(phase.address).and_then(|(object, address)| object.symbol_at(address));
+        PhaseRow {
+            process: phase.process.0.into(),
+            kind: phase.kind.name().to_owned(),
+            file: file.map(|file| file.0.into()),
+            address: phase.address.map(|address| cut(address.saturating_add(1)) - 1),
+            name: symbol.map(|symbol| shown(&symbol.name, symbol.address)),
+            times: [least(phase.begin.0), least(phase.end.0), cut(figures.times.own_of(PhaseId(place)))],
+            parent: phase.parent.filter(|parent| parent.0 < place).map(|parent| parent.0.into()),
+            known: phase.known.name().to_owned(),
+        }
+    });
+    rows.collect()
 }
 
 /// What should stand there.

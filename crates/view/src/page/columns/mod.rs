@@ -1,13 +1,15 @@
-//! Events and symbols as columns of bytes.
+//! Events, symbols and phases as columns of bytes.
 //!
 //! A million events as objects of JSON would be neither small nor fast to read. What a newcomer would not guess: events stand
 //! grouped by file, because a map shows one file, and because differences within a file are small.
 
 mod events;
+mod phases;
 mod symbols;
 mod varint;
 
 use coldstart_profile::trace::Trace;
+use coldstart_profile::trace::figures::Figures;
 use serde::Serialize;
 
 pub(super) use events::EventGroups;
@@ -36,10 +38,11 @@ struct Column {
 
 impl Columns {
     /// Of a trace, whose events and symbols stand in these groups.
-    pub(super) fn of(trace: &Trace, groups: &EventGroups, symbols: &Symbols<'_>) -> Self {
+    pub(super) fn of(trace: &Trace, figures: &Figures, groups: &EventGroups, symbols: &Symbols<'_>) -> Self {
         let mut columns = Self::default();
         events::write(trace, groups, symbols, &mut columns);
         symbols.write(&mut columns);
+        phases::write(trace, figures, symbols, &mut columns);
         columns
     }
 

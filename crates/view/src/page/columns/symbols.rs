@@ -53,21 +53,10 @@ impl<'a> Symbols<'a> {
 
     /// The row of the symbol that holds an instruction, by the rule of [`TracedObject::symbol_at`].
     pub(in crate::page) fn row_at(&self, code: CodeAddress) -> Option<usize> {
-        let (place, group) = self.place_of(code)?;
-        Some(group.first + place)
-    }
-
-    /// The name of the symbol that holds an instruction.
-    pub(in crate::page) fn name_at(&self, code: CodeAddress) -> Option<&'a str> {
-        let (place, group) = self.place_of(code)?;
-        group.symbols.get(place).map(|symbol| symbol.name.as_str())
-    }
-
-    fn place_of(&self, code: CodeAddress) -> Option<(usize, &Group<'a>)> {
         let group = self.groups.get(&code.file)?;
         let place = group.symbols.partition_point(|symbol| symbol.address <= code.address).checked_sub(1)?;
         let symbol = group.symbols.get(place)?;
-        (symbol.size == 0 || code.address - symbol.address < symbol.size).then_some((place, group))
+        (symbol.size == 0 || code.address - symbol.address < symbol.size).then_some(group.first + place)
     }
 
     /// Writes the columns of all symbols.

@@ -1,14 +1,14 @@
-//! The heads of a page and of each trace in it: everything but events and symbols, as JSON.
+//! The heads of a page and of each trace in it: everything but events, symbols and phases, as JSON.
 //!
 //! Their definition is `web/src/data/payload.ts`; the types here are the same in Rust, and a number here may be greater than
 //! what JavaScript holds exactly.
 
 mod files;
+mod initialisers;
 mod missing;
-mod phases;
 mod run;
 
-use coldstart_profile::trace::FileId;
+use coldstart_profile::trace::{FileId, Known, PhaseKind};
 use serde::Serialize;
 
 use super::TraceSource;
@@ -44,6 +44,7 @@ impl From<Comparison> for ComparisonHead {
 
 /// All of a trace but its columns.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct TraceHead<'a> {
     format: u32,
     source: &'a str,
@@ -51,8 +52,10 @@ pub(super) struct TraceHead<'a> {
     processes: Vec<run::ProcessHead>,
     threads: Vec<run::ThreadHead>,
     files: Vec<files::FileHead<'a>>,
-    phases: Vec<phases::PhaseHead<'a>>,
-    initialisers: Vec<phases::InitialiserOrderHead<'a>>,
+    /// What the numbers of the columns `phase.kind` and `phase.known` stand for.
+    phase_kinds: [PhaseKind; 11],
+    phase_ends: [Known; 3],
+    initialisers: Vec<initialisers::InitialiserOrderHead<'a>>,
     figures: Vec<FigureGroup>,
     missing: Vec<missing::MissingHead>,
     columns: Vec<ColumnHead>,
@@ -68,14 +71,15 @@ impl<'a> TraceHead<'a> {
     ) -> Self {
         let (trace, figures) = (source.trace, source.figures);
         Self {
-            format: 1,
+            format: 2,
             source: source.source,
             run: run::run(trace),
             processes: trace.processes.iter().map(run::process).collect(),
             threads: trace.threads.iter().map(run::thread).collect(),
             files: files::files(trace, figures, groups, symbols),
-            phases: phases::phases(trace, figures, symbols),
-            initialisers: phases::orders(trace, figures),
+            phase_kinds: PhaseKind::ALL,
+            phase_ends: Known::ALL,
+            initialisers: initialisers::orders(trace, figures),
             figures: figure_groups(trace, figures),
             missing: missing::directories(trace),
             columns,
