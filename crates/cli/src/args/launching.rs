@@ -35,11 +35,17 @@ pub(crate) struct WaitingArgs {
     pub(crate) ready: Readiness,
 
     /// Give up on a start after this many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = some_seconds)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "120",
+        allow_negative_numbers = true,
+        value_parser = some_seconds
+    )]
     pub(crate) time_limit: Duration,
 
     /// Seconds between asking what is left of a start to end (SIGTERM) and killing it (SIGKILL)
-    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "3", allow_negative_numbers = true, value_parser = seconds)]
     pub(crate) grace: Duration,
 }
 

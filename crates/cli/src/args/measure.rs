@@ -20,7 +20,13 @@ pub(crate) struct MeasureArgs {
     pub(crate) states: Vec<StateChoice>,
 
     /// Counted runs of each command in each state
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10,
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
     pub(crate) runs: u32,
 
     /// Hold the processors at their base frequency while measuring, without turbo (needs root)
@@ -103,11 +109,18 @@ pub(crate) struct GateArgs {
 
     /// Exit with code 1 if the program is shown to be slower than BASELINE by more than this, in some state; with
     /// --compare: if the compared command is shown to be slower than PROGRAM
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = percent)]
     pub(crate) fail_if_slower: Option<f64>,
 
     /// How often the whole gate may call a program slower that is not
-    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = error_rate, requires = "fail_if_slower")]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value = "1",
+        allow_negative_numbers = true,
+        value_parser = error_rate,
+        requires = "fail_if_slower"
+    )]
     pub(crate) error_rate: f64,
 
     /// Compare with measurements of other machines and kernels, too

@@ -15,7 +15,13 @@ pub(crate) struct SpeedupArgs {
     pub(crate) output: Option<PathBuf>,
 
     /// Counted runs before and after, in each state
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(2..=1_000)
+    )]
     pub(crate) runs: u32,
 
     #[command(flatten)]
