@@ -12,7 +12,8 @@ use jiff::tz::Offset;
 
 pub(crate) use crate::numbers::{bytes as size, grouped};
 
-/// Bytes of a name in one line of harmless characters. What is no UTF-8, X; so do the two characters that XML has no place for (XML 1.0, section 2.2).
+/// Bytes of a name in one line of harmless characters. What is no UTF-8 and what cannot be seen become escapes; so do the two
+/// characters that XML has no place for (XML 1.0, section 2.2).
 pub(crate) fn harmless(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
