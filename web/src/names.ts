@@ -1,4 +1,4 @@
-// Names out of a trace as they are shown. They were chosen by others: control characters and those that turn the direction of writing
+// Names out of a trace as they are shown. They were chosen by others: characters that show nothing, and those that turn the direction of writing
 // round would let one name look like another, so they are written out.
 
 /** Control characters, ends of lines and paragraphs, and what shows nothing or changes the direction of what follows (Unicode Standard Annex 9). */

@@ -103,3 +103,12 @@ export function unzigzag(value: number): number {
   if (value < 2 ** 31) return (value >>> 1) ^ -(value & 1);
   return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
 }
+
+/** Sums up the differences inside each group, in place. */
+export function fromDeltas(column: Column, groups: readonly (readonly [number, number])[], step: (value: number) => number): Column {
+  for (const [first, count] of groups) {
+    let value = 0;
+    for (let row = first; row < first + count; row += 1) column[row] = value += step(column[row] ?? 0);
+  }
+  return column;
+}

@@ -1,11 +1,12 @@
 // Phases out of their columns. There may be a hundred thousand: as JSON they would be most of the head.
 
-import { type Column, type Decoded, unzigzag } from "./decode";
+import { type Column, type Decoded, fromDeltas, unzigzag } from "./decode";
 import type { PhaseHead } from "./payload";
 
 /** All phases, in the trace's order; `nameOf` gives the name of a symbol by its row. */
-export function readPhases({ head, bytes, varints }: Decoded, nameOf: (row: number) => string): PhaseHead[] {
-  const [begin, end] = [summed(varints("phase.begin")), summed(varints("phase.end"))];
+export function readPhases({ head, bytes, rows, varints }: Decoded, nameOf: (row: number) => string): PhaseHead[] {
+  const moments = (name: string): Column => fromDeltas(varints(name), [[0, rows(name)]], unzigzag);
+  const [begin, end] = [moments("phase.begin"), moments("phase.end")];
   const [process, own, parent] = [varints("phase.process"), varints("phase.own"), varints("phase.parent")];
   const [file, address, symbol] = [varints("phase.file"), varints("phase.address"), varints("phase.symbol")];
   const [kind, known] = [bytes("phase.kind"), bytes("phase.known")];
@@ -37,11 +38,4 @@ export function readPhases({ head, bytes, varints }: Decoded, nameOf: (row: numb
 /** 0 says that there is none. */
 function lessOne(number: number | undefined): number | null {
   return number ? number - 1 : null;
-}
-
-/** Sums up differences, in place. */
-function summed(column: Column): Column {
-  let value = 0;
-  for (let row = 0; row < column.length; row += 1) column[row] = value += unzigzag(column[row] ?? 0);
-  return column;
 }

@@ -1,7 +1,8 @@
 // A trace in memory: events as columns, because a million objects would neither fit nor be fast.
 
-import { type Column, decode, type Decoded, readVarints, unzigzag } from "./decode";
+import { firstNot } from "../halving";
 import { baseName } from "../names";
+import { type Column, decode, type Decoded, fromDeltas, readVarints, unzigzag } from "./decode";
 import type { FileHead, TraceHead } from "./payload";
 import { readPhases } from "./phases";
 
@@ -55,9 +56,11 @@ export class Trace {
     this.small = (name) => readVarints(decoded.bytes(name), new Uint32Array(decoded.rows(name)));
     this.pages = this.small("event.pages");
     this.kind = decoded.bytes("event.kind");
-    const objects = decoded.head.files.flatMap((file) => (file.object ? [file.object.symbols] : []));
-    this.named = decoded.head.files.flatMap((file) => (file.object && file.object.symbols[1] > 0 ? [{ file, first: file.object.symbols[0], end: file.object.symbols[0] + file.object.symbols[1] }] : []));
-    this.symbolAddress = fromDeltas(decoded.varints("symbol.address"), objects, (value) => value);
+    this.named = decoded.head.files.flatMap((file) => {
+      const [first, rows] = file.object?.symbols ?? [0, 0];
+      return rows > 0 ? [{ file, first, end: first + rows }] : [];
+    });
+    this.symbolAddress = fromDeltas(decoded.varints("symbol.address"), this.named.map(({ first, end }) => [first, end - first]), (value) => value);
     this.symbolSize = decoded.varints("symbol.size");
     this.symbolIsFunction = decoded.bytes("symbol.function");
     this.nameEnds = decoded.varints("symbol.name_length");
@@ -101,14 +104,7 @@ export class Trace {
   /** The file whose object a symbol's row belongs to. */
   fileOfSymbol(row: number): FileHead | undefined {
     // By halving: a table of a million events asks for each, and there may be thousands of files.
-    let low = 0;
-    let high = this.named.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.named[middle]?.end ?? 0) <= row) low = middle + 1;
-      else high = middle;
-    }
-    const found = this.named[low];
+    const found = this.named[firstNot((place) => (this.named[place]?.end ?? 0) <= row, 0, this.named.length)];
     return found !== undefined && row >= found.first ? found.file : undefined;
   }
 
@@ -127,13 +123,4 @@ function eventGroups(head: Decoded["head"], all: number): [number, number][] {
   const groups = head.files.map((file) => file.events);
   const behind = groups.reduce((end, [first, count]) => Math.max(end, first + count), 0);
   return [...groups, [behind, all - behind]];
-}
-
-/** Sums up the differences inside each group, in place. */
-function fromDeltas(column: Column, groups: readonly (readonly [number, number])[], step: (value: number) => number): Column {
-  for (const [first, count] of groups) {
-    let value = 0;
-    for (let row = first; row < first + count; row += 1) column[row] = value += step(column[row] ?? 0);
-  }
-  return column;
 }

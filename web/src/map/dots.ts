@@ -2,6 +2,7 @@
 
 import type { FileHead } from "../data/payload";
 import { DOT_KINDS, type DotKind, dotOf, KIND, PAGE_SIZE, type Trace } from "../data/trace";
+import { firstNot } from "../halving";
 import { type PagesSeen, Places } from "./places";
 
 /** Dots in order of time. */
@@ -91,14 +92,7 @@ export function countKinds(dots: Dots): ReadonlyMap<DotKind, number> {
 
 /** The first of sorted numbers that is not below a value; `count` if there is none. */
 export function firstAtLeast(sorted: Float64Array, count: number, value: number): number {
-  let low = 0;
-  let high = count;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] ?? 0) < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstNot((place) => (sorted[place] ?? 0) < value, 0, count);
 }
 
 /** The dot nearest to a point and how far it is, in pixels; null if none is nearer than `within`. */

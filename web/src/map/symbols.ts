@@ -2,18 +2,13 @@
 
 import type { ObjectHead } from "../data/payload";
 import type { Trace } from "../data/trace";
+import { firstNot } from "../halving";
 import { visible } from "../names";
 
 /** Rows of symbols that have bytes in a stretch of addresses, in order of address; at most so many. */
 export function symbolsBetween(trace: Trace, object: ObjectHead, begin: number, end: number, most: number): number[] {
   const [first, count] = object.symbols;
-  let low = first;
-  let high = first + count;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((trace.symbolAddress[middle] ?? 0) < begin) low = middle + 1;
-    else high = middle;
-  }
+  const low = firstNot((row) => (trace.symbolAddress[row] ?? 0) < begin, first, first + count);
   const rows: number[] = [];
   // The ones before may reach into the stretch; several symbols can begin at one address.
   for (let row = Math.max(low - 4, first); row < low; row += 1) if (symbolEnd(trace, row) > begin) rows.push(row);

@@ -4,6 +4,7 @@ import type { PhaseHead, ProcessHead, TraceHead } from "../data/payload";
 import type { Trace } from "../data/trace";
 import { baseName, visible } from "../names";
 import { momentText, stretch, time } from "../format";
+import { firstNot } from "../halving";
 import { entry } from "../theme";
 
 /** One process of one trace. */
@@ -130,12 +131,5 @@ export function phaseSentence(trace: Trace, { phase, label }: LanePhase): string
 
 /** The first phase of a level that ends after a moment; the level's length if there is none. */
 export function firstEndingAfter(level: readonly LanePhase[], moment: number): number {
-  let low = 0;
-  let high = level.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((level[middle]?.phase.end ?? 0) < moment) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstNot((place) => (level[place]?.phase.end ?? 0) < moment, 0, level.length);
 }

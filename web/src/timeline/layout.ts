@@ -1,5 +1,6 @@
 // Where lanes stand, and which phase is at a place: what drawing, pointing and keys share.
 
+import { firstNot } from "../halving";
 import { firstEndingAfter, type Lane, type LanePhase } from "./lanes";
 import { type Scale, toMoment, toPixel } from "./scale";
 
@@ -32,14 +33,7 @@ export function heightOf(layout: LaneLayout): number {
 
 /** The lane at a height: a place in the layout's lanes. */
 export function laneAt(layout: LaneLayout, y: number): number {
-  let low = 0;
-  let high = layout.lanes.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if ((layout.tops[middle] ?? 0) <= y) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  return firstNot((place) => (layout.tops[place] ?? 0) <= y, 1, layout.lanes.length) - 1;
 }
 
 /** The phase at a place, or one at most three pixels beside it; the innermost where they lie over one another. */
