@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use coldstart_pagecache::{Detail, EvictOptions, MetadataEviction, Way, evict, residency};
-use common::{Mount, file_with, nearly_all, read_pages, run, scratch, skip};
+use common::{Mount, comes_about, file_with, nearly_all, read_pages, run, scratch, skip};
 
 /// More folders than a block of inodes or entries holds, so that looking at all takes many reads.
 const FOLDERS: usize = 60;
@@ -70,9 +70,8 @@ fn directories_and_inodes_have_to_be_read_again() {
     let others = folder.path().join("others");
     let others_file = file_with(&others, 1000, &[]);
 
-    // What belongs to files and what others have in memory are unused pages, too: the kernel is free to take them back, but hardly
-    // each time.
-    let all_stays = (0..5).any(|_| {
+    // What belongs to files and what others have in memory are pages that nobody holds, too.
+    let all_stays = comes_about(|| {
         disk.sectors_for_a_look();
         for file in disk.files() {
             evict(&file, EvictOptions { write_first: true }).unwrap();
@@ -105,7 +104,7 @@ fn directories_and_inodes_have_to_be_read_again() {
     } else {
         skip("no control group for memory");
     }
-    let others_stay = (0..5).any(|_| {
+    let others_stay = comes_about(|| {
         read_pages(&others_file, &[(0, 1000)]);
         eviction.all_ways();
         nearly_all(residency(&others, Detail::Counts).unwrap().resident_pages().unwrap(), 1000)

@@ -15,7 +15,7 @@ use coldstart_pagecache::{
     pages, restore,
 };
 use coldstart_sys::held_pages::HeldPages;
-use common::{drop_pages, scratch};
+use common::{comes_about, drop_pages, scratch};
 
 fn save(paths: &[&Path]) -> (SavedPageCache, SaveNotes) {
     let options =
@@ -85,8 +85,7 @@ fn odd_patterns_come_back_page_by_page_and_again() {
     assert_eq!(saved.files().len(), patterns.len() + 1, "neither cold nor empty files");
     drop(held);
     for _ in 0..2 {
-        // A kernel that reclaims unused pages may be faster than the look that follows.
-        let exactly = (0..5).any(|_| {
+        let exactly = comes_about(|| {
             saved.files().iter().for_each(|file| evict(&file.path));
             let restored = add(&saved);
             assert_eq!((restored.files.asked, restored.files.extra), (saved.pages_of_files(), 0));
@@ -217,8 +216,7 @@ fn a_huge_sparse_file_takes_little() {
     let (saved, _) = save(&[&path]);
     assert_eq!(resident(&path), expected);
     drop(held);
-    // A kernel that reclaims unused pages may be faster than the look that follows, but hardly each time.
-    let comes_back = (0..5).any(|_| {
+    let comes_back = comes_about(|| {
         evict(&path);
         add(&saved).is_close() && resident(&path) == expected
     });
@@ -328,8 +326,7 @@ fn mounts_below_a_tree_come_along_unless_they_are_left_out_and_bind_mounts_add_n
         None => assert!(!notes.unseen_devices.is_empty(), "{notes:?}"),
     }
     drop(inside);
-    // A kernel that reclaims unused pages may be faster than the look that follows, but hardly each time.
-    let comes_back = (0..5).any(|_| {
+    let comes_back = comes_about(|| {
         evict(&place.join("inside"));
         add(&saved).is_close()
     });

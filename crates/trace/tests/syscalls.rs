@@ -2,19 +2,22 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../launch/tests/written/mod.rs"]
+mod written;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, LaunchError, Output};
 use coldstart_trace::syscalls::{
     CountOptions, Ended, LibraryProbe, SyscallCounts, SyscallsError, TracingObstacle, Until, count_syscalls,
 };
+use written::script;
 
 /// Says why a test does nothing; where skipping is forbidden, fails.
 fn skip(reason: &str) {
@@ -323,18 +326,14 @@ fn a_program_that_never_ends_is_killed_with_all_it_started() {
         numbers.display()
     );
     // All of the limit passes. The first is enough on most machines to start all, and one that stands still needs the second.
-    let mut started = String::new();
-    for seconds in [5, 60] {
+    let mut starts = [5, 60].into_iter().map(|seconds| {
         fs::write(&numbers, "").unwrap();
         let options = CountOptions { time_limit: Some(Duration::from_secs(seconds)), ..CountOptions::default() };
         let counts = count_syscalls(&CommandLine::new("sh", ["-c", &script]), &options).unwrap();
         assert_eq!((counts.ended, counts.status), (Ended::TimedOut, None));
-        started = fs::read_to_string(&numbers).unwrap();
-        if started.lines().count() == 4 {
-            break;
-        }
-    }
-    assert_eq!(started.lines().count(), 4);
+        fs::read_to_string(&numbers).unwrap()
+    });
+    let started = starts.find(|started| started.lines().count() == 4).expect("all four are started");
     for number in started.lines() {
         // Whoever is the parent now may not have reaped it yet.
         let status = fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default();
@@ -345,15 +344,7 @@ fn a_program_that_never_ends_is_killed_with_all_it_started() {
 #[test]
 fn what_cannot_be_executed_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, content: &[u8], mode: u32| {
-        let path = folder.path().join(name);
-        // By another process: a child of another thread might hold what we write open when it is started (ETXTBSY).
-        let mut tee = Command::new("tee").arg(&path).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        tee.stdin.take().unwrap().write_all(content).unwrap();
-        assert!(tee.wait().unwrap().success());
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        path
-    };
+    let write = |name: &str, content: &[u8], mode: u32| script(folder.path(), name, content, mode);
     let refused = |program: &Path| match count_syscalls(&CommandLine::new(program, [""; 0]), &limited(Until::Exit)) {
         Err(SyscallsError::Launch(error)) => error,
         other => panic!("{other:?}"),

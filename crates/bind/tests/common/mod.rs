@@ -3,9 +3,11 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+#[path = "../../../rewrite/tests/just_written/mod.rs"]
+mod just_written;
+
 use std::collections::HashMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -14,6 +16,7 @@ use coldstart_bind::{BindPlan, Binding, MachineFiles, Options, Program, Refusal,
 use coldstart_elf::ElfFile;
 use coldstart_loader::Environment;
 use coldstart_rewrite::{EditNote, PathKind, SearchEdit, plan_search};
+use just_written::output_of;
 
 pub(crate) const GLIBC: &str = "/lib64/ld-linux-x86-64.so.2";
 pub(crate) const MUSL: &str = "/lib/ld-musl-x86_64.so.1";
@@ -32,17 +35,6 @@ pub(crate) fn ready(loader: &str) -> bool {
         skip("no loader of this kind, or no compiler");
     }
     ready
-}
-
-/// Runs a command, whose program may have been written a moment ago: a child that another thread is just about to start has it
-/// open until then.
-fn output_of(command: &mut Command) -> Output {
-    loop {
-        match command.output() {
-            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
-            output => return output.unwrap(),
-        }
-    }
 }
 
 /// Runs a command that has to succeed.

@@ -1,15 +1,17 @@
 //! What the tests of real launches share.
 
-use std::ffi::OsStr;
-use std::io::Write;
+#[path = "../written/mod.rs"]
+mod written;
+
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use coldstart_launch::{CommandLine, LaunchOptions};
+pub(crate) use written::script;
 
 /// The fixture program, built once.
 pub(crate) fn behave() -> &'static PathBuf {
@@ -120,14 +122,9 @@ pub(crate) fn distinct_port(address: &str) -> u16 {
     port
 }
 
-/// A file written by another process: a child that another test is just about to start has a descriptor of ours until then, and
-/// what is open for writing is not executed (`ETXTBSY`).
-pub(crate) fn script(directory: &std::path::Path, name: &str, content: impl AsRef<[u8]>, mode: u32) -> PathBuf {
-    use std::os::unix::fs::PermissionsExt;
-    let path = directory.join(OsStr::new(name));
-    let mut tee = Command::new("tee").arg(&path).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    tee.stdin.take().unwrap().write_all(content.as_ref()).unwrap();
-    assert!(tee.wait().unwrap().success());
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-    path
+/// As long as the result is kept, no test takes an X display. A server that begins takes the first number that is free, one that was
+/// killed a moment ago among them; and two that begin at once may both clear away what that one left, and both take it.
+pub(crate) fn no_display_is_taken() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use coldstart_launch::{CommandLine, End, LaunchError, LaunchOptions, Launched, launch};
 
-use crate::common::{Marker, within_limits};
+use crate::common::{Marker, no_display_is_taken, within_limits};
 
 const FAKE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/fake_browser.py");
 /// What the played browser waits before its report.
@@ -194,9 +194,7 @@ impl Screen {
         if !is_installed("Xvfb") {
             return None;
         }
-        // Two that begin at once may both clear away what a killed server left of a display, and both take it.
-        static STARTING: Mutex<()> = Mutex::new(());
-        let _turn = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = no_display_is_taken();
         let mut server = Command::new("Xvfb")
             .args(["-displayfd", "1", "-nolisten", "tcp", "-screen", "0", "1280x800x24"])
             .stdin(Stdio::null())

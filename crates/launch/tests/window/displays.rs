@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use coldstart_launch::{CommandLine, DisplayError, End, LaunchError, LaunchOptions, launch};
 
-use super::server::{Server, nobody_starts};
+use super::server::Server;
 use super::{map_window, mapping, run_on, shortly};
-use crate::common::{Marker, eventually, example};
+use crate::common::{Marker, eventually, example, no_display_is_taken};
 
 fn refused(readiness: &str, display: Option<&str>) -> (DisplayError, String) {
     let options = LaunchOptions {
@@ -43,7 +43,7 @@ fn a_wrong_name_gets_an_answer_that_helps() {
 fn a_dead_display_is_named() {
     let Some(mut server) = Server::start(&[]) else { return };
     let display = server.display().to_owned();
-    let _turn = nobody_starts();
+    let _turn = no_display_is_taken();
     server.kill();
     for (readiness, own) in [(format!("window:{display}"), None), ("window".to_owned(), Some(display.as_str()))] {
         let (error, hint) = refused(&readiness, own);

@@ -2,8 +2,8 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::common::no_display_is_taken;
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, EventMask, Window};
 use x11rb::rust_connection::RustConnection;
@@ -23,13 +23,6 @@ pub(super) fn has(program: &str) -> bool {
     found
 }
 
-/// As long as the result is kept, no display is taken. A server that begins takes the first number that is free, one that was killed
-/// a moment ago among them; and two that begin at once may both clear away what that one left, and both take it.
-pub(super) fn nobody_starts() -> MutexGuard<'static, ()> {
-    static STARTING: Mutex<()> = Mutex::new(());
-    STARTING.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// An X server without a screen, ended when dropped.
 pub(super) struct Server {
     process: Child,
@@ -42,7 +35,7 @@ impl Server {
         if !has("Xvfb") {
             return None;
         }
-        let _turn = nobody_starts();
+        let _turn = no_display_is_taken();
         let mut process = Command::new("Xvfb")
             .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset", "-screen", "0", "1024x768x24"])
             .args(arguments)

@@ -45,6 +45,12 @@ pub(crate) fn nearly_all(there: u64, brought: u64) -> bool {
     there <= brought && there * 100 >= brought * 99
 }
 
+/// Whether something is found in one of a few attempts: what nobody holds the kernel is free to take back before it is looked at, but
+/// hardly each time.
+pub(crate) fn comes_about(attempt: impl FnMut() -> bool) -> bool {
+    std::iter::repeat_with(attempt).take(5).any(|found| found)
+}
+
 /// Keeps pages that are in memory there: a kernel that reclaims unused pages spares those that are mapped. They cannot be evicted
 /// as long as the result is kept.
 pub(crate) fn hold(file: &File, resident: &[(u64, u64)]) -> Vec<HeldPages> {
