@@ -168,7 +168,12 @@ mod tests {
         let server = std::os::unix::net::UnixListener::bind(format!("{}:3", at.display())).unwrap();
         assert!(try_display(&format!("{}:3.0", at.display())).works());
         drop(server);
-        assert!(!try_display(&format!("{}:3", at.display())).works());
+        // A child that another test is just about to start listens until then.
+        let mut answers = (0..1000).map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            try_display(&format!("{}:3", at.display()))
+        });
+        assert!(answers.any(|answer| !answer.works()));
         assert!(matches!(try_display("elsewhere:0"), Answer::Untried(_)));
         assert!(matches!(try_display("nonsense"), Answer::Untried(_)));
         assert!(matches!(try_display(":"), Answer::Untried(_)));
