@@ -23,7 +23,8 @@ fn main() {
     }
     let folder = variable("OUT_DIR");
     if links_statically(Path::new(&folder)).is_some() {
-        println!("cargo::rustc-link-search=native={folder}");
+        // Of the launcher alone: a test that found the archive by the shared library's name would be half of each, and crash.
+        println!("cargo::rustc-link-arg-bins=-L{folder}");
         for argument in STATIC {
             println!("cargo::rustc-link-arg-bins={argument}");
         }

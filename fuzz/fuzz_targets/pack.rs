@@ -5,7 +5,9 @@
 #![no_main]
 
 use coldstart_elf::ElfFile;
-use coldstart_rewrite::{PackDecision, PackOptions, Source, plan_pack, plan_unpack, prove};
+use coldstart_rewrite::{
+    ChangedFile, PackDecision, PackOptions, Source, WayBack, plan_pack, plan_unpack, prove, prove_identity,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -18,10 +20,11 @@ fuzz_target!(|bytes: &[u8]| {
         if prove(Source::in_memory(bytes), Source::in_memory(&packed)).is_err() {
             continue;
         }
+        prove_identity(Source::in_memory(&packed)).expect("its note identifies it");
         let again = ElfFile::parse(&packed).expect("what is proven can be read");
         assert!(matches!(plan_pack(&again, &options), Ok(PackDecision::Nothing(_))), "packing twice changes nothing");
-        if plan.summary.can_unpack {
-            let back = plan_unpack(&again).expect("the note says how");
+        if plan.summary.way_back == WayBack::Kept {
+            let back = plan_unpack(&again, ChangedFile::Refuse).expect("the note says how");
             let restored = back.script.to_vec(&packed).expect("the way back copies what is there");
             assert!(restored == bytes, "the way back leads to the original");
             back.check(Source::in_memory(&restored)).expect("the digest is that of the original");

@@ -7,7 +7,7 @@
 
 use coldstart_elf::ElfFile;
 use coldstart_fuzz::search_edit::search_edit;
-use coldstart_rewrite::{EditNote, Source, plan_search, plan_unpack, prove_search};
+use coldstart_rewrite::{ChangedFile, EditNote, Source, plan_search, plan_unpack, prove_identity, prove_search};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -23,8 +23,9 @@ fuzz_target!(|bytes: &[u8]| {
     if prove_search(Source::in_memory(bytes), Source::in_memory(&output), &edit).is_err() {
         return;
     }
+    prove_identity(Source::in_memory(&output)).expect("its note identifies it");
     let again = ElfFile::parse(&output).expect("what is proven can be read");
-    let back = plan_unpack(&again).expect("the note says how");
+    let back = plan_unpack(&again, ChangedFile::Refuse).expect("the note says how");
     let restored = back.script.to_vec(&output).expect("the way back copies what is there");
     assert!(restored == bytes, "the way back leads to the original");
     back.check(Source::in_memory(&restored)).expect("the digest is that of the original");

@@ -8,8 +8,8 @@ import { ratio } from "../src/reports/Comparisons";
 import { meaning } from "../src/reports/Gate";
 import { firstFix, fixInWords, readable } from "../src/reports/inspectWords";
 import type { Finding } from "../src/reports/inspectTypes";
-import { beyondInWords, readyAfter, timesForAxis } from "../src/reports/measured";
-import type { Gate, GateState, Sample } from "../src/reports/types";
+import { beyondInWords, readyAfter, requestsOf, runInWords, timesForAxis } from "../src/reports/measured";
+import type { Gate, GateState, Measurement, Sample } from "../src/reports/types";
 
 function run(use: Sample["used"]["use"], seconds: number | null): Sample {
   return {
@@ -26,6 +26,14 @@ test("runs that failed, and warm-ups far beyond what counts, stand beside the ax
   assert.equal(beyondInWords([run("warm-up", 9), run("failed", null)]), "failed, longer");
   // Where no run counts, nothing is there to be read off.
   assert.deepEqual(axisOver(timesForAxis([run("failed", 0.001)]), false).ticks, []);
+});
+
+test("what is not known of a run is not shown as zero", () => {
+  const measurement = { commands: [{ label: "A" }] } as Measurement;
+  assert.match(runInWords(measurement, run("counted", 1), false), /processors 0 s in user mode, .*; 0 B read; 0 faults/);
+  const unknown = { ...run("counted", 1), bytes_read: null, major_faults: null, user_seconds: null };
+  assert.match(runInWords(measurement, unknown, false), /processor time not known; bytes read not known; faults not known$/);
+  assert.equal(requestsOf(unknown), null);
 });
 
 test("an axis of ratios is linear where they lie close, and of factors where they do not", () => {

@@ -16,9 +16,9 @@ pub(crate) fn test() -> Result<()> {
     install_missing(FOR_TESTS)?;
     // Tests start the real binary, which a test of another crate does not build by itself.
     run(cargo().args(["build", "--workspace", "--bins"]))?;
-    // Shells start what stands in the background with interrupts ignored, which our tests of being interrupted inherit.
+    // Shells start what stands in the background with interrupts ignored, and `nohup` ignores hang-ups; our tests of signals would inherit that.
     let mut tests = Command::new("env");
-    tests.arg("--default-signal=INT,QUIT").arg(cargo().get_program()).args(["test", "--workspace"]);
+    tests.arg("--default-signal=HUP,INT,QUIT").arg(cargo().get_program()).args(["test", "--workspace"]);
     tests.current_dir(crate::workspace());
     if std::env::var_os("CI").is_some() {
         tests.arg("--no-fail-fast");

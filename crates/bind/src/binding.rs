@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use coldstart_rewrite::{PathKind, SearchEdit, SearchPath};
 use serde::{Deserialize, Serialize};
 
-use crate::Mode;
 use crate::origin::{behind_origin, path, without_dots};
+use crate::{BoundAuditLibrary, Mode};
 
 /// The version of the note that is written; others are not read.
 pub const BINDING_VERSION: u32 = 1;
@@ -46,6 +46,9 @@ pub struct Binding {
     /// `DT_AUDIT` that was added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<String>,
+    /// The file that was written there; none without `audit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit_library: Option<BoundAuditLibrary>,
     /// The libraries as they were, in load order; variants for levels behind them.
     pub libraries: Vec<BoundLibrary>,
 }
@@ -166,7 +169,7 @@ impl Binding {
     }
 
     /// Where the library that audits stands, for a program whose path has no symbolic links.
-    pub fn audit_library(&self, program: &Path) -> Option<PathBuf> {
+    pub fn audit_library_path(&self, program: &Path) -> Option<PathBuf> {
         self.audit.as_ref().map(|text| without_dots(&expanded(text, program)))
     }
 

@@ -1,8 +1,10 @@
 //! What a bound program does differently, although it loads the same.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 
-use crate::KeepReason;
+use crate::{KeepReason, Writer};
 
 /// Something that a bound program does differently in circumstances that are not those of the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -62,6 +64,13 @@ pub enum Caution {
     },
     /// The program's own search path begins at its folder (`$ORIGIN`), and the bound one stands in another.
     OriginMoves,
+    /// Users who cannot write to the program can write to its auditing library, whose code runs in the program.
+    AuditLibraryWritable {
+        /// The library, or the directory in which it can be replaced.
+        path: PathBuf,
+        /// Who may write there.
+        by: Writer,
+    },
     /// A name in the program's list has no meaning on this machine and was put at the end.
     NameWithoutMeaning {
         /// The name.

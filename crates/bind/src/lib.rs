@@ -6,7 +6,7 @@
 //! | decide: names in load order, links, search path, or a [`Refusal`] | `plan.rs`, `hoist.rs`, `keep.rs`, `by_path.rs`, `farm/plan.rs` |
 //! | prove: resolve the planned program over files that are not there yet | `overlay.rs`, `proof.rs` |
 //! | put the folder of links in place | `farm/` |
-//! | tell later what has changed | `binding.rs`, `status.rs` |
+//! | tell later what has changed | `binding.rs`, `status.rs`, `audit_library.rs`, `searches.rs` |
 //!
 //! A newcomer would not guess that nothing is done to the libraries: a name that is loaded already is never searched, so
 //! it is enough that the program asks for all names itself, first, in the order in which they would have come. The order
@@ -16,6 +16,7 @@
 
 mod answers;
 pub mod audit;
+mod audit_library;
 mod binding;
 mod by_path;
 mod caution;
@@ -40,6 +41,10 @@ mod status;
 mod subject;
 mod survey;
 
+pub use audit_library::{
+    AuditLibrary, AuditLibraryRemoved, BoundAuditLibrary, Writer, audit_library_caution, audit_library_change,
+    remove_audit_library,
+};
 pub use binding::{BINDING_VERSION, Binding, BindingError, BoundFarm, BoundLibrary, BoundLink, SearchText, TagName};
 pub use caution::Caution;
 pub use environment::machine_environment;
@@ -54,5 +59,5 @@ pub use plan::{BindPlan, Predicted, plan};
 pub use program::Program;
 pub use refusal::Refusal;
 pub use requesters::{Requester, SearchedDirectory};
-pub use searches::{Searches, searches};
+pub use searches::{Misled, Searches, searches};
 pub use status::{Change, status};

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::answers::table;
 use crate::audit::Table;
+use crate::audit_library::AuditLibrary;
 use crate::binding::BINDING_VERSION;
 use crate::farm::FarmPlan;
 use crate::hoist::{utf8, without_meaning};
@@ -34,8 +35,8 @@ pub struct BindPlan {
     pub predicted: Predicted,
     /// Who asks for libraries, and where each of them searches; in mode `audit` only.
     pub requesters: Vec<Requester>,
-    /// What the library that audits answers; in mode `audit` only.
-    pub table: Option<Table>,
+    /// The library that audits; in mode `audit` only. It must be in place before the program is.
+    pub audit_library: Option<AuditLibrary>,
 }
 
 /// What a start tries in vain, before and after, by the environment that was given.
@@ -126,6 +127,7 @@ pub fn plan(
         needed: made.needed,
         path: made.path,
         audit,
+        audit_library: None,
         libraries: libraries(&levels, files)?,
     };
     let edit = binding.edit();
@@ -136,7 +138,7 @@ pub fn plan(
         cautions: made.cautions,
         predicted,
         requesters: Vec::new(),
-        table: None,
+        audit_library: None,
     };
     if let (Mode::Audit, Some(base)) = (options.mode, base) {
         let closure = &base.survey.closure;
@@ -145,7 +147,10 @@ pub fn plan(
         let failed = before.failed_probes.iter();
         plan.predicted.failed_probes_after =
             failed.filter(|probe| !is_answered(&table, &plan.requesters, probe)).count();
-        plan.table = Some(moving(table, &subject, options));
+        let place = options.audit_library.clone().ok_or(Refusal::NoAuditLibrary)?;
+        let library = AuditLibrary::plan(place, moving(table, &subject, options), &subject.facts)?;
+        plan.binding.audit_library = Some(library.bound());
+        plan.audit_library = Some(library);
     }
     Ok(plan)
 }

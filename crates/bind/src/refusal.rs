@@ -100,6 +100,15 @@ pub enum Refusal {
     /// A mode lacks what it needs.
     #[error("mode audit needs the path of the library that audits")]
     NoAuditLibrary,
+    /// There is no auditing library for programs of this architecture.
+    #[error("there is no auditing library for its architecture (e_machine {machine})")]
+    NoAuditArchitecture {
+        /// `e_machine` of the ELF header.
+        machine: u16,
+    },
+    /// The auditing library's table has no room or no form for an answer.
+    #[error("{0}")]
+    AuditTable(String),
     /// A folder of the scheme before levels wins.
     #[error("`{library}` is found in `{}`, a subfolder that only glibc up to 2.36 searches", path.display())]
     LegacyFolder {
@@ -200,6 +209,8 @@ impl Refusal {
             Self::RelativePath { .. } => "relative-path",
             Self::NotAbsolute(_) => "not-absolute",
             Self::NoAuditLibrary => "no-audit-library",
+            Self::NoAuditArchitecture { .. } => "no-audit-architecture",
+            Self::AuditTable(_) => "audit-table",
             Self::LegacyFolder { .. } => "legacy-folder",
             Self::LevelsDiffer { .. } => "levels-differ",
             Self::LevelVariants { .. } => "level-variants",
@@ -221,7 +232,7 @@ impl Refusal {
                 "`coldstart resolve` shows where it was searched; the program must start before it is bound"
             }
             Self::WouldStop { .. } => "the program does not start as it is; `coldstart resolve` shows why",
-            Self::Musl { .. } => "use mode soname",
+            Self::Musl { .. } | Self::NoAuditArchitecture { .. } | Self::AuditTable(_) => "use mode soname",
             Self::Secure => "if root alone may write to the place of the links, say `--allow-setuid`",
             Self::SecureMode(_) => "use mode soname or absolute with `--allow-setuid`",
             Self::FarmNotSafe(_) => {

@@ -1,9 +1,13 @@
 //! What a bound program loads, beside what its original would load.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use coldstart_loader::{Closure, Environment, resolve};
+use coldstart_loader::{Closure, Environment, FoundBy, Identity, LoadedObject, Probe, resolve};
+use serde::Serialize;
 
+use crate::audit::{self, Found, Place, Table};
+use crate::audit_library::table_at;
+use crate::origin::{path, without_dots};
 use crate::subject::Subject;
 use crate::{Binding, Files, Options, Program, Refusal};
 
@@ -12,8 +16,25 @@ use crate::{Binding, Files, Options, Program, Refusal};
 pub struct Searches {
     /// Of the original, from where it stood.
     pub before: Closure,
-    /// Of the bound program.
+    /// Of the bound program. The rules know no auditing library: in mode `audit` it is the closure of a start without it.
     pub after: Closure,
+    /// Answers of the auditing library by which the start of the bound program loads another file than the original.
+    pub misled: Vec<Misled>,
+}
+
+/// An answer of an auditing library that leads to another file than the loader's own search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Misled {
+    /// The name asked for.
+    pub library: String,
+    /// The object that asks.
+    pub requester: PathBuf,
+    /// Where the original finds it.
+    pub was: PathBuf,
+    /// The answer.
+    pub answer: PathBuf,
+    /// A file stands there that could be loaded.
+    pub is_there: bool,
 }
 
 /// Follows the searches of a bound program and of its original.
@@ -29,7 +50,48 @@ pub fn searches(
     let subject = original(binding, program, files, environment, &Options::default())?;
     let before = resolve(&subject.program, &subject.original(files), environment)?;
     let real = files.canonical(program).ok_or_else(|| Refusal::NoProgram(program.to_owned()))?;
-    Ok(Searches { before, after: resolve(&real, files, environment)? })
+    let table = binding.audit_library_path(&real).and_then(|library| table_at(&library));
+    let misled = table.map(|table| misled(&table, &before, &real, files)).unwrap_or_default();
+    Ok(Searches { misled, before, after: resolve(&real, files, environment)? })
+}
+
+/// The answers that the objects of a start would get and that lead elsewhere than their own search.
+fn misled(table: &Table, before: &Closure, program: &Path, files: &impl Files) -> Vec<Misled> {
+    let place = |place: &Place| match place {
+        Place::Absolute(text) => path(text).to_owned(),
+        Place::FromProgram(text) => without_dots(&program.parent().unwrap_or(Path::new("/")).join(path(text))),
+    };
+    let identity = |path: &Path| match files.object(path) {
+        Probe::Object { identity, .. } => Some(identity),
+        _ => None,
+    };
+    // By the file, not by the spelling: a requester has the path of the answer by which it was found itself.
+    let is_requester = |known: &audit::Requester, asks: &LoadedObject| match known {
+        audit::Requester::Program => asks.found_by == FoundBy::Program,
+        audit::Requester::Library(at) => identity(&place(at)) == Some(asks.identity),
+    };
+    let answer = |asks: &LoadedObject, name: &[u8]| -> Option<&Found> {
+        let group = table.groups.iter().find(|group| group.requesters.iter().any(|known| is_requester(known, asks)));
+        group.and_then(|group| group.entries.get(name)).or_else(|| table.for_all.get(name))
+    };
+    let wrong = |object: &LoadedObject| {
+        // What is there already is not asked for.
+        if matches!(object.found_by, FoundBy::Program | FoundBy::Interpreter) {
+            return None;
+        }
+        let asks = before.objects.get(object.requester?)?;
+        let answer = place(&answer(asks, &object.name_asked)?.place);
+        let found: Option<Identity> = identity(&answer);
+        let searches_on = found.is_none() && table.check_files;
+        (found != Some(object.identity) && !searches_on).then(|| Misled {
+            library: String::from_utf8_lossy(&object.name_asked).into_owned(),
+            requester: asks.path.clone(),
+            was: object.path.clone(),
+            answer,
+            is_there: found.is_some(),
+        })
+    };
+    before.objects.iter().filter_map(wrong).collect()
 }
 
 /// The original of a bound program.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use coldstart_loader::{Environment, ObjectFacts, Probe};
 use serde::Serialize;
 
+use crate::audit_library::audit_library_change;
 use crate::libraries::places;
 use crate::searches::original;
 use crate::{Binding, BoundLibrary, Files, Options, Refusal, TagName};
@@ -70,6 +71,25 @@ pub enum Change {
         /// What it leads to now, if it is a link.
         target: Option<PathBuf>,
     },
+    /// The auditing library is not there, or cannot be read as a regular file. glibc then starts the program without it.
+    AuditLibraryGone {
+        /// Where it was.
+        path: PathBuf,
+        /// The system's answer.
+        reason: String,
+    },
+    /// Another file stands in the auditing library's place. Its code runs in the program.
+    AuditLibraryReplaced {
+        /// Where.
+        path: PathBuf,
+        /// It is an auditing library of ours with another table: edited, or written for another program.
+        by_coldstart: bool,
+    },
+    /// The note says nothing of the auditing library's content, so it cannot be compared: an earlier release wrote it.
+    AuditLibraryUnrecorded {
+        /// Where it stands.
+        path: PathBuf,
+    },
     /// The program's names or search path are not those that were written.
     ProgramEdited,
 }
@@ -94,6 +114,7 @@ pub fn status(
         _ => changes.push(Change::ProgramEdited),
     }
     links(binding, &path, &mut changes);
+    changes.extend(audit_library_change(binding, &path));
     changes.extend(binding.libraries.iter().filter_map(|library| replaced(library, &path, files)));
     searched(binding, program, files, environment, &mut changes)?;
     Ok(changes)

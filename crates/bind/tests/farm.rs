@@ -167,8 +167,105 @@ fn killed_at_any_instant_leaves_one_whole_farm() {
         left += names(scratch.path()).iter().filter(|name| name.contains(".coldstart-links.")).count();
     }
     eprintln!("{left} left behind");
-    remove_farm(&plans[0].directory, None).unwrap();
-    assert_eq!(names(scratch.path()), ["app"]);
+    remove_farm(&plans[0].directory, Some(&plans[0].program)).unwrap();
+    // Killed before it had marked its folder, or after it had removed the mark, a writer leaves an empty one, or one with a part
+    // of the marker: nothing tells that it is ours.
+    for name in names(scratch.path()).iter().filter(|name| *name != "app") {
+        let inside = names(&scratch.path().join(name));
+        assert!(inside.is_empty() || inside == [MARKER_NAME], "{name}: {inside:?}");
+    }
+}
+
+/// A directory below the scratch with a marker, as a killed writer leaves it.
+fn left_behind(scratch: &Path, name: &str, marker: &[u8]) -> PathBuf {
+    let directory = scratch.join(name);
+    fs::create_dir(&directory).unwrap();
+    fs::write(directory.join(MARKER_NAME), marker).unwrap();
+    symlink("/a", directory.join("liba.so")).unwrap();
+    directory
+}
+
+/// A number that no process has: the kernel's limit is `PID_MAX_LIMIT`, 4194304 (include/linux/threads.h).
+const GONE: u32 = 4_194_999;
+
+#[test]
+fn only_what_a_killed_writer_has_marked_is_cleared_away() {
+    let scratch = tempfile::tempdir().unwrap();
+    let scratch = scratch.path().canonicalize().unwrap();
+    let plan = farm(&scratch, vec![link("liba.so", None, "/a")]);
+    let place = plan.directory.clone();
+    write_farm(&plan, &place).unwrap();
+    let marker = fs::read(place.join(MARKER_NAME)).unwrap();
+    let text = String::from_utf8(marker.clone()).unwrap();
+    let prefix = ".farm.coldstart-links.";
+    let name = |number: u32| format!("{prefix}{number}");
+    let process = GONE;
+    let other_program = scratch.join("other");
+    let of_other = text.replace(&*plan.program.to_string_lossy(), &other_program.to_string_lossy());
+    let of_other_farm = text.replace("/farm\"", "/farm2\"");
+    assert!(of_other != text && of_other_farm != text);
+    // What users have: nothing in it, files, a marker of another program, of another place, no marker at all, a link, a file.
+    let mut users = Vec::new();
+    let mut user = |path: PathBuf| users.push(path);
+    let empty = scratch.join(format!("{prefix}20261122"));
+    fs::create_dir(&empty).unwrap();
+    user(empty);
+    let full = scratch.join(name(process));
+    fs::create_dir_all(full.join("deep")).unwrap();
+    fs::write(full.join("deep/precious"), "mine").unwrap();
+    user(full.join("deep/precious"));
+    for (number, marker) in [(1, &of_other), (2, &of_other_farm), (3, &"{}".to_owned()), (4, &String::new())] {
+        user(left_behind(&scratch, &format!("{prefix}{process}.{number}"), marker.as_bytes()).join("liba.so"));
+    }
+    let mixed = left_behind(&scratch, &format!("{prefix}{process}.5"), &marker);
+    fs::write(mixed.join("precious"), "mine").unwrap();
+    user(mixed.join("precious"));
+    user(mixed.join("liba.so"));
+    let elsewhere = left_behind(&scratch, "elsewhere", &marker);
+    symlink(&elsewhere, scratch.join(format!("{prefix}{process}.6"))).unwrap();
+    user(scratch.join(format!("{prefix}{process}.6")));
+    user(elsewhere.join("liba.so"));
+    fs::write(scratch.join(format!("{prefix}{process}.7")), "mine").unwrap();
+    user(scratch.join(format!("{prefix}{process}.7")));
+    // A process of that number lives: the test's parent, which waits for it.
+    let parent = std::os::unix::process::parent_id();
+    user(left_behind(&scratch, &name(parent), &marker).join("liba.so"));
+    // The names that this process would take itself.
+    let own = scratch.join(name(std::process::id()));
+    fs::create_dir(&own).unwrap();
+    user(own);
+    // And what a killed writer has left.
+    let left = left_behind(&scratch, &format!("{prefix}{process}.8"), &marker);
+    let other = FarmPlan { links: vec![link("libb.so", None, "/b")], ..plan.clone() };
+    let steps: [&dyn Fn(); 4] = [
+        &|| assert_eq!(write_farm(&other, &place).unwrap(), FarmWritten::Exchanged),
+        &|| assert_eq!(write_farm(&plan, &place).unwrap(), FarmWritten::Exchanged),
+        &|| assert_eq!(remove_farm(&place, Some(&plan.program)).unwrap(), FarmRemoved::Removed),
+        &|| assert_eq!(write_farm(&plan, &place).unwrap(), FarmWritten::Made),
+    ];
+    let before = names(&scratch).len();
+    for (number, step) in steps.iter().enumerate() {
+        step();
+        assert!(!left.exists(), "{number}");
+        for path in &users {
+            assert!(path.symlink_metadata().is_ok(), "{number}: {} is gone", path.display());
+        }
+    }
+    assert_eq!(names(&scratch).len(), before - 1);
+}
+
+#[test]
+fn a_marker_cannot_lead_out_of_its_folder() {
+    let scratch = tempfile::tempdir().unwrap();
+    let plan = farm(scratch.path(), vec![link("liba.so", None, "/a")]);
+    write_farm(&plan, &plan.directory).unwrap();
+    symlink("/a", scratch.path().join("precious")).unwrap();
+    let marker = plan.directory.join(MARKER_NAME);
+    let text = fs::read_to_string(&marker).unwrap().replace("\"liba.so\"", "\"../precious\"");
+    fs::write(&marker, text).unwrap();
+    fs::remove_file(plan.directory.join("liba.so")).unwrap();
+    assert_eq!(write_farm(&plan, &plan.directory).unwrap(), FarmWritten::Exchanged);
+    assert!(scratch.path().join("precious").symlink_metadata().is_ok());
 }
 
 fn two(scratch: &Path) -> [FarmPlan; 2] {

@@ -5,10 +5,16 @@
 //! hint: ...
 //! ```
 //!
+//! With `--json` stdout has one object in any case: the verb's result, or, where an error kept the verb from printing any,
+//! what [`print_as_json`] makes of all errors that were printed.
+//!
 //! Advice comes from two places: a library's error knows some (`hint()` on its type), and a verb may add what only it
 //! knows ([`HintExt::hint`]). Both travel in one value, so that a verb just uses `?`.
 
 use std::error::Error;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::output::text::escaped;
@@ -32,10 +38,12 @@ impl CliError {
         if self.cause.chain().any(was_interrupted) {
             return Exit::Interrupted;
         }
-        output::complain(&style::ERROR, "error", &escaped(&sentence(&self.cause)));
-        for hint in self.hints.iter().cloned().chain(self.cause.chain().filter_map(library_hint)) {
-            output::hint(&escaped(&hint));
+        let (sentence, hints) = (self.sentence(), self.all_hints());
+        output::complain(&style::ERROR, "error", &escaped(&sentence));
+        for hint in &hints {
+            output::hint(&escaped(hint));
         }
+        note_error(sentence, hints);
         Exit::Broken
     }
 }
@@ -44,6 +52,10 @@ impl CliError {
     /// What was being done, put in front.
     pub(crate) fn within(self, doing: String) -> Self {
         Self { cause: self.cause.context(doing), hints: self.hints }
+    }
+
+    fn all_hints(&self) -> Vec<String> {
+        self.hints.iter().cloned().chain(self.cause.chain().filter_map(library_hint)).collect()
     }
 
     /// Whether the reader of a pipe has left.
@@ -70,12 +82,14 @@ impl Complaints {
     pub(crate) fn add(&mut self, error: impl Into<CliError>) {
         let error = error.into();
         self.count += 1;
-        output::complain(&style::ERROR, "error", &escaped(&sentence(&error.cause)));
-        for hint in error.hints.iter().cloned().chain(error.cause.chain().filter_map(library_hint)) {
-            if !self.hints.contains(&hint) {
-                self.hints.push(hint);
+        let (sentence, hints) = (error.sentence(), error.all_hints());
+        output::complain(&style::ERROR, "error", &escaped(&sentence));
+        for hint in &hints {
+            if !self.hints.contains(hint) {
+                self.hints.push(hint.clone());
             }
         }
+        note_error(sentence, hints);
     }
 
     /// Number of errors so far.
@@ -89,6 +103,47 @@ impl Complaints {
             output::hint(&escaped(hint));
         }
         if self.count > 0 { Exit::Broken } else { Exit::Done }
+    }
+}
+
+/// The errors that were printed so far.
+static PRINTED: Mutex<Vec<PrintedError>> = Mutex::new(Vec::new());
+
+#[derive(Clone, Debug, Serialize)]
+struct PrintedError {
+    message: String,
+    hints: Vec<String>,
+}
+
+/// The errors that were printed, as `--json` has them.
+#[derive(Debug, Serialize)]
+pub(crate) struct PrintedErrors {
+    error: PrintedError,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    further_errors: Vec<PrintedError>,
+}
+
+impl PrintedErrors {
+    /// Those that were printed so far; `None` if there were none.
+    pub(crate) fn so_far() -> Option<Self> {
+        let mut errors = PRINTED.lock().unwrap_or_else(PoisonError::into_inner).clone().into_iter();
+        Some(Self { error: errors.next()?, further_errors: errors.collect() })
+    }
+}
+
+/// Keeps an error that was printed, for the object of `--json`.
+pub(crate) fn note_error(message: String, hints: Vec<String>) {
+    PRINTED.lock().unwrap_or_else(PoisonError::into_inner).push(PrintedError { message, hints });
+}
+
+/// Prints the errors of a verb with `--json` to stdout as one object, unless the verb has printed its own.
+pub(crate) fn print_as_json() {
+    #[derive(Serialize)]
+    struct NoResult {}
+
+    if !output::has_result() {
+        // They stand on stderr already, and so does what is wrong with stdout.
+        let _ = output::json::print("coldstart.error/1", &NoResult {});
     }
 }
 
@@ -142,8 +197,10 @@ pub(crate) fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
     let saved = || Some(cause.downcast_ref::<coldstart_pagecache::SavedError>()?.hint()?.to_owned());
     let replace = || cause.downcast_ref::<coldstart_rewrite::ReplaceError>()?.hint();
     let farm = || cause.downcast_ref::<coldstart_bind::FarmError>()?.hint();
+    let output = || Some(cause.downcast_ref::<coldstart_output::OutputError>()?.hint()?.to_owned());
     let trace = || cause.downcast_ref::<coldstart_tracefile::TraceFileError>()?.hint();
     let map = || cause.downcast_ref::<coldstart_view::map::MapError>()?.hint();
+    let named = || cause.downcast_ref().and_then(coldstart_sys::named_file::hint).map(str::to_owned);
     let work = || crate::commands::inspect_hint(cause).or_else(|| crate::commands::rewriting_hint(cause));
     pagecache()
         .or_else(saved)
@@ -151,8 +208,10 @@ pub(crate) fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
         .or_else(measure)
         .or_else(replace)
         .or_else(farm)
+        .or_else(output)
         .or_else(trace)
         .or_else(map)
+        .or_else(named)
         .or_else(work)
 }
 

@@ -228,7 +228,6 @@ fn notes_of_others_and_later_edits_are_refused_by_name() {
         (&["show", "--name", "libone*", &noted], 0),
         (&["show", "--name", "libtwo*", &noted], 1),
         (&["write", "--note", &noted], 2),
-        (&["write", "--note", &noted, "-o", &out, "--force"], 2),
         (&["write", "--in-place", "/opt"], 2),
         (&["write", "--note", "/absent", "-o", &out], 2),
         (&["write", "--note", "/opt", "-o", &out], 2),

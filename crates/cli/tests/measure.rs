@@ -95,6 +95,67 @@ fn a_selective_start_reads_what_was_evicted() {
     assert!(read("hot") <= f64::from(1 << 20), "{}", read("hot"));
 }
 
+/// Says that it is ready when a thread has read the file, and stays until it is ended. Its first thread is gone by then;
+/// with a second argument, it ignores SIGCHLD.
+const THREADS: &str = r#"
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+static void *work(void *path) {
+  char page[65536];
+  int file = open(path, O_RDONLY);
+  while (read(file, page, sizeof page) > 0) ;
+  write(1, "ready\n", 6);
+  for (;;) pause();
+}
+int main(int count, char **arguments) {
+  pthread_t thread;
+  if (count > 2) signal(SIGCHLD, SIG_IGN);
+  pthread_create(&thread, 0, work, arguments[1]);
+  pthread_exit(0);
+}"#;
+
+#[test]
+fn what_a_program_read_that_is_ended_when_ready_is_counted_or_unknown() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let [data, code, program] = ["data", "threads.c", "threads"].map(|name| folder.path().join(name));
+    fs::write(&data, vec![1; 8 << 20]).unwrap();
+    fs::File::open(&data).unwrap().sync_all().unwrap();
+    fs::write(&code, THREADS).unwrap();
+    assert!(Command::new("cc").args(["-w", "-pthread", "-o"]).arg(&program).arg(&code).status().unwrap().success());
+    let [data, program] = [&data, &program].map(|path| path.to_str().unwrap());
+    let selective = ["--state", "selective", "--runs", "3", "--ready", "stdout:ready", "--no-history"];
+    let counted = |json: &Value| -> Vec<Value> {
+        let all = json["samples"].as_array().unwrap().iter();
+        let counted: Vec<Value> = all.filter(|sample| sample["used"]["use"] == "counted").cloned().collect();
+        assert!(!counted.is_empty(), "{json:#}");
+        counted
+    };
+
+    let (found, output) = json(&[&selective[..], &["--", program, data]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for sample in counted(&found) {
+        assert!(sample["bytes_read"].as_u64().is_some_and(|bytes| bytes >= 7 << 20), "{sample:#}");
+        assert!(sample["minor_faults"].as_u64().is_some_and(|faults| faults > 0), "{sample:#}");
+        assert!(sample["user_seconds"].is_f64() && sample["uncounted"].is_null(), "{sample:#}");
+    }
+
+    let ignoring = [&selective[..], &["--", program, data, "ignores SIGCHLD"]].concat();
+    let (found, output) = json(&ignoring);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for sample in counted(&found) {
+        for figure in ["bytes_read", "major_faults", "minor_faults", "user_seconds", "system_seconds"] {
+            assert!(sample[figure].is_null(), "{sample:#}");
+        }
+        assert!(sample["uncounted"].as_str().is_some_and(|reason| reason.contains("SIGCHLD")), "{sample:#}");
+    }
+    let kinds: Vec<_> = found["warnings"].as_array().unwrap().iter().map(|warning| &warning["kind"]).collect();
+    assert!(kinds.contains(&&Value::from("reads-unknown")), "{kinds:?}");
+    let shown = text(&self::output(&ignoring).stdout);
+    assert!(shown.lines().any(|line| line.contains(" unknown ")) && shown.contains("SIGCHLD"), "{shown}");
+}
+
 #[test]
 fn a_program_that_fails_is_a_no_with_its_runs_kept() {
     let (json, output) = json(&["--state", "hot", "--runs", "3", "--", "sh", "-c", "exit 5"]);

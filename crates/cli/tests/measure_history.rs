@@ -183,7 +183,7 @@ fn what_is_no_history_is_told_before_measuring() {
     let mut newer = whole.clone();
     newer[60..64].copy_from_slice(&77u32.to_be_bytes());
     fs::write(place.history(), newer).unwrap();
-    check(&["format 77", "formats up to 1", "hint:"]);
+    check(&["format 77", "formats up to 2", "hint:"]);
     let mut other = whole;
     other[68..72].copy_from_slice(&5u32.to_be_bytes());
     fs::write(place.history(), other).unwrap();

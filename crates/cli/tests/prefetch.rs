@@ -6,7 +6,9 @@
 #[path = "common/cold.rs"]
 mod cold;
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -285,6 +287,31 @@ fn a_program_that_fails_is_not_recorded() {
         assert!(text(&output.stderr).contains("hint:"), "{words:?}: {}", text(&output.stderr));
         assert!(!plan.exists(), "{words:?} left a plan");
     }
+}
+
+#[test]
+fn the_printed_command_can_be_pasted() {
+    let scratch = Scratch::new();
+    let odd = scratch.0.path().join(OsStr::from_bytes(b"a 'b'\x1b[31m\n\xff$(c)"));
+    fs::create_dir(&odd).unwrap();
+    let (program, plan) = (odd.join("program"), odd.join("a.prefetch"));
+    assert!(Command::new("cp").arg("/bin/echo").arg(&program).status().unwrap().success());
+    let word = OsStr::from_bytes(b"\x01\xfe \\ !");
+    let mut record = coldstart();
+    let output = record
+        .args(["prefetch", "record", "--as-is", "-o"])
+        .arg(&plan)
+        .arg("--")
+        .args([program.as_os_str(), word])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(!said.contains(['\u{fffd}', '\u{1b}']), "{said:?}");
+    let line = said.lines().find_map(|line| line.strip_prefix("start it with: ")).unwrap();
+    let script = format!("coldstart() {{ {} \"$@\"; }}; {line}", env!("CARGO_BIN_EXE_coldstart"));
+    let pasted = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert_eq!((pasted.stdout.as_slice(), text(&pasted.stderr).as_str()), (&b"\x01\xfe \\ !\n"[..], ""), "{line}");
 }
 
 #[test]

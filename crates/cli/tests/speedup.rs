@@ -55,25 +55,53 @@ fn the_story_is_told_whole() {
 #[test]
 fn an_output_that_always_differs_is_no_proof_against() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let output = speedup(&folder.path().join("a.prefetch"), &["date", "+%s.%N"]);
+    let output = speedup(&folder.path().join("a.prefetch"), &["sh", "-c", "echo fixed; echo $$ $(date +%s.%N)"]);
     let fix = &story(&output)["fixes"][0];
     assert_eq!(fix["proven"], true, "{fix:#}");
-    assert!(fix["findings"].to_string().contains("from start to start"), "{fix:#}");
+    assert!(fix["findings"].to_string().contains("from start to start without it, too"), "{fix:#}");
+    assert!(fix["unchecked"].to_string().contains("the rest of its output"), "{fix:#}");
 }
 
 #[test]
-fn an_output_that_differs_only_with_the_fix_is() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    // The first start and each odd one after it says "odd": recording and measuring a hot start are three starts, then
-    // come the plain one and the one with the fix, and then the plain one again, two starts later.
-    let script = format!(
-        "n=$(cat {0}/n 2>/dev/null || echo 0); echo $((n + 1)) > {0}/n; echo $((n % 2))",
-        folder.path().display()
-    );
-    let output = speedup(&folder.path().join("a.prefetch"), &["sh", "-c", &script]);
-    let fix = &story(&output)["fixes"][0];
-    assert_eq!(fix["proven"], false, "{fix:#}");
-    assert_eq!(output.status.code(), Some(1));
+fn a_program_that_is_different_at_each_second_or_third_start_is_not_held_against_the_plan() {
+    for (every, code, word) in [(2, 0, "differs from start to start"), (3, 7, "in several ways by itself")] {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let script = format!(
+            "n=$(cat {0}/n 2>/dev/null || echo 0); n=$((n + 1)); echo $n > {0}/n; echo always
+             if test $((n % {every})) = 0; then echo other; exit {code}; fi",
+            folder.path().display()
+        );
+        let output = speedup(&folder.path().join("a.prefetch"), &["sh", "-c", &script]);
+        let fix = &story(&output)["fixes"][0];
+        assert_eq!(fix["proven"], true, "{fix:#}");
+        assert!(fix["findings"].to_string().contains(word), "{fix:#}");
+        assert_ne!(fix["unchecked"], serde_json::json!([]), "{fix:#}");
+    }
+}
+
+/// Started through a launcher that changes the program, as the launcher that lies beside `coldstart`.
+#[test]
+fn a_plan_that_changes_the_program_is_refused() {
+    for (launcher, word) in [
+        ("shift 2; echo broken; exec \"$@\"", "its output differs in 3 of 3 starts with it"),
+        ("shift 2; \"$@\"; exit 4", "with it exited with code 4"),
+        ("kill -SEGV $$", "with it was killed by signal 11"),
+    ] {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let ours = folder.path().join("coldstart");
+        fs::hard_link(env!("CARGO_BIN_EXE_coldstart"), &ours).unwrap();
+        fs::write(folder.path().join("coldstart-run"), format!("#!/bin/sh\n{launcher}\n")).unwrap();
+        let output = Command::new(&ours)
+            .args(["speedup", "--runs", "2", "--json", "-o"])
+            .arg(folder.path().join("a.prefetch"))
+            .args(["--", "echo", "hello"])
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let fix = &story(&output)["fixes"][0];
+        assert_eq!((&fix["proven"], output.status.code()), (&Value::from(false), Some(1)), "{fix:#}");
+        assert!(fix["findings"].to_string().contains(word), "{fix:#}");
+    }
 }
 
 #[test]

@@ -3,10 +3,10 @@
 //! Every answer is either the text or the reason why there is none. Files of the kernel have no size, and a made-up tree
 //! may hold anything, so at most 1 MiB is read, and only of what is a regular file: opening a pipe would wait for ever.
 
-use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use coldstart_sys::named_file::open_regular;
 
 /// The most that is read of a file, in bytes. A machine with a thousand mounts has a mount table of 150 KiB.
 const MOST: u64 = 1 << 20;
@@ -37,13 +37,8 @@ impl Root {
     pub(crate) fn bytes(&self, path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>, String> {
         let path = path.as_ref();
         let reason = |error: std::io::Error| format!("{}: {}", path.display(), plain(&error));
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        let file = File::options().read(true).custom_flags(flags.bits() as i32).open(self.at(path)).map_err(reason)?;
-        if !file.metadata().map_err(reason)?.is_file() {
-            return Err(format!("{} is no file", path.display()));
-        }
         let mut bytes = Vec::new();
-        file.take(most).read_to_end(&mut bytes).map_err(reason)?;
+        open_regular(&self.at(path)).map_err(reason)?.take(most).read_to_end(&mut bytes).map_err(reason)?;
         Ok(bytes)
     }
 
@@ -94,10 +89,10 @@ mod tests {
         std::fs::write(root.at("/number"), " 42\n").unwrap();
         assert_eq!(root.number("/number"), Ok(42));
         assert_eq!(root.number("/none"), Err("/none: No such file or directory".to_owned()));
-        assert_eq!(root.text("/"), Err("/ is no file".to_owned()));
+        assert_eq!(root.text("/"), Err("/: it is a directory, not a regular file".to_owned()));
         let pipe = root.at("/pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-        assert_eq!(root.text("/pipe"), Err("/pipe is no file".to_owned()));
+        assert_eq!(root.text("/pipe"), Err("/pipe: it is a FIFO, not a regular file".to_owned()));
         assert_eq!(field("A: 1\nB:\t2 kB\n", "B"), Some("2 kB"));
     }
 }

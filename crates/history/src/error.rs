@@ -17,6 +17,14 @@ pub enum HistoryError {
         /// The system's words.
         reason: String,
     },
+    /// The file may not be read.
+    #[error("the history `{path}` cannot be read: {reason}")]
+    NotReadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
     /// Another program is writing, and did not end in time.
     #[error("the history `{path}` is locked by another program, and still was after {seconds} seconds")]
     Locked {
@@ -79,6 +87,10 @@ impl HistoryError {
         let elsewhere = "`--history-file FILE` keeps it elsewhere, `--no-history` not at all";
         Some(match self {
             Self::NotWritable { .. } | Self::DiskFull { .. } => elsewhere.to_owned(),
+            Self::NotReadable { .. } => {
+                "only its owner may read a history, unless its permissions were changed; `--history-file FILE` names another"
+                    .to_owned()
+            }
             Self::Locked { path, .. } => format!("`fuser {}` names the program; {elsewhere}", path.display()),
             Self::Newer { .. } => format!("use that version of coldstart, or another file: {elsewhere}"),
             Self::SomethingElse { .. } => elsewhere.to_owned(),

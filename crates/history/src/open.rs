@@ -3,11 +3,12 @@
 //! A rollback journal and no write-ahead log: the log needs memory shared between processes, which network file systems
 //! do not have, and home directories lie on them. What is written is small and seldom, so writers can take turns.
 
-use std::fs;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
+use coldstart_sys::named_file::{LastLink, NamedFile, NotUsable, open_regular};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::error::HistoryError;
@@ -18,6 +19,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The smallest page of SQLite's, and with it the smallest database that is not empty, in bytes.
 const SMALLEST: u64 = 512;
+
+/// The largest history that is opened, in bytes: it is checked as a whole each time. A measurement takes some thousand.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// An open history.
 #[derive(Debug)]
@@ -40,6 +44,7 @@ impl History {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
             made.map_err(|error| HistoryError::from_io(&path, &error))?;
         }
+        create_private(&path);
         let mut history = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         history.check()?;
         history.prepare_to_write()?;
@@ -56,6 +61,12 @@ impl History {
         // A link that leads nowhere counts as no file, too.
         if !path.try_exists().map_err(|error| HistoryError::from_io(&path, &error))? {
             return Ok(None);
+        }
+        // SQLite would say only that it cannot open it.
+        if let Err(error) = open_regular(&path)
+            && error.kind() == io::ErrorKind::PermissionDenied
+        {
+            return Err(HistoryError::NotReadable { path, reason: error.to_string() });
         }
         // Not read-only: what a killed writer left half-done is taken back first, if we may. SQLite itself falls back
         // to reading.
@@ -139,15 +150,25 @@ fn absolute(path: &Path) -> Result<PathBuf, HistoryError> {
     std::path::absolute(path).map_err(|error| HistoryError::from_io(path, &error))
 }
 
+/// Makes the file, if there is none, for its owner alone: command lines may hold secrets. A file that is there keeps its
+/// mode. SQLite gives its journal the mode of the database (`findCreateFileMode` in `os_unix.c`). What fails
+/// here fails again when SQLite opens it, which then tells.
+fn create_private(path: &Path) {
+    let _ = fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+}
+
 fn refuse_what_is_no_file(path: &Path) -> Result<(), HistoryError> {
-    let what = match fs::metadata(path) {
-        // SQLite takes what is shorter than a page for an empty database, and would write over it.
-        Ok(metadata) if metadata.is_file() && (1..SMALLEST).contains(&metadata.len()) => "it is not a SQLite database",
-        Ok(metadata) if metadata.is_file() => return Ok(()),
-        Ok(metadata) if metadata.is_dir() => "it is a directory",
-        Ok(_) => "it is no regular file",
-        // Not there, or not to be reached: opening it tells.
-        Err(_) => return Ok(()),
+    // Not there, or not to be reached: opening it tells.
+    let Ok(found) = NamedFile::find(path, LastLink::Follow) else { return Ok(()) };
+    let something_else = |what: String| Err(HistoryError::SomethingElse { path: path.to_owned(), what });
+    let found = match found.regular() {
+        Ok(found) => found,
+        Err(error) => return something_else(error.to_string()),
     };
-    Err(HistoryError::SomethingElse { path: path.to_owned(), what: what.to_owned() })
+    match u64::try_from(found.stat().st_size).unwrap_or(0) {
+        // SQLite takes what is shorter than a page for an empty database, and would write over it.
+        1..SMALLEST => something_else("it is not a SQLite database".to_owned()),
+        size if size > MOST_BYTES => something_else(NotUsable::TooLarge { limit: MOST_BYTES }.to_string()),
+        _ => Ok(()),
+    }
 }

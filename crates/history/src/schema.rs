@@ -9,7 +9,8 @@ use rusqlite::{Connection, Transaction};
 pub(crate) const APPLICATION: i64 = 0x636f_6c64;
 
 /// From each format to the next.
-pub(crate) const STEPS: &[&str] = &["
+pub(crate) const STEPS: &[&str] = &[
+    "
 CREATE TABLE machine (
     id INTEGER PRIMARY KEY,
     kernel TEXT NOT NULL,
@@ -90,7 +91,37 @@ CREATE TABLE warning (
     sentence TEXT NOT NULL,
     PRIMARY KEY (measurement, position)
 );
-"];
+",
+    // What a run read may be unknown. SQLite cannot take NOT NULL from a column, so the table is made anew.
+    "
+CREATE TABLE sample_anew (
+    measurement INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    command INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    used TEXT NOT NULL,
+    reason TEXT,
+    seconds REAL,
+    how_it_ended TEXT NOT NULL,
+    bytes_read INTEGER,
+    major_faults INTEGER,
+    minor_faults INTEGER,
+    user_seconds REAL,
+    system_seconds REAL,
+    file_pages INTEGER,
+    resident_pages INTEGER,
+    json TEXT NOT NULL,
+    PRIMARY KEY (measurement, position),
+    FOREIGN KEY (measurement, command) REFERENCES command (measurement, position) ON DELETE CASCADE
+);
+INSERT INTO sample_anew SELECT * FROM sample;
+DROP TABLE sample;
+ALTER TABLE sample_anew RENAME TO sample;
+",
+];
 
 /// The format that `steps` lead to.
 pub(crate) fn known(steps: &[&str]) -> i64 {
@@ -133,6 +164,45 @@ mod tests {
         assert_eq!(format(&connection).unwrap(), known(&steps));
         let name: String = connection.query_row("SELECT name FROM machine WHERE id = 7", [], |row| row.get(0)).unwrap();
         assert_eq!(name, "?");
+    }
+
+    #[test]
+    fn the_first_format_keeps_its_runs_and_may_hold_unknown_figures_afterwards() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.pragma_update(None, "foreign_keys", true).unwrap();
+        let transaction = connection.transaction().unwrap();
+        bring_up_to_date(&transaction, &STEPS[..1]).unwrap();
+        let run = |number: u32, read: &str| {
+            format!(
+                "INSERT INTO sample VALUES (1, {number}, {number}, 0, 'cold', 1, 1, 'counted', NULL, 1.5, 'ended', {read},
+                 {read}, {read}, 0.1, 0.2, 9, 8, '{{}}')"
+            )
+        };
+        transaction
+            .execute_batch(
+                "INSERT INTO machine VALUES (7, '6.1', 'P', 2, 1, NULL, '');
+                 INSERT INTO measurement VALUES (1, 'u', 5, NULL, '0.1.0', 7, '{}');
+                 INSERT INTO command VALUES (1, 0, 'A', 'a', 'exit', NULL, NULL, NULL, NULL, NULL)",
+            )
+            .unwrap();
+        transaction.execute_batch(&run(1, "4096")).unwrap();
+        assert!(transaction.execute_batch(&run(2, "NULL")).is_err());
+        transaction.commit().unwrap();
+        let transaction = connection.transaction().unwrap();
+        bring_up_to_date(&transaction, STEPS).unwrap();
+        transaction.execute_batch(&run(2, "NULL")).unwrap();
+        transaction.commit().unwrap();
+        let read: Vec<Option<i64>> = connection
+            .prepare("SELECT bytes_read FROM sample ORDER BY number")
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(read, [Some(4096), None]);
+        connection.execute_batch("DELETE FROM measurement").unwrap();
+        let left: i64 = connection.query_row("SELECT count(*) FROM sample", [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 0, "runs still go with their measurement");
     }
 
     #[test]

@@ -4,6 +4,10 @@
 
 mod common;
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
 use coldstart_history::{Added, History, HistoryError, Search};
 use coldstart_profile::measurement::{KeptMeasurement, path_to_text};
 use common::{document, kept};
@@ -50,6 +54,34 @@ fn searches_find_by_label_command_path_and_part() {
 }
 
 #[test]
+fn a_new_history_is_its_owners_alone_and_an_old_one_keeps_its_mode() {
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("made/for/it");
+    let [new, old, link, target] = ["h.sqlite", "old", "link", "target"].map(|name| folder.path().join(name));
+    symlink(&target, &link).unwrap();
+    let inside = made.join("h.sqlite");
+    for path in [&new, &link, &inside] {
+        let mut history = History::open(path).unwrap();
+        history.add(&kept("a", 1, None, &[1.0])).unwrap();
+        assert_eq!(mode(path), 0o600, "{}", path.display());
+    }
+    for folder in [&made, made.parent().unwrap()] {
+        assert_eq!(mode(folder), 0o700, "{}", folder.display());
+    }
+
+    drop(History::open(&old).unwrap());
+    fs::set_permissions(&old, Permissions::from_mode(0o640)).unwrap();
+    drop(History::open(&old).unwrap());
+    assert_eq!(mode(&old), 0o640);
+
+    // Beside a database that is being written.
+    let writer = rusqlite::Connection::open(&new).unwrap();
+    writer.execute_batch("BEGIN; UPDATE measurement SET label = 'b'").unwrap();
+    assert_eq!(mode(&folder.path().join("h.sqlite-journal")), 0o600);
+}
+
+#[test]
 fn the_tables_answer_plain_sql() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h.sqlite");
@@ -71,7 +103,7 @@ fn the_tables_answer_plain_sql() {
     };
     let said = String::from_utf8_lossy(&output.stdout);
     let warning = "others read from the same devices during run 2, up to 4.8 MiB: the machine was not idle";
-    let wanted = format!("v1|2|2.0\nv2|2|3.0\n1\n{warning}\n{warning}\n3\n1668246628\n1\ndelete\n");
+    let wanted = format!("v1|2|2.0\nv2|2|3.0\n1\n{warning}\n{warning}\n3\n1668246628\n2\ndelete\n");
     assert_eq!(said, wanted, "{}", String::from_utf8_lossy(&output.stderr));
     let kept = history.search(&Search::default()).unwrap();
     assert_eq!(kept.len(), 1);
@@ -105,7 +137,7 @@ proptest! {
         command_line: String,
         path: Vec<u8>,
         seconds in proptest::collection::vec(proptest::num::f64::POSITIVE | proptest::num::f64::ZERO, 0..6),
-        bytes: u64,
+        bytes: Option<u64>,
         measured_at: i64,
         reason: String,
     ) {

@@ -1,11 +1,12 @@
 //! A program and its arguments, as the kernel takes them.
 //!
-//! The quoted form is for people to read and to paste into a shell; we never give it to one.
+//! The quoted form is for people to read and to paste into a shell; we never give it to one, and do not read `$'...'` ourselves.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;
 
+use coldstart_profile::shell_command;
 use thiserror::Error;
 
 /// A program and its arguments; the program may be a bare name that is looked up in `PATH`.
@@ -60,14 +61,11 @@ impl FromStr for CommandLine {
     }
 }
 
-/// The words with a shell's quotation; bytes that are not UTF-8 show as U+FFFD.
+/// The words as they can be pasted into a shell, see [`shell_word`](coldstart_profile::shell_word).
 impl fmt::Display for CommandLine {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&shell_words::quote(&self.program.to_string_lossy()))?;
-        for argument in &self.arguments {
-            write!(formatter, " {}", shell_words::quote(&argument.to_string_lossy()))?;
-        }
-        Ok(())
+        let words = std::iter::once(&self.program).chain(&self.arguments);
+        formatter.write_str(&shell_command(words.map(OsString::as_os_str)))
     }
 }
 
@@ -93,8 +91,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_reads_back(program in ".{1,12}", arguments in prop::collection::vec(".{0,12}", 0..5)) {
+        fn what_is_shown_reads_back(program in r"[\p{L}\p{N}\p{P}\p{S} ]{1,12}", arguments in prop::collection::vec(r"[\p{L}\p{N}\p{P}\p{S} ]{0,12}", 0..5)) {
             let line = CommandLine::new(&program, &arguments);
+            // What shows nothing is written in a way that only shells read.
+            prop_assume!(!line.to_string().contains("$'"));
             prop_assert_eq!(line.to_string().parse::<CommandLine>(), Ok(line));
         }
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use coldstart_profile::shell_word;
 use thiserror::Error;
 
 use crate::readiness::DisplayError;
@@ -145,9 +146,9 @@ impl LaunchError {
         Some(match self {
             Self::NotFound { searched, .. } if searched.is_empty() => "check the path for a spelling mistake".into(),
             Self::NotFound { .. } => "give the path of the program, or add its directory to PATH".into(),
-            Self::NotExecutable { path, no_exec_mount: false } => format!("chmod +x {}", quoted(path)),
+            Self::NotExecutable { path, no_exec_mount: false } => format!("chmod +x {}", shell_word(path.as_os_str())),
             Self::NotExecutable { path, no_exec_mount: true } => {
-                format!("findmnt -T {} shows the mount's options", quoted(path))
+                format!("findmnt -T {} shows the mount's options", shell_word(path.as_os_str()))
             }
             Self::IsDirectory { .. } => "name the program inside it".into(),
             Self::BadInterpreter { interpreter, .. } => format!(
@@ -155,14 +156,19 @@ impl LaunchError {
                 interpreter.display()
             ),
             Self::UnknownFormat { path, is_text: true } => {
-                format!("name its interpreter: sh {}; or add a first line such as #!/bin/sh", quoted(path))
+                format!(
+                    "name its interpreter: sh {}; or add a first line such as #!/bin/sh",
+                    shell_word(path.as_os_str())
+                )
             }
-            Self::UnknownFormat { path, is_text: false } => format!("file {} tells what it is", quoted(path)),
+            Self::UnknownFormat { path, is_text: false } => {
+                format!("file {} tells what it is", shell_word(path.as_os_str()))
+            }
             Self::PortInUse { address } => {
                 format!("end the program that listens there: ss -ltnp 'sport = :{}' names it", address.port())
             }
             Self::FileNotVisible { path, source } if source.kind() == io::ErrorKind::PermissionDenied => {
-                format!("namei -l {} shows which directory forbids it", quoted(path))
+                format!("namei -l {} shows which directory forbids it", shell_word(path.as_os_str()))
             }
             Self::HostUnknown { .. } => {
                 "write the address at which the program listens, such as 127.0.0.1 or localhost".into()
@@ -174,7 +180,7 @@ impl LaunchError {
             Self::NoPageArgument { program } => format!(
                 "put {{ready_url}} where the address goes, and keep it from a browser that already runs: firefox --no-remote --profile DIR '{{ready_url}}'; \
                  {} --help tells how this program is given an address",
-                quoted(program.as_ref())
+                shell_word(program.as_ref())
             ),
             Self::NotEnded { .. } => "they wait in the kernel (state D in ps), are in a frozen control group (\
                  /proc/PID/cgroup names it), or belong to another user; end them by hand"
@@ -186,10 +192,6 @@ impl LaunchError {
     pub(crate) fn system(what: &'static str, source: impl Into<io::Error>) -> Self {
         Self::System { what, source: source.into() }
     }
-}
-
-fn quoted(path: &std::path::Path) -> String {
-    shell_words::quote(&path.to_string_lossy()).into_owned()
 }
 
 fn searched_list(searched: &[PathBuf]) -> String {

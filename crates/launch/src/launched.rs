@@ -23,6 +23,8 @@ pub struct Launched {
     /// If it never became ready, what was seen last of what was waited for, where there is more to say than "nothing":
     /// a clause such as "http://127.0.0.1:8080/up answered with status 503".
     pub last_seen: Option<String>,
+    /// What the whole tree had read by readiness, or by the moment that decided there would be none.
+    pub counts: Counts,
     /// What the whole tree used until it was ended, the ending included.
     pub usage: Usage,
     /// How many processes we asked to end (SIGTERM), because they were still there.
@@ -60,6 +62,53 @@ impl fmt::Display for End {
             Self::Ended => formatter.write_str("was ended after it was ready"),
             Self::TimedOut => formatter.write_str("was not ready within the time limit"),
         }
+    }
+}
+
+/// What a process tree had read by one moment. A figure that is not known is `None`, never 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// Bytes that the tree caused to be read from disks, readahead included; 0 when all was cached.
+    pub bytes_read: Option<u64>,
+    /// Page faults that waited for I/O.
+    pub major_faults: Option<u64>,
+    /// Page faults served from memory.
+    pub minor_faults: Option<u64>,
+    /// Why a figure is not known.
+    pub unknown: Option<Uncounted>,
+}
+
+impl Counts {
+    pub(crate) fn unknown(reason: Uncounted) -> Self {
+        Self { bytes_read: None, major_faults: None, minor_faults: None, unknown: Some(reason) }
+    }
+}
+
+/// Why it is not known what a process tree used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uncounted {
+    /// A process ignores SIGCHLD, so the kernel forgets what its children used when they end (`wait(2)`). Processor
+    /// times are incomplete then, too.
+    ChildrenNotWaitedFor,
+    /// We may not read `/proc/PID/io` of a process, such as one with other rights than ours.
+    Hidden,
+    /// The kernel does not count what processes read (`CONFIG_TASK_IO_ACCOUNTING`).
+    NoAccounting,
+    /// Processes ended during each attempt to count.
+    Changing,
+}
+
+/// A clause: "a process of it ignores SIGCHLD, ...".
+impl fmt::Display for Uncounted {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::ChildrenNotWaitedFor => {
+                "one of its processes ignores SIGCHLD, so the kernel keeps no figures of the children of that process"
+            }
+            Self::Hidden => "/proc/PID/io of one of its processes may not be read",
+            Self::NoAccounting => "the kernel does not count what processes read (CONFIG_TASK_IO_ACCOUNTING)",
+            Self::Changing => "its processes ended faster than they could be counted",
+        })
     }
 }
 

@@ -11,6 +11,7 @@ mod command_line;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
+mod guard;
 mod interrupt;
 mod launched;
 mod lookup;
@@ -23,7 +24,7 @@ mod tree;
 pub use command_line::{CommandLine, CommandLineError};
 pub use error::LaunchError;
 pub use interrupt::Interrupt;
-pub use launched::{End, Launched, Usage};
+pub use launched::{Counts, End, Launched, Uncounted, Usage};
 pub use lookup::find_program;
 pub use options::{Input, LaunchOptions, Output};
 pub use readiness::DisplayError;

@@ -1,9 +1,13 @@
 //! How a program is to be launched.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use coldstart_sys::named_file::open_input;
+
+use crate::error::LaunchError;
 use crate::interrupt::Interrupt;
 use crate::readiness::Readiness;
 
@@ -16,8 +20,21 @@ pub enum Input {
     /// Ours. If it is a terminal the program stays in our process group, or reading would stop it (`SIGTTIN`); Ctrl-C
     /// then reaches the program too.
     Inherit,
-    /// A file, opened anew for each launch.
+    /// A regular file or `/dev/null`, opened anew for each launch, so that each reads the same from its beginning. A pipe
+    /// gives its content once and is refused.
     File(PathBuf),
+}
+
+impl Input {
+    /// Opens what was named; `None` for what needs no name. The program starts to read at the beginning.
+    ///
+    /// # Errors
+    /// [`LaunchError::Redirection`] for what is missing, may not be read, or is neither a regular file nor `/dev/null`.
+    pub fn open(&self) -> Result<Option<File>, LaunchError> {
+        let Self::File(path) = self else { return Ok(None) };
+        let failed = |source| LaunchError::Redirection { stream: "input", path: path.clone(), source };
+        open_input(path).map(Some).map_err(failed)
+    }
 }
 
 /// Where the program's standard output and standard error go.

@@ -3,17 +3,17 @@
 //! `ENOENT` for a file that is plainly there means that its interpreter is not: the commonest puzzle of `exec`.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_sys::named_file::read_beginning;
 use rustix::io::Errno;
 
 use crate::error::LaunchError;
 
 /// Enough for a `#!` line (the kernel itself looks at 256 bytes) and for the program headers of ordinary files.
-const HEAD_LENGTH: u64 = 4096;
+const HEAD_LENGTH: usize = 4096;
 
 /// Turns the error of a spawn into one that says what is wrong with the file.
 pub(crate) fn explain(path: &Path, working_directory: Option<&Path>, source: io::Error) -> LaunchError {
@@ -22,7 +22,7 @@ pub(crate) fn explain(path: &Path, working_directory: Option<&Path>, source: io:
     {
         return LaunchError::WorkingDirectory { path: directory.to_owned(), source };
     }
-    let head = read_head(path).unwrap_or_default();
+    let head = read_beginning(path, HEAD_LENGTH).unwrap_or_default();
     let path = path.to_owned();
     let Some(errno) = Errno::from_io_error(&source) else { return LaunchError::Spawn { path, source } };
     // EACCES also comes from an interpreter that may not be executed; that the file itself may was checked before.
@@ -37,12 +37,6 @@ pub(crate) fn explain(path: &Path, working_directory: Option<&Path>, source: io:
         Errno::ACCESS => LaunchError::NotExecutable { path, no_exec_mount: true },
         _ => LaunchError::Spawn { path, source },
     }
-}
-
-fn read_head(path: &Path) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    File::open(path)?.take(HEAD_LENGTH).read_to_end(&mut head)?;
-    Ok(head)
 }
 
 fn is_text(head: &[u8]) -> bool {
@@ -96,7 +90,7 @@ mod tests {
         assert_eq!(interpreter(b"#! /no/such -x\nbody"), Some("/no/such".into()));
         assert_eq!(interpreter(b"#!\n"), None);
         assert_eq!(interpreter(b"echo"), None);
-        let shell = interpreter(&read_head(Path::new("/bin/sh")).unwrap()).unwrap();
+        let shell = interpreter(&read_beginning(Path::new("/bin/sh"), HEAD_LENGTH).unwrap()).unwrap();
         assert!(shell.is_absolute() && shell.exists(), "{shell:?}");
     }
 

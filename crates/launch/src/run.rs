@@ -18,6 +18,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::command_line::CommandLine;
 use crate::error::LaunchError;
+use crate::guard::{Covered, Guard};
 use crate::interrupt::Interrupt;
 use crate::launched::{End, Launched};
 use crate::lookup::find_program;
@@ -64,6 +65,7 @@ pub struct PreparedLaunch {
     options: LaunchOptions,
     readiness: Box<dyn Watch>,
     shares_group: bool,
+    guard: Option<Guard>,
 }
 
 impl PreparedLaunch {
@@ -76,6 +78,8 @@ impl PreparedLaunch {
         options: &LaunchOptions,
         setup: Option<Setup<'_>>,
     ) -> Result<Self, LaunchError> {
+        let guard = Guard::of_process()
+            .map_err(|error| LaunchError::system("start a process that ends the program if we are killed", error))?;
         let shares_group = options.input == Input::Inherit && std::io::stdin().is_terminal();
         let mut readiness = watch(&options.readiness, &options.output, options.working_directory.as_deref());
         let replaced = readiness.command_line(command_line)?;
@@ -88,7 +92,7 @@ impl PreparedLaunch {
         if let Some(setup) = setup {
             setup(&mut command);
         }
-        Ok(Self { command, options: options.clone(), readiness, shares_group })
+        Ok(Self { command, options: options.clone(), readiness, shares_group, guard })
     }
 
     /// Starts it; from here on as [`launch`].
@@ -101,22 +105,28 @@ impl PreparedLaunch {
     }
 
     fn run_now(self, at_ready: &mut dyn FnMut()) -> Result<Launched, LaunchError> {
-        let Self { mut command, options, mut readiness, shares_group } = self;
+        let Self { mut command, options, mut readiness, shares_group, guard } = self;
         if let Some(signal) = options.interrupt.as_ref().and_then(Interrupt::signal) {
             return Err(LaunchError::Interrupted { signal });
         }
-        let mut tree = Tree::before_launch(shares_group)
+        // Dropped after the tree, which it covers.
+        let covered = guard.map(Guard::cover);
+        let mut tree = Tree::before_launch(shares_group, guard.map(Guard::process))
             .map_err(|error| LaunchError::system("take charge of the program's processes", error))?;
 
+        let marked = covered.as_ref().and_then(Covered::hand_down);
         let begin = Instant::now();
         let mut child = command
             .spawn()
             .map_err(|error| explain(command.get_program().as_ref(), options.working_directory.as_deref(), error))?;
         tree.launched(child.id());
+        drop(marked);
         let outcome = wait_until_ready(&mut child, begin, &options, readiness.as_mut(), &mut tree)?;
         if matches!(outcome, Outcome::Ready { .. }) {
             at_ready();
         }
+        // Before the tree is ended: what it does then is no part of the start, and processes that are gone tell nothing.
+        let counts = tree.counts();
         // Our ends of the program's pipes stay open until it is gone: a broken pipe would be another way to end it.
         tree.end(options.grace, options.interrupt.as_ref(), &mut || readiness.drain())?;
         readiness.drain();
@@ -131,6 +141,7 @@ impl PreparedLaunch {
             elapsed,
             end,
             last_seen: if ready_after.is_none() { readiness.last_seen() } else { None },
+            counts,
             usage: tree.usage(),
             ended_processes: tree.ended_count(),
             killed_processes: tree.killed_count(),
@@ -185,11 +196,7 @@ fn command(command_line: &CommandLine, options: &LaunchOptions) -> Result<Comman
     match &options.input {
         Input::Null => command.stdin(null("input")?),
         Input::Inherit => command.stdin(Stdio::inherit()),
-        Input::File(path) => command.stdin(File::open(path).map_err(|source| LaunchError::Redirection {
-            stream: "input",
-            path: path.clone(),
-            source,
-        })?),
+        Input::File(_) => command.stdin(options.input.open()?.map_or_else(Stdio::null, Stdio::from)),
     };
     match &options.output {
         Output::Null => command.stdout(null("output")?).stderr(null("output")?),

@@ -127,12 +127,12 @@ impl Execution<'_> {
                     self.record.samples.get(index).is_some_and(|sample| is_counted(sample, command, state))
                 })
                 .collect();
-            let bytes = |index: &usize| self.record.samples.get(*index).map_or(0, |sample| sample.bytes_read);
-            let all: Vec<u64> = counted.iter().map(bytes).collect();
+            let bytes = |index: &usize| self.record.samples.get(*index)?.bytes_read;
+            let all: Vec<u64> = counted.iter().filter_map(bytes).collect();
             let mut repeat = Vec::new();
             for index in counted {
                 let Some(sample) = self.record.samples.get_mut(index) else { continue };
-                if let Some(reason) = read_too_little(sample.bytes_read, &all) {
+                if let Some(reason) = sample.bytes_read.and_then(|bytes| read_too_little(bytes, &all)) {
                     sample.used = Use::Contradicts { reason };
                     repeat.push((Slot { state, round: sample.round, command }, sample.attempt + 1));
                 }
@@ -194,7 +194,7 @@ impl Execution<'_> {
         History {
             bytes_read: of_state()
                 .filter(|sample| sample.used == Use::Counted)
-                .map(|sample| sample.bytes_read)
+                .filter_map(|sample| sample.bytes_read)
                 .collect(),
             least_resident: of_state()
                 .filter(|sample| sample.used != Use::WarmUp)
@@ -212,7 +212,7 @@ impl Execution<'_> {
                 .samples
                 .iter()
                 .filter(|sample| is_counted(sample, command, state))
-                .map(|sample| sample.bytes_read as f64)
+                .filter_map(|sample| Some(sample.bytes_read? as f64))
                 .collect();
             median(&bytes).map(|bytes| bytes as u64)
         })
@@ -239,6 +239,7 @@ impl Execution<'_> {
             minor_faults: run.minor_faults,
             user_seconds: run.user_seconds,
             system_seconds: run.system_seconds,
+            uncounted: run.uncounted,
             devices: run.devices,
             processors: run.processors,
             used,

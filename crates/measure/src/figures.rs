@@ -70,8 +70,9 @@ fn summary(samples: &[Sample], command: usize, state: StartState, facts: &Facts)
     let count = |wanted: fn(&Use) -> bool| {
         u32::try_from(of(samples, command, state).filter(|sample| wanted(&sample.used)).count()).unwrap_or(u32::MAX)
     };
-    let middle =
-        |value: fn(&Sample) -> u64| median(&counted.iter().map(|sample| value(sample) as f64).collect::<Vec<_>>());
+    let middle = |value: fn(&Sample) -> Option<u64>| {
+        median(&counted.iter().filter_map(|sample| Some(value(sample)? as f64)).collect::<Vec<_>>())
+    };
     let outlier = |index: usize| Some(Outlier { sample: counted.get(index)?.number, seconds: *times.get(index)? });
     Summary {
         command,
@@ -87,11 +88,9 @@ fn summary(samples: &[Sample], command: usize, state: StartState, facts: &Facts)
         standard_deviation: standard_deviation(&times),
         outliers: outliers(&times).into_iter().filter_map(outlier).collect(),
         bytes_read: middle(|sample| sample.bytes_read),
-        requests: counted
-            .iter()
-            .any(|sample| !sample.devices.is_empty())
-            .then(|| middle(|sample| sample.devices.iter().map(|device| device.requests).sum()))
-            .flatten(),
+        requests: middle(|sample| {
+            (!sample.devices.is_empty()).then(|| sample.devices.iter().map(|device| device.requests).sum())
+        }),
         major_faults: middle(|sample| sample.major_faults),
         state_facts: state_facts(&counted, command, state, facts),
     }

@@ -1,7 +1,8 @@
 //! Whether a run was what it should be: pure rules.
 //!
-//! The check before a launch may be impossible (the kernel tells residency only to those who may write the file) and the
-//! check after it is always there, so a state holds if neither contradicts it.
+//! The check before a launch may be impossible (the kernel tells residency only to those who may write the file), and so
+//! may the one after it (what was read is not known). A state holds if neither contradicts it, and only what is known
+//! contradicts.
 
 use coldstart_profile::PAGE_SIZE;
 use coldstart_profile::measurement::{End, Residency, StartState, Use};
@@ -21,7 +22,7 @@ const LEAST_COLD_BYTES: f64 = 65536.0;
 /// What is known of the earlier runs of the same command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
-    /// Bytes read by the counted runs in the same state.
+    /// Bytes read by the counted runs in the same state, as far as they are known.
     pub(crate) bytes_read: Vec<u64>,
     /// Fewest pages resident before a run in the same state.
     pub(crate) least_resident: Option<u64>,
@@ -34,13 +35,15 @@ pub(crate) fn judge(state: StartState, run: &RawRun, history: &History, accept_a
     if let Some(reason) = failure(run, accept_any_exit_code) {
         return Use::Failed { reason };
     }
+    let too_little = || read_too_little(run.bytes_read?, &history.bytes_read);
     let contradiction = match state {
-        StartState::Hot => read_too_much(run.bytes_read, history.cold_bytes),
+        StartState::Hot => run.bytes_read.and_then(|bytes| read_too_much(bytes, history.cold_bytes)),
         StartState::Boot => not_restored(run.restored)
             .or_else(|| began_too_warm(run.residency, history.least_resident))
-            .or_else(|| read_too_little(run.bytes_read, &history.bytes_read)),
-        StartState::Cold | StartState::Selective => began_too_warm(run.residency, history.least_resident)
-            .or_else(|| read_too_little(run.bytes_read, &history.bytes_read)),
+            .or_else(too_little),
+        StartState::Cold | StartState::Selective => {
+            began_too_warm(run.residency, history.least_resident).or_else(too_little)
+        }
     };
     contradiction.map_or(Use::Counted, |reason| Use::Contradicts { reason })
 }
@@ -123,11 +126,12 @@ mod tests {
             last_seen: None,
             residency: Some(Residency { file_pages: 10_000, resident_pages, ..Residency::default() }),
             restored: None,
-            bytes_read,
-            major_faults: 0,
-            minor_faults: 0,
-            user_seconds: 0.0,
-            system_seconds: 0.0,
+            bytes_read: Some(bytes_read),
+            major_faults: Some(0),
+            minor_faults: Some(0),
+            user_seconds: Some(0.0),
+            system_seconds: Some(0.0),
+            uncounted: None,
             devices: Vec::new(),
             processors: None,
         }
@@ -195,6 +199,18 @@ mod tests {
         assert!(contradicts(StartState::Cold, &run(10 * MIB, 0), &history(&[100 * MIB, 100 * MIB])));
         assert!(!contradicts(StartState::Cold, &run(50 * MIB, 0), &history(&[100 * MIB, 100 * MIB])));
         assert!(!contradicts(StartState::Cold, &run(0, 0), &history(&[4096, 4096])), "nothing to speak of");
+    }
+
+    #[test]
+    fn what_is_not_known_contradicts_nothing() {
+        let unknown = RawRun { bytes_read: None, ..run(0, 0) };
+        let history = History { bytes_read: vec![100 * MIB; 3], cold_bytes: Some(100 * MIB), ..History::default() };
+        for state in [StartState::Cold, StartState::Selective, StartState::Boot, StartState::Hot] {
+            assert!(!contradicts(state, &unknown, &history), "{state}");
+        }
+        // What is resident still does.
+        let warm = RawRun { bytes_read: None, ..run(0, 9000) };
+        assert!(contradicts(StartState::Cold, &warm, &History { least_resident: Some(300), ..history }));
     }
 
     #[test]

@@ -36,11 +36,15 @@ pub(crate) struct RawRun {
     pub(crate) residency: Option<Residency>,
     /// Of a start as after boot, what came back of the saved state.
     pub(crate) restored: Option<RestoredPages>,
-    pub(crate) bytes_read: u64,
-    pub(crate) major_faults: u64,
-    pub(crate) minor_faults: u64,
-    pub(crate) user_seconds: f64,
-    pub(crate) system_seconds: f64,
+    /// Until readiness; this and the next four are `None` where they are not known.
+    pub(crate) bytes_read: Option<u64>,
+    pub(crate) major_faults: Option<u64>,
+    pub(crate) minor_faults: Option<u64>,
+    /// Until all its processes had ended.
+    pub(crate) user_seconds: Option<f64>,
+    pub(crate) system_seconds: Option<f64>,
+    /// Why some of these are not known.
+    pub(crate) uncounted: Option<String>,
     pub(crate) devices: Vec<DeviceReads>,
     pub(crate) processors: Option<ProcessorUse>,
 }

@@ -73,6 +73,14 @@ fn of_state(measurement: &Measurement, summary: &Summary, gave_up: bool) -> Vec<
             Warning::Contradictions { command: command(), state, samples, reason }
         });
     }
+    let uncounted: Vec<(u32, &String)> = samples()
+        .filter(|sample| sample.bytes_read.is_none() && sample.used == Use::Counted)
+        .filter_map(|sample| Some((sample.number, sample.uncounted.as_ref()?)))
+        .collect();
+    if let Some(&(_, reason)) = uncounted.first() {
+        let (samples, reason) = (uncounted.iter().map(|&(number, _)| number).collect(), reason.clone());
+        warnings.push(Warning::ReadsUnknown { command: command(), state, samples, reason });
+    }
     let Some(median) = summary.median else { return warnings };
     let unchecked = |sample: &&Sample| {
         sample.used == Use::Counted && !sample.residency.is_some_and(|residency| residency.is_known())

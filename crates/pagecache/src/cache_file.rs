@@ -6,7 +6,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use coldstart_sys::block_device::block_device_size;
-use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open, stat};
+use coldstart_sys::named_file::{InodeKind, LastLink, NamedFile};
+use rustix::fs::{OFlags, Stat, fstat};
 
 use crate::error::Error;
 use crate::file_system::{Backing, backing};
@@ -30,14 +31,10 @@ impl CacheFile<File> {
     /// # Errors
     /// [`Error::Open`]; [`Error::NotAFile`], without opening it: that alone would start a watchdog or wait for a pipe.
     pub fn open(path: &Path, follow: bool) -> Result<Self, Error> {
-        let error = |errno: rustix::io::Errno| Error::Open { path: path.to_owned(), source: errno.into() };
-        let found = if follow { stat(path) } else { rustix::fs::lstat(path) }.map_err(error)?;
-        check_kind(&found, path)?;
-        let follow = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
-        // NONBLOCK: should a pipe have come here since, opening it must not wait.
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | follow;
-        let file = File::from(open(path, flags, Mode::empty()).map_err(error)?);
-        Self::new(file, path.to_owned())
+        let error = |source| Error::Open { path: path.to_owned(), source };
+        let found = NamedFile::find(path, if follow { LastLink::Follow } else { LastLink::Keep }).map_err(error)?;
+        check_kind(found.kind(), path)?;
+        Self::new(found.open(OFlags::empty()).map_err(error)?.0, path.to_owned())
     }
 }
 
@@ -58,8 +55,9 @@ impl<F: AsFd> CacheFile<F> {
     fn new(file: F, path: PathBuf) -> Result<Self, Error> {
         let error = |source: io::Error| Error::Open { path: path.clone(), source };
         let stat = fstat(&file).map_err(|errno| error(errno.into()))?;
-        check_kind(&stat, &path)?;
-        let is_block_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
+        let kind = InodeKind::of_mode(stat.st_mode);
+        check_kind(kind, &path)?;
+        let is_block_device = kind == InodeKind::BlockDevice;
         let (size, backing) = if is_block_device {
             let size = block_device_size(&file).map_err(|failure| error(failure.errno().into()))?;
             // The device node's own file system says nothing about the device's pages.
@@ -76,15 +74,9 @@ impl<F: AsFd> CacheFile<F> {
     }
 }
 
-fn check_kind(stat: &Stat, path: &Path) -> Result<(), Error> {
-    let kind = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile | FileType::BlockDevice => return Ok(()),
-        FileType::Directory => "directory",
-        FileType::Fifo => "pipe",
-        FileType::Socket => "socket",
-        FileType::CharacterDevice => "character device",
-        FileType::Symlink => "symbolic link",
-        _ => "special file",
-    };
-    Err(Error::NotAFile { path: path.to_owned(), kind })
+fn check_kind(kind: InodeKind, path: &Path) -> Result<(), Error> {
+    match kind {
+        InodeKind::Regular | InodeKind::BlockDevice => Ok(()),
+        kind => Err(Error::NotAFile { path: path.to_owned(), kind }),
+    }
 }

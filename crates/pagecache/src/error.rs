@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use coldstart_sys::facility_error::FacilityError;
+use coldstart_sys::named_file::InodeKind;
 use rustix::io::Errno;
 
 use crate::residency::Unknown;
@@ -20,12 +21,12 @@ pub enum Error {
         source: io::Error,
     },
     /// Only regular files and block devices have pages of their own.
-    #[error("`{}` is a {kind}, and only regular files and block devices have pages", path.display())]
+    #[error("`{}` is {kind}, and only regular files and block devices have pages", path.display())]
     NotAFile {
         /// The file.
         path: PathBuf,
-        /// What it is: "pipe", "socket", "character device", "directory".
-        kind: &'static str,
+        /// What it is.
+        kind: InodeKind,
     },
     /// The kernel was asked about the file's pages and failed.
     #[error("cannot tell what of `{}` is resident", path.display())]

@@ -34,6 +34,7 @@ pub use file_system::Backing;
 pub use holders::{FileKey, Holder, Holders, find_holders};
 pub use metadata::{MetadataEviction, Taken, Way, WayOutcome};
 pub use residency::{Cached, Detail, KnownPages, Method, Residency, Unknown, pages, residency, residency_of};
+pub use saved::SAVED_MAGIC;
 pub use saved::{
     Came, Missing, MissingReason, Origin, PageTally, RestoreOptions, Restored, SaveNotes, SaveOptions, SavedError,
     SavedFile, SavedFormatError, SavedPageCache, UnseenDevice, restore,

@@ -139,10 +139,10 @@ fn what_has_no_pages_is_refused_unopened() {
     let pipe = directory.path().join("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
     for (path, kind) in
-        [(pipe.as_path(), "pipe"), (directory.path(), "directory"), (Path::new("/dev/null"), "character device")]
+        [(pipe.as_path(), "a FIFO"), (directory.path(), "a directory"), (Path::new("/dev/null"), "a character device")]
     {
         match residency(path, Detail::Counts) {
-            Err(Error::NotAFile { kind: found, .. }) => assert_eq!(found, kind),
+            Err(Error::NotAFile { kind: found, .. }) => assert_eq!(found.to_string(), kind),
             other => panic!("{}: {other:?}", path.display()),
         }
     }

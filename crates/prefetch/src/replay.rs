@@ -7,6 +7,7 @@
 //! read is kept mapped until the program has had time to use it: kernels that reclaim unused pages at once exist.
 //! Nothing here can fail the start: what cannot be read is counted and left out.
 
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -17,7 +18,8 @@ use std::time::Duration;
 use coldstart_profile::plan::{PlanView, Step, TargetKind};
 use coldstart_profile::{FileIdentity, PAGE_SIZE, PageRange};
 use coldstart_sys::held_pages::HeldPages;
-use rustix::fs::{Advice, FileType, Mode, OFlags};
+use coldstart_sys::named_file::{InodeKind, LastLink, NamedFile};
+use rustix::fs::{Advice, Mode, OFlags};
 
 /// What a replay did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,9 +42,9 @@ pub enum TargetOutcome {
         /// What it is now.
         now: FileIdentity,
     },
-    /// It is not there any more, or is no regular file.
+    /// It is not there any more, or is of another kind than the recorded one.
     Missing,
-    /// It is there but may not be opened.
+    /// It may not be opened, or not even looked up.
     Unreadable,
     /// A name, which is looked up whatever it means now.
     NotChecked,
@@ -92,9 +94,18 @@ impl<'plan> Replay<'plan> {
 
     /// Does the steps that run beside the program, in order, without waiting between windows.
     pub fn beside_program(&self) {
+        self.run(&self.steps_beside(), &|| false);
+    }
+
+    /// Asks for what [`Self::beside_program`] reads and waits for none of it: for a replay that must be over when the program
+    /// starts. The kernel goes on reading.
+    pub fn queue_rest(&self, cancelled: &(dyn Fn() -> bool + Sync)) {
+        self.run_in_threads(&self.steps_beside(), Act::Ask, cancelled);
+    }
+
+    fn steps_beside(&self) -> Vec<Step> {
         let barrier = self.plan.summary().windows_before_start;
-        let steps: Vec<Step> = self.plan.steps().skip_while(|step| step.window < barrier).collect();
-        self.run(&steps, &|| false);
+        self.plan.steps().skip_while(|step| step.window < barrier).collect()
     }
 
     /// What was done so far.
@@ -103,22 +114,31 @@ impl<'plan> Replay<'plan> {
     }
 
     fn run(&self, steps: &[Step], cancelled: &(dyn Fn() -> bool + Sync)) {
-        let summary = self.plan.summary();
-        // A plan from elsewhere may ask for any number of threads.
-        let threads = (summary.threads as usize).clamp(1, 64).min(steps.len().max(1));
-        let queue = Queue::default();
-        if summary.device.seeks {
+        if self.plan.summary().device.seeks {
+            let queue = Queue::default();
             self.ask_all_and_follow(steps, &queue, cancelled);
+            self.add_to_report(steps, queue);
         } else {
-            thread::scope(|scope| {
-                for _ in 1..threads {
-                    // Fewer threads than asked for only make the replay slower.
-                    let helper = || self.work(steps, &queue, cancelled);
-                    let _ = thread::Builder::new().spawn_scoped(scope, helper);
-                }
-                self.work(steps, &queue, cancelled);
-            });
+            self.run_in_threads(steps, Act::AskAndWait, cancelled);
         }
+    }
+
+    fn run_in_threads(&self, steps: &[Step], act: Act, cancelled: &(dyn Fn() -> bool + Sync)) {
+        // A plan from elsewhere may ask for any number of threads.
+        let threads = (self.plan.summary().threads as usize).clamp(1, 64).min(steps.len().max(1));
+        let queue = Queue::default();
+        let work = || while self.work_one(steps, &queue, act, cancelled) {};
+        thread::scope(|scope| {
+            for _ in 1..threads {
+                // Fewer threads than asked for only make the replay slower.
+                let _ = thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
+        });
+        self.add_to_report(steps, queue);
+    }
+
+    fn add_to_report(&self, steps: &[Step], queue: Queue) {
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         let done = queue.done.into_inner();
         report.steps += done;
@@ -147,7 +167,7 @@ impl<'plan> Replay<'plan> {
         };
         thread::scope(|scope| {
             let follower = thread::Builder::new().spawn_scoped(scope, follow);
-            while self.work_one(steps, queue, Act::Ask, cancelled) {
+            while self.work_one(steps, queue, Act::AskForFollower, cancelled) {
                 asked.fetch_add(1, Ordering::Release);
             }
             // Cancelled or done: nobody is to wait for more.
@@ -156,10 +176,6 @@ impl<'plan> Replay<'plan> {
                 follow();
             }
         });
-    }
-
-    fn work(&self, steps: &[Step], queue: &Queue, cancelled: &(dyn Fn() -> bool + Sync)) {
-        while self.work_one(steps, queue, Act::AskAndWait, cancelled) {}
     }
 
     /// Does the next step; false when there is none, or when it was cancelled.
@@ -174,7 +190,7 @@ impl<'plan> Replay<'plan> {
             queue.done.fetch_add(1, Ordering::Relaxed);
             queue.bytes.fetch_add(bytes, Ordering::Relaxed);
         }
-        if act == Act::AskAndWait {
+        if act != Act::AskForFollower {
             self.close_after_last(step.target);
         }
         true
@@ -206,7 +222,7 @@ impl<'plan> Replay<'plan> {
 
     fn open(&self, target: u32) -> Option<OpenTarget> {
         let (path, kind) = self.plan.target(target)?;
-        let (descriptor, outcome, size) = open_target(path, kind)?;
+        let (descriptor, outcome, size) = open_target(path, kind).ok()?;
         (outcome == TargetOutcome::Current)
             .then(|| OpenTarget { descriptor: Mutex::new(Some(std::sync::Arc::new(descriptor))), size })
     }
@@ -255,6 +271,8 @@ const FOLLOW_INTERVAL: Duration = Duration::from_micros(500);
 enum Act {
     /// Queue the read.
     Ask,
+    /// Queue the read, and leave the file open for the thread that waits.
+    AskForFollower,
     /// Wait for a read queued before, and keep what it brought.
     Wait,
     AskAndWait,
@@ -276,43 +294,39 @@ fn list_directory(path: &Path) -> Option<()> {
     Some(())
 }
 
-/// Opens a target for reading and compares it with what was recorded.
-///
-/// `O_NONBLOCK`: a FIFO that took a file's place must not stop us.
-fn open_target(path: &Path, kind: TargetKind) -> Option<(OwnedFd, TargetOutcome, u64)> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let descriptor = rustix::fs::open(path, flags | OFlags::NOATIME, Mode::empty())
-        // Only an owner may leave the access time alone.
-        .or_else(|_| rustix::fs::open(path, flags, Mode::empty()))
-        .ok()?;
-    let stat = rustix::fs::fstat(&descriptor).ok()?;
-    let file_type = FileType::from_raw_mode(stat.st_mode);
+/// Opens a target for reading, if it is of the recorded kind, and compares it with what was recorded. What took its place is
+/// not opened: that alone could have effects.
+fn open_target(path: &Path, kind: TargetKind) -> Result<(OwnedFd, TargetOutcome, u64), TargetOutcome> {
+    let wanted = match kind {
+        TargetKind::File(_) | TargetKind::RewrittenFile(_) => InodeKind::Regular,
+        TargetKind::BlockDevice => InodeKind::BlockDevice,
+        TargetKind::Name | TargetKind::Directory => return Err(TargetOutcome::NotChecked),
+    };
+    let found = NamedFile::find(path, LastLink::Follow).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => TargetOutcome::Unreadable,
+        _ => TargetOutcome::Missing,
+    })?;
+    if found.kind() != wanted {
+        return Err(TargetOutcome::Missing);
+    }
+    let (file, stat) = found.open_quietly().map_err(|_| TargetOutcome::Unreadable)?;
     let now = FileIdentity::from_stat(stat.st_size, stat.st_mtime, stat.st_mtime_nsec as i64);
     let (outcome, size) = match kind {
-        TargetKind::File(recorded) if file_type == FileType::RegularFile => {
-            (if now == recorded { TargetOutcome::Current } else { TargetOutcome::Changed { now } }, now.size)
+        TargetKind::File(recorded) if now != recorded => (TargetOutcome::Changed { now }, now.size),
+        TargetKind::BlockDevice => {
+            let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0));
+            (TargetOutcome::Current, size.map_err(|_| TargetOutcome::Unreadable)?)
         }
-        TargetKind::RewrittenFile(_) if file_type == FileType::RegularFile => (TargetOutcome::Current, now.size),
-        TargetKind::BlockDevice if file_type == FileType::BlockDevice => {
-            (TargetOutcome::Current, rustix::fs::seek(&descriptor, rustix::fs::SeekFrom::End(0)).ok()?)
-        }
-        _ => (TargetOutcome::Missing, 0),
+        _ => (TargetOutcome::Current, now.size),
     };
-    Some((descriptor, outcome, size))
+    Ok((file.into(), outcome, size))
 }
 
 /// Looks at each target of a plan, as a replay would, and says what it would find.
 pub fn check_targets(plan: &PlanView<'_>) -> Vec<TargetOutcome> {
     let check = |number| {
         let Some((path, kind)) = plan.target(number) else { return TargetOutcome::Missing };
-        if matches!(kind, TargetKind::Name | TargetKind::Directory) {
-            return TargetOutcome::NotChecked;
-        }
-        match open_target(path, kind) {
-            Some((_, outcome, _)) => outcome,
-            None if rustix::fs::stat(path).is_ok() => TargetOutcome::Unreadable,
-            None => TargetOutcome::Missing,
-        }
+        open_target(path, kind).map_or_else(|outcome| outcome, |(_, outcome, _)| outcome)
     };
     (0..plan.target_count() as u32).map(check).collect()
 }

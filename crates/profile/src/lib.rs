@@ -8,11 +8,13 @@ pub mod measurement;
 mod pages;
 pub mod pattern;
 pub mod plan;
+mod shell_word;
 pub mod trace;
 mod unseen;
 mod working_set;
 
 pub use file_identity::FileIdentity;
 pub use pages::{PAGE_SIZE, PageIndex, PageRange, merge_ranges, page_count};
+pub use shell_word::{shell_command, shell_word};
 pub use unseen::is_unseen;
 pub use working_set::{DiskExtent, FileKind, FileUse, NameKind, NameUse, PageSource, Touched, WorkingSet};

@@ -49,6 +49,7 @@ pub(crate) mod section_header {
     pub(crate) const ADDRESS: Field = field(12, 16);
     pub(crate) const OFFSET: Field = field(16, 24);
     pub(crate) const SIZE: Field = field(20, 32);
+    pub(crate) const LINK: Field = field(24, 40);
     pub(crate) const ALIGNMENT: Field = field(32, 48);
     pub(crate) const ENTRY_SIZE: Field = field(36, 56);
 }
@@ -73,6 +74,15 @@ impl Field {
     /// The address, offset or size that stands there; 0 where the record is too short.
     pub(crate) fn word(self, record: &[u8], encoding: Encoding) -> u64 {
         record.get(self.at(encoding)..).and_then(|bytes| encoding.word(bytes)).unwrap_or(0)
+    }
+
+    /// A field of 4 bytes; 0 where the record is too short.
+    pub(crate) fn u32(self, record: &[u8], encoding: Encoding) -> u32 {
+        let bytes = record.get(self.at(encoding)..).and_then(|bytes| bytes.first_chunk()).copied().unwrap_or_default();
+        match encoding.byte_order {
+            ByteOrder::Little => u32::from_le_bytes(bytes),
+            ByteOrder::Big => u32::from_be_bytes(bytes),
+        }
     }
 
     /// Writes a field of 4 bytes.

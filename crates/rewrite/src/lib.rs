@@ -2,7 +2,8 @@
 //!
 //! | step | where |
 //! |---|---|
-//! | decide: from a file to a [`Script`], or a [`Refusal`] | `pack/`, `unpack.rs` |
+//! | decide: from a file to a [`Script`], or a [`Refusal`] | `pack/`, `search/`, `unpack.rs` |
+//! | say in the file which file it is | `ending.rs`, `identity/`, `note.rs` |
 //! | write and put in place, with mode, owner and attributes | `replace/` |
 //! | prove: read both files anew and compare what they are to a loader | `prove/` |
 //!
@@ -14,10 +15,13 @@
 
 mod anatomy;
 mod edits;
+mod ending;
+mod identity;
 mod layout;
 mod libc_floor;
 mod note;
 mod pack;
+mod payload;
 mod prove;
 mod refusal;
 mod replace;
@@ -27,20 +31,22 @@ mod source;
 mod undo;
 mod unpack;
 
+pub use identity::{Change, ChangedPart, Identity, identify};
 pub use libc_floor::{LibcFloor, UnknownLibc};
-pub use note::{About, binding_note};
+pub use note::{About, WayBack, binding_note};
 pub use pack::{
     Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck, plan_pack,
 };
-pub use prove::{NotProven, Proof, Which, prove, prove_search};
+pub use payload::Payload;
+pub use prove::{NotProven, Proof, Which, prove, prove_identity, prove_search};
 pub use refusal::Refusal;
 pub use replace::{
     Allowed, FileFacts, FileRefusal, OriginalFile, ReplaceError, Replacement, Seconds, Signature, Target, WriteError,
-    remove_leftovers, write_proven,
+    write_proven,
 };
 pub use script::{Piece, Script, WordPatch};
 pub use search::{
     EditNote, LoadedNote, PathKind, SearchEdit, SearchPath, SearchPlan, SearchRoom, SearchSummary, plan_search,
 };
 pub use source::Source;
-pub use unpack::{Restored, UnpackPlan, plan_unpack};
+pub use unpack::{ChangedFile, Restored, UnpackPlan, plan_unpack};

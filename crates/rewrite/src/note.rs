@@ -1,11 +1,14 @@
-//! The note that we leave in a rewritten file: which tool, which edits, and how to take them back.
+//! The note that we leave in a rewritten file: which tool, which edits, how to take them back, and which file it was.
 //!
 //! It is a section that is not loaded, so a running program never sees it and `strip -s` of LLVM may drop it.
 //! docs/formats/rewrite-note.md describes it byte by byte.
 
+use std::ops::Range;
+
 use coldstart_elf::{ElfFile, Encoding, Notes, Section, SectionHeader};
 use serde::{Deserialize, Serialize};
 
+use crate::identity::Recorded;
 use crate::layout::{align_up, u32_bytes};
 
 /// The section's name.
@@ -13,11 +16,12 @@ pub(crate) const SECTION: &str = ".note.coldstart";
 /// The same as it stands among the names.
 pub(crate) const SECTION_NAME: &[u8] = b".note.coldstart\0";
 /// The notes' owner, with its final zero.
-const OWNER: &[u8] = b"coldstart\0";
+pub(crate) const OWNER: &[u8] = b"coldstart\0";
 /// Types of the notes.
 const ABOUT: u32 = 1;
 const UNDO: u32 = 2;
 const CONTENT: u32 = 3;
+pub(crate) const IDENTITY: u32 = 4;
 
 /// What the first note says, as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +30,22 @@ pub struct About {
     pub coldstart: String,
     /// Names of the edits in the order in which they were made: `relr`, `bind`.
     pub edits: Vec<String>,
+    /// Whether the note holds what restores the original.
+    #[serde(default)]
+    pub way_back: WayBack,
+}
+
+/// Whether a rewritten file holds what restores its original.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WayBack {
+    /// It does.
+    #[default]
+    Kept,
+    /// It was left out, as asked for.
+    Declined,
+    /// It was left out, because it would take more room than is reasonable.
+    TooLong,
 }
 
 /// What our note in a file holds.
@@ -36,6 +56,10 @@ pub(crate) struct OurNote<'data> {
     pub(crate) undo: Option<&'data [u8]>,
     /// The third note's content, where it is there.
     pub(crate) content: Option<&'data str>,
+    /// The fourth note's content, where it is there and whole.
+    pub(crate) identity: Option<Recorded<'data>>,
+    /// Number of the section that holds them.
+    pub(crate) section: usize,
 }
 
 impl About {
@@ -48,48 +72,70 @@ impl About {
 /// What the tool that asked for an edit left in a file to find it again, as JSON: that of the last edit that left something.
 /// Edits made later do not hide it.
 pub fn binding_note<'data>(file: &ElfFile<'data>) -> Option<&'data str> {
-    ours(file).find_map(|section| of_section(file, &section.header)?.content)
+    ours(file).find_map(|(number, section)| of_section(file, number, &section.header)?.content)
 }
 
-/// Our sections, the last one first.
-fn ours<'file, 'data>(file: &'file ElfFile<'data>) -> impl Iterator<Item = &'file Section<'data>> {
-    file.sections().iter().rev().filter(|section| section.name == SECTION.as_bytes())
+/// Our sections with their numbers, the last one first.
+fn ours<'file, 'data>(file: &'file ElfFile<'data>) -> impl Iterator<Item = (usize, &'file Section<'data>)> {
+    file.sections().iter().enumerate().rev().filter(|(_, section)| section.name == SECTION.as_bytes())
 }
 
 /// Finds our note: the last, because the edit made last put its own at the end.
 pub(crate) fn read<'data>(file: &ElfFile<'data>) -> Option<OurNote<'data>> {
-    ours(file).find_map(|section| of_section(file, &section.header))
+    ours(file).find_map(|(number, section)| of_section(file, number, &section.header))
 }
 
-fn of_section<'data>(file: &ElfFile<'data>, header: &SectionHeader) -> Option<OurNote<'data>> {
+fn of_section<'data>(file: &ElfFile<'data>, number: usize, header: &SectionHeader) -> Option<OurNote<'data>> {
     let bytes = file.section_bytes(header).ok()?;
     let notes = Notes::new(bytes, header.offset, 4, file.encoding()).ok()?;
     let mut about = None;
     let mut undo = None;
     let mut content = None;
+    let mut identity = None;
     for note in notes.map_while(Result::ok).filter(|note| note.name == b"coldstart") {
         match note.kind {
             ABOUT => about = serde_json::from_slice(note.description).ok(),
             UNDO => undo = Some(note.description),
             CONTENT => content = std::str::from_utf8(note.description).ok(),
+            IDENTITY => identity = Recorded::read(note.description, note.description_offset.0),
             _ => {}
         }
     }
-    Some(OurNote { about: about?, undo, content })
+    Some(OurNote { about: about?, undo, content, identity, section: number })
 }
 
-/// The section's bytes.
-pub(crate) fn write(encoding: Encoding, edits: &[&str], undo: Option<&[u8]>, content: Option<&str>) -> Vec<u8> {
-    let about = About {
-        coldstart: env!("CARGO_PKG_VERSION").to_owned(),
-        edits: edits.iter().map(|edit| (*edit).to_owned()).collect(),
-    };
-    // Strings and lists of strings always have a JSON form.
-    let about = serde_json::to_vec(&about).unwrap_or_default();
-    let mut bytes = one(encoding, ABOUT, &about);
-    bytes.extend(undo.map(|undo| one(encoding, UNDO, undo)).unwrap_or_default());
-    bytes.extend(content.map(|content| one(encoding, CONTENT, content.as_bytes())).unwrap_or_default());
-    bytes
+/// What a note is made of, but for the identity, which is filled in last.
+pub(crate) struct NoteContent<'a> {
+    /// Names of the edits.
+    pub(crate) edits: &'a [&'a str],
+    /// What the second note holds, or why there is none.
+    pub(crate) undo: Result<Vec<u8>, WayBack>,
+    /// What the third note holds.
+    pub(crate) content: Option<&'a str>,
+}
+
+impl NoteContent<'_> {
+    /// The section's bytes, with zeros for an identity of `identity_size` bytes, and where in them these are.
+    pub(crate) fn write(&self, encoding: Encoding, identity_size: usize) -> (Vec<u8>, Range<usize>) {
+        let about = About {
+            coldstart: env!("CARGO_PKG_VERSION").to_owned(),
+            edits: self.edits.iter().map(|edit| (*edit).to_owned()).collect(),
+            way_back: self.undo.as_ref().err().copied().unwrap_or_default(),
+        };
+        // Strings and lists of strings always have a JSON form.
+        let about = serde_json::to_vec(&about).unwrap_or_default();
+        let mut bytes = one(encoding, ABOUT, &about);
+        bytes.extend(self.undo.iter().flat_map(|undo| one(encoding, UNDO, undo)));
+        bytes.extend(self.content.iter().flat_map(|content| one(encoding, CONTENT, content.as_bytes())));
+        let identity = one(encoding, IDENTITY, &vec![0; identity_size]);
+        let start = bytes.len().saturating_add(identity.len()).saturating_sub(padded_size(identity_size));
+        bytes.extend(identity);
+        (bytes, start..start.saturating_add(identity_size))
+    }
+}
+
+fn padded_size(size: usize) -> usize {
+    align_up(size as u64, 4) as usize
 }
 
 /// One note: three numbers of 4 bytes, owner, content, both filled up to a multiple of 4 (gABI, "Note Section").
@@ -97,7 +143,7 @@ fn one(encoding: Encoding, kind: u32, content: &[u8]) -> Vec<u8> {
     let number = |number: u32| u32_bytes(encoding, number).to_vec();
     let padded = |bytes: &[u8]| {
         let mut bytes = bytes.to_vec();
-        bytes.resize(align_up(bytes.len() as u64, 4) as usize, 0);
+        bytes.resize(padded_size(bytes.len()), 0);
         bytes
     };
     [number(OWNER.len() as u32), number(content.len() as u32), number(kind), padded(OWNER), padded(content)].concat()

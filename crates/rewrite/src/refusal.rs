@@ -2,7 +2,9 @@
 
 use coldstart_elf::{ElfError, FileOffset, Vaddr};
 
+use crate::identity::Change;
 use crate::libc_floor::LibcFloor;
+use crate::note::WayBack;
 
 /// A reason not to rewrite a file. It is a result, not an error: the file is as good as before.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -135,7 +137,9 @@ pub enum Refusal {
     },
     /// Bytes that no section covers: a payload that the program may look for by its place in the file.
     #[error(
-        "{size} bytes from file offset {offset} belong to no section; the program may look for them by their place"
+        "{size} byte{} from file offset {offset} belong{} to no section; the program may look there by the place",
+        if *.size == 1 { "" } else { "s" },
+        if *.size == 1 { "s" } else { "" }
     )]
     Payload {
         /// Where they begin.
@@ -152,7 +156,29 @@ pub enum Refusal {
     /// There is no note of ours to take back.
     #[error("it holds no note of an edit by coldstart")]
     NotOurs,
-    /// The note does not say enough.
+    /// The note does not hold what restores the original.
+    #[error("{}", no_way_back(*.0))]
+    NoWayBack(WayBack),
+    /// The note is of a form that does not identify the file.
+    #[error(
+        "the note in it, of an early version of coldstart, does not identify the file, so that nothing shows whether it was \
+         changed since"
+    )]
+    Unrecorded,
+    /// The file is not the one that we wrote.
+    #[error("it was changed after coldstart had written it: {0}")]
+    ChangedSince(Change),
+    /// What was appended to the file must not move, and would have to.
+    #[error("the appended bytes hold {what}, and would move from file offset {from} to {to}")]
+    PayloadMoves {
+        /// What counts from the start of the file.
+        what: &'static str,
+        /// Where they begin.
+        from: u64,
+        /// Where they would begin.
+        to: u64,
+    },
+    /// The note is damaged or contradicts the file.
     #[error("the note in it cannot take the edit back: {0}")]
     CannotUndo(String),
 }
@@ -189,6 +215,10 @@ impl Refusal {
             Self::Layout(_) => "layout",
             Self::NoVersionNumber => "no-version-number",
             Self::NotOurs => "not-ours",
+            Self::NoWayBack(_) => "no-way-back",
+            Self::Unrecorded => "unrecorded",
+            Self::ChangedSince(_) => "changed-since",
+            Self::PayloadMoves { .. } => "payload-moves",
             Self::CannotUndo(_) => "cannot-undo",
         }
     }
@@ -208,12 +238,36 @@ impl Refusal {
             Self::NoDynamicSlot { .. } => {
                 Some("link with `-z pack-relative-relocs`, or with `-z now` so that DT_FLAGS can go".to_owned())
             }
-            Self::Payload { .. } => Some("pack the file before anything is added to it".to_owned()),
-            Self::NoSections => Some("pack the file before its section headers are removed".to_owned()),
-            Self::PackedByOther(_) => Some("pack the file that elfhack was given".to_owned()),
+            Self::Payload { .. } => Some(
+                "rewrite the file before anything is added to it; `unpack --keep-payload` and `unbind --keep-payload` then \
+                 restore it with what was added"
+                    .to_owned(),
+            ),
+            Self::NoSections => Some("rewrite the file before its section headers are removed".to_owned()),
+            Self::PackedByOther(_) => Some("start from the file as it was before that".to_owned()),
             Self::TextRelocations => Some("compile it with -fPIC".to_owned()),
-            Self::CannotUndo(_) => Some("`pack --keep-original PATH` keeps the file that was there before".to_owned()),
+            Self::ChangedSince(Change::Appended { size_before, .. }) => {
+                Some(format!("`truncate -s {size_before} FILE` takes the appended bytes away"))
+            }
+            Self::PayloadMoves { from, .. } => Some(format!(
+                "`truncate -s {from} FILE` takes them away; append them to the restored file by the tool that made them"
+            )),
+            Self::NoWayBack(_) | Self::Unrecorded | Self::ChangedSince(_) | Self::CannotUndo(_) => Some(
+                "take the original from where `--keep-original` has kept it, or from its package or build".to_owned(),
+            ),
             _ => None,
+        }
+    }
+}
+
+fn no_way_back(way_back: WayBack) -> &'static str {
+    match way_back {
+        WayBack::Kept => "the note in it does not hold what restores the original",
+        WayBack::Declined => {
+            "it was packed with `--no-undo`, so that the note in it does not hold what restores the original"
+        }
+        WayBack::TooLong => {
+            "what restores the original would have taken more than a quarter of what packing saved, and was left out"
         }
     }
 }

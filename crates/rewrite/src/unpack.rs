@@ -3,8 +3,10 @@
 use coldstart_elf::{ElfFile, RelocationForm, Tag, Vaddr};
 use serde::Serialize;
 
-use crate::layout::word_bytes;
+use crate::identity::{Change, Identity, digest, identify};
+use crate::layout::{part, word_bytes};
 use crate::note::{self, About};
+use crate::payload::Payload;
 use crate::refusal::Refusal;
 use crate::script::{Piece, Script, WordPatch};
 use crate::source::Source;
@@ -22,8 +24,22 @@ pub struct UnpackPlan {
     pub size: u64,
     /// BLAKE3 of the original.
     pub digest: [u8; 32],
+    /// What was appended to the rewritten file, and is kept behind the original.
+    pub payload: Option<Payload>,
     /// Who made which edits.
     pub about: About,
+}
+
+/// What to do with a file that was changed after it had been rewritten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChangedFile {
+    /// Refuse it.
+    #[default]
+    Refuse,
+    /// Keep bytes that were appended behind the original; refuse it if anything else was changed.
+    KeepPayload,
+    /// Restore the original, if it can be, and lose what was changed.
+    Discard,
 }
 
 /// What was compared before a restored file was put in place.
@@ -46,66 +62,77 @@ impl UnpackPlan {
         Ok(restored)
     }
 
-    /// Whether this is the original.
+    /// Whether this is the original, with what is kept behind it.
     ///
     /// # Errors
-    /// [`Refusal::CannotUndo`] if it is not: the rewritten file was changed after it had been written.
+    /// [`Refusal::CannotUndo`] if it is not.
     pub fn check(&self, restored: Source<'_>) -> Result<Restored, Refusal> {
-        let digest = digest(restored);
-        if restored.bytes.len() as u64 != self.size || digest != self.digest {
-            return Err(Refusal::CannotUndo("the file was changed after it had been rewritten".to_owned()));
+        let wrong = || Refusal::CannotUndo("what it restores is not the original".to_owned());
+        let original = part(restored.bytes, 0..self.size).ok_or_else(wrong)?;
+        let digest = digest(original, restored.release);
+        if digest != self.digest || !self.fits(part(restored.bytes, self.size..restored.bytes.len() as u64)) {
+            return Err(wrong());
         }
         Ok(Restored { size: self.size, blake3: blake3::Hash::from_bytes(digest).to_hex().to_string() })
     }
-}
 
-/// BLAKE3 of a file.
-pub(crate) fn digest(source: Source<'_>) -> [u8; 32] {
-    const PORTION: usize = 16 << 20;
-    let mut hasher = blake3::Hasher::new();
-    for (number, portion) in source.bytes.chunks(PORTION).enumerate() {
-        hasher.update_rayon(portion);
-        let start = number.saturating_mul(PORTION);
-        (source.release)(start..start.saturating_add(portion.len()));
+    /// Whether this is what is to stand behind the original.
+    fn fits(&self, behind: Option<&[u8]>) -> bool {
+        let (Some(behind), Some(payload)) = (behind, &self.payload) else { return behind == Some(&[]) };
+        let gap = usize::try_from(payload.to.saturating_sub(self.size)).ok();
+        let Some((gap, kept)) = gap.and_then(|gap| behind.split_at_checked(gap)) else { return false };
+        gap.iter().all(|byte| *byte == 0) && digest(kept, &|_| {}) == payload.digest
     }
-    *hasher.finalize().as_bytes()
 }
 
-/// Decides how to restore the file that was there before our edit.
+/// Decides how to restore the file that was there before our edit. `changed` says what to do if it was changed since.
 ///
 /// # Errors
-/// If the file has no note of ours, or one that does not say enough or contradicts the file.
-pub fn plan_unpack(file: &ElfFile<'_>) -> Result<UnpackPlan, Refusal> {
+/// If the file has no note of ours, or one that does not say enough, or is not the one that we wrote.
+pub fn plan_unpack(file: &ElfFile<'_>, changed: ChangedFile) -> Result<UnpackPlan, Refusal> {
+    let appended_at = match (identify(file).ok_or(Refusal::NotOurs)?, changed) {
+        (Identity::Intact, _) => None,
+        (Identity::Unrecorded, _) => return Err(Refusal::Unrecorded),
+        (Identity::Changed { change: Change::Appended { size_before, .. } }, ChangedFile::KeepPayload) => {
+            Some(size_before)
+        }
+        (Identity::Changed { change: Change::Appended { .. } | Change::Edited { .. } }, ChangedFile::Discard) => None,
+        (Identity::Changed { change }, _) => return Err(Refusal::ChangedSince(change)),
+    };
     let note = note::read(file).ok_or(Refusal::NotOurs)?;
-    let content =
-        note.undo.ok_or_else(|| Refusal::CannotUndo("it was left out when the file was written".to_owned()))?;
+    let content = note.undo.ok_or(Refusal::NoWayBack(note.about.way_back))?;
     let undo = decode(content).map_err(|problem| Refusal::CannotUndo(problem.to_owned()))?;
-    let mut restorer = Restorer::new(file)?;
-    let pieces = restorer.pieces(&undo)?;
+    let mut restorer = Restorer::new(file, &undo)?;
+    let mut pieces = restorer.pieces(&undo)?;
     let patches = restorer.patches(&undo)?;
-    let script = Script::new(file.encoding(), pieces, patches);
-    if script.size() != undo.size {
-        return Err(changed_since());
+    if pieces.iter().map(Piece::size).fold(0, u64::saturating_add) != undo.size {
+        return Err(misfit());
     }
-    Ok(UnpackPlan { script, size: undo.size, digest: undo.digest, about: note.about })
+    let payload = appended_at.map(|from| Payload::place(file.bytes(), from, undo.size)).transpose()?;
+    if let Some(payload) = &payload {
+        pieces.push(Piece::Hole(payload.to.saturating_sub(undo.size)));
+        pieces.push(Piece::Copy(payload.from..file.size()));
+    }
+    let script = Script::new(file.encoding(), pieces, patches);
+    Ok(UnpackPlan { script, size: undo.size, digest: undo.digest, payload, about: note.about })
 }
 
-fn changed_since() -> Refusal {
-    Refusal::CannotUndo("its steps do not fit the file, which was changed since".to_owned())
+fn misfit() -> Refusal {
+    Refusal::CannotUndo("its steps do not fit the file".to_owned())
 }
 
 struct Restorer<'file, 'data> {
     file: &'file ElfFile<'data>,
-    /// The words that RELR relocates, ascending.
+    /// The words that RELR relocates, in the order of the records that were there.
     addresses: Vec<Vaddr>,
-    /// How many of their records have been told.
+    /// How many of these records have been told.
     told: usize,
     /// Form of the table, where the dynamic table tells it.
     form: Option<RelocationForm>,
 }
 
 impl<'file, 'data> Restorer<'file, 'data> {
-    fn new(file: &'file ElfFile<'data>) -> Result<Self, Refusal> {
+    fn new(file: &'file ElfFile<'data>, undo: &Undo) -> Result<Self, Refusal> {
         let dynamic = file.dynamic()?.ok_or(Refusal::NoDynamicTable)?;
         let relr = file.dynamic_relocations(&dynamic)?.relr;
         let form = match (dynamic.get(Tag::REL), dynamic.get(Tag::RELA)) {
@@ -113,7 +140,12 @@ impl<'file, 'data> Restorer<'file, 'data> {
             (None, Some(_)) => Some(RelocationForm::Rela),
             _ => None,
         };
-        Ok(Self { file, addresses: relr.map(|relr| relr.addresses().collect()).unwrap_or_default(), told: 0, form })
+        let mut addresses: Vec<Vaddr> = relr.map(|relr| relr.addresses().collect()).unwrap_or_default();
+        if !undo.order.is_empty() {
+            let in_order = undo.order.iter().map(|number| addresses.get(*number as usize).copied());
+            addresses = in_order.collect::<Option<_>>().ok_or_else(misfit)?;
+        }
+        Ok(Self { file, addresses, told: 0, form })
     }
 
     fn pieces(&mut self, undo: &Undo) -> Result<Vec<Piece>, Refusal> {
@@ -121,11 +153,11 @@ impl<'file, 'data> Restorer<'file, 'data> {
         for step in &undo.steps {
             pieces.push(match step {
                 Step::Copy(range) if range.end <= self.file.size() => Piece::Copy(range.clone()),
-                Step::Copy(_) => return Err(changed_since()),
+                Step::Copy(_) => return Err(misfit()),
                 Step::Changed(place, differences) => {
                     let place = if *place == SECTION_HEADERS { self.file.header().sections_offset.0 } else { *place };
                     let rest = usize::try_from(place).ok().and_then(|place| self.file.bytes().get(place..));
-                    let rest = rest.ok_or_else(changed_since)?;
+                    let rest = rest.ok_or_else(misfit)?;
                     let new = rest.get(..differences.len()).unwrap_or(rest);
                     Piece::Bytes(changed(new, differences))
                 }
@@ -155,7 +187,7 @@ impl<'file, 'data> Restorer<'file, 'data> {
     fn records(&mut self, count: u64) -> Result<Vec<u8>, Refusal> {
         let end = usize::try_from(count).ok().and_then(|count| self.told.checked_add(count));
         let (form, kind) = self.kind()?;
-        let addresses = end.and_then(|end| self.addresses.get(self.told..end)).ok_or_else(changed_since)?;
+        let addresses = end.and_then(|end| self.addresses.get(self.told..end)).ok_or_else(misfit)?;
         self.told = self.told.saturating_add(addresses.len());
         let encoding = self.file.encoding();
         let mut bytes = Vec::new();
@@ -175,7 +207,7 @@ impl<'file, 'data> Restorer<'file, 'data> {
             undo.words.iter().map(|(at, value)| WordPatch { at: *at, value: *value }).collect();
         if undo.held == Held::Zeros {
             for address in &self.addresses {
-                let at = self.file.offset_of(*address).ok_or_else(changed_since)?;
+                let at = self.file.offset_of(*address).ok_or_else(misfit)?;
                 patches.push(WordPatch { at: at.0, value: 0 });
             }
         }

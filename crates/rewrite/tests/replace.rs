@@ -11,7 +11,7 @@ use std::path::Path;
 use coldstart_rewrite::{OriginalFile, Piece, Target};
 use replace_scene::{
     CAPABILITY, Mount, access_list, as_user, attribute, content_of, file, in_memory, is_root, names, replace,
-    replace_opened, run, scratch, script, set_attribute, skip, start, stat, status_of,
+    replace_at, replace_opened, run, scratch, script, set_attribute, skip, start, stat, status_of,
 };
 
 const OLD: &[u8] = b"the old content";
@@ -60,7 +60,7 @@ fn owner_mode_capabilities_attributes_access_list_and_times_come_along() {
     // The same elsewhere; root may give files away.
     let elsewhere = directory.path().join("elsewhere");
     run("touch", &["-a", "-d", "2001-02-03 04:05:06.123456789", path.to_str().unwrap()]).unwrap();
-    replace(&path, OLD, &Target::At(elsewhere.clone()), None).unwrap();
+    replace_at(&path, OLD, &elsewhere, None).unwrap();
     assert_eq!(adornments(&elsewhere), before);
     assert_eq!((std::fs::read(&elsewhere).unwrap(), std::fs::read(&path).unwrap()), (OLD.to_vec(), NEW.to_vec()));
 }
@@ -89,7 +89,7 @@ fn set_id_bits_stay_behind_without_their_owner() {
     let path = file(directory.path(), "program", OLD);
     std::fs::set_permissions(&path, Permissions::from_mode(0o6755)).unwrap();
     let copy = directory.path().join("copy");
-    let replaced = as_user(4321, || replace(&path, NEW, &Target::At(copy.clone()), None).unwrap());
+    let replaced = as_user(4321, || replace_at(&path, NEW, &copy, None).unwrap());
     assert_eq!(stat(&copy, "%a %u:%g"), "755 4321:4321");
     assert!(replaced.warnings[0].contains("set-ID bits were left out"), "{:?}", replaced.warnings);
 }
@@ -170,7 +170,7 @@ fn other_names_keep_the_old_content_and_are_told() {
     assert_eq!(replace(&c99, NEW, &Target::InPlace, Some(&kept)).unwrap().other_links, 0);
     // Elsewhere it is the file that is replaced whose names count.
     std::fs::hard_link(&path, directory.path().join("another")).unwrap();
-    assert_eq!(replace(&kept, OLD, &Target::At(path.clone()), None).unwrap().other_links, 1);
+    assert_eq!(replace_at(&kept, OLD, &path, None).unwrap().other_links, 1);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn the_result_goes_elsewhere_new_or_in_place_of_what_stands_there() {
     let path = file(directory.path(), "library", OLD);
     for target in [directory.path().join("other"), memory.path().join("other")] {
         for content in [NEW, b"again"] {
-            let replaced = replace(&path, content, &Target::At(target.clone()), None).unwrap();
+            let replaced = replace_at(&path, content, &target, None).unwrap();
             assert_eq!((std::fs::read(&target).unwrap().as_slice(), replaced.other_links), (content, 0));
             assert_eq!(stat(&target, "%a %Y"), stat(&path, "%a %Y"));
         }
@@ -187,7 +187,7 @@ fn the_result_goes_elsewhere_new_or_in_place_of_what_stands_there() {
     // A link is replaced itself: what it leads to is none of our business.
     let link = directory.path().join("link");
     symlink(memory.path().join("other"), &link).unwrap();
-    replace(&path, NEW, &Target::At(link.clone()), None).unwrap();
+    replace_at(&path, NEW, &link, None).unwrap();
     assert!(link.symlink_metadata().unwrap().is_file());
     assert_eq!(std::fs::read(memory.path().join("other")).unwrap(), b"again");
     assert_eq!(names(memory.path()), ["other"]);

@@ -9,7 +9,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use coldstart_rewrite::{ReplaceError, Target, WriteError};
-use replace_scene::{Mount, attribute, file, in_memory, is_root, names, replace, scratch, set_attribute, skip, stat};
+use replace_scene::{
+    Mount, attribute, file, in_memory, is_root, names, replace, replace_at, scratch, set_attribute, skip, stat,
+};
 
 const OLD: &[u8] = b"the old content";
 const NEW: &[u8] = b"the new content";
@@ -93,7 +95,7 @@ fn the_original_is_not_kept_where_the_new_file_will_stand() {
     is_refused(&path, &alias.join("library"), "the new file will stand there");
     // A target elsewhere, too.
     let target = directory.path().join("target");
-    let error = replace(&path, NEW, &Target::At(target.clone()), Some(&target)).unwrap_err();
+    let error = replace_at(&path, NEW, &target, Some(&target)).unwrap_err();
     assert!(error.to_string().contains("the new file will stand there"), "{error}");
     assert_eq!(names(directory.path()), ["alias", "library"]);
 }

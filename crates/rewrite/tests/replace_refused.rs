@@ -13,8 +13,8 @@ use coldstart_rewrite::{
     Allowed, FileRefusal, OriginalFile, Piece, ReplaceError, Signature, Source, Target, WriteError, write_proven,
 };
 use replace_scene::{
-    CAPABILITY, Mark, Mount, as_user, file, in_memory, is_root, names, replace, replace_opened, scratch, script,
-    set_attribute, skip, stat,
+    CAPABILITY, Mark, Mount, as_user, file, in_memory, is_root, names, output_at, replace, replace_at, replace_opened,
+    scratch, script, set_attribute, skip, stat,
 };
 
 const OLD: &[u8] = b"the old content";
@@ -32,7 +32,7 @@ fn a_proof_that_fails_leaves_nothing() {
     let before = state(&path);
     let original = OriginalFile::open(&path).unwrap();
     let script = script(vec![Piece::Bytes(NEW.to_vec())]);
-    for target in [Target::InPlace, Target::At(directory.path().join("elsewhere"))] {
+    for target in [Target::InPlace, output_at(&directory.path().join("elsewhere")).unwrap()] {
         let keep = directory.path().join("kept");
         let failed = write_proven(&original, Source::in_memory(OLD), &script, &target, Some(&keep), |new| {
             assert_eq!((new.bytes, names(directory.path())), (NEW, vec!["library".to_owned()]));
@@ -90,12 +90,12 @@ fn the_output_is_never_the_input_by_another_name() {
     symlink(".", at("here")).unwrap();
     let before = state(&path);
     for other in [path.clone(), at("hard"), at("soft"), at("here").join("library"), at("here/here/./soft")] {
-        let error = replace(&path, NEW, &Target::At(other.clone()), None).unwrap_err();
+        let error = replace_at(&path, NEW, &other, None).unwrap_err();
         assert!(matches!(error, WriteError::NotWritten(ReplaceError::SameFile { .. })), "{error:?}");
         assert!(error.to_string().contains(other.to_str().unwrap()), "{error}");
         assert!(error.hint().unwrap().contains("--in-place"));
         // Nor when the input was named by the link.
-        assert!(replace(&at("soft"), NEW, &Target::At(other), None).is_err());
+        assert!(replace_at(&at("soft"), NEW, &other, None).is_err());
         assert_eq!(state(&path), before);
     }
 }
@@ -111,21 +111,21 @@ fn the_output_is_no_directory_device_or_pipe() {
     rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
     let before = state(&path);
     for name in ["directory", "link", "new/", "."] {
-        let error = replace(&path, NEW, &Target::At(at(name)), None).unwrap_err();
-        assert!(matches!(error, WriteError::NotWritten(ReplaceError::TargetIsDirectory { .. })), "{name}: {error:?}");
-        assert!(error.hint().unwrap().contains("-o"));
+        let error = replace_at(&path, NEW, &at(name), None).unwrap_err();
+        assert!(matches!(error, WriteError::NotWritten(ReplaceError::Output(_))), "{name}: {error:?}");
+        assert!(error.hint().unwrap().contains("name a file"));
     }
     for name in ["null", "pipe", "/dev/null"] {
-        let error = replace(&path, NEW, &Target::At(at(name)), None).unwrap_err();
-        assert!(matches!(error, WriteError::NotWritten(ReplaceError::TargetIsSpecial { .. })), "{name}: {error:?}");
+        let error = replace_at(&path, NEW, &at(name), None).unwrap_err();
+        assert!(matches!(error, WriteError::NotWritten(ReplaceError::Output(_))), "{name}: {error:?}");
     }
-    let error = replace(&path, NEW, &Target::At(at("missing/library")), None).unwrap_err();
+    let error = replace_at(&path, NEW, &at("missing/library"), None).unwrap_err();
     assert!(error.to_string().contains("missing"), "{error}");
     assert_eq!(state(&path), before);
     // The input neither, and nobody waits for who would write to it.
-    for (name, kind) in [("pipe", "pipe"), ("null", "character device"), ("directory", "directory")] {
-        let error = OriginalFile::open(&at(name)).unwrap_err();
-        assert!(error.to_string().contains(kind), "{error}");
+    for (name, kind) in [("pipe", "a FIFO"), ("null", "a character device"), ("directory", "a directory")] {
+        let ReplaceError::Open { path, source } = OriginalFile::open(&at(name)).unwrap_err() else { panic!("{name}") };
+        assert_eq!((path, source.to_string()), (at(name), format!("it is {kind}, not a regular file")));
     }
     assert!(OriginalFile::open(&at("missing")).unwrap_err().to_string().contains("missing"));
 }
@@ -150,7 +150,7 @@ fn a_full_disk_is_found_out_and_nothing_is_left_on_it() {
         (vec![Piece::Bytes(large.clone())], 600 << 10),
         (vec![Piece::Hole(1 << 20), Piece::Bytes(large)], (1 << 20) + (600 << 10)),
     ] {
-        for target in [Target::InPlace, Target::At(small.join("new"))] {
+        for target in [Target::InPlace, output_at(&small.join("new")).unwrap()] {
             let error = replace_opened(&original, script(pieces.clone()), &target, None, b"").unwrap_err();
             assert!(matches!(error, WriteError::NotWritten(ReplaceError::NoRoom { .. })), "{error:?}");
             let hint = format!("{needed} bytes are needed in {}; nothing was changed", small.display());
@@ -222,7 +222,7 @@ fn capabilities_that_cannot_come_along_are_an_error() {
     std::fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).unwrap();
     let path = file(directory.path(), "program", OLD);
     set_attribute(&path, "security.capability", &CAPABILITY).unwrap();
-    let target = Target::At(directory.path().join("copy"));
+    let target = output_at(&directory.path().join("copy")).unwrap();
     let error = as_user(4321, || replace(&path, NEW, &target, None).unwrap_err());
     assert!(error.to_string().contains("security.capability") && error.hint().is_some(), "{error}");
     assert_eq!(names(directory.path()), ["program"]);
@@ -286,13 +286,13 @@ fn files_marked_as_immutable_are_refused_before_anything_is_written() {
         assert_eq!(facts.refusal(&Allowed::default()), Some(expected));
         assert_eq!(facts.refusal(&Allowed { frozen: true, ..Allowed::default() }), None);
         let other = file(directory.path(), "other", OLD);
-        for (from, target) in [(&path, Target::InPlace), (&other, Target::At(path.clone()))] {
+        for (from, target) in [(&path, Target::InPlace), (&other, output_at(&path).unwrap())] {
             let error = replace(from, NEW, &target, None).unwrap_err();
             assert!(matches!(error, WriteError::NotWritten(ReplaceError::Refused { .. })), "{error:?}");
             assert!(error.hint().unwrap().contains(&format!("chattr -{letter}")));
         }
         // What is made from it stands elsewhere, and is not marked.
-        replace(&path, NEW, &Target::At(other.clone()), None).unwrap();
+        replace_at(&path, NEW, &other, None).unwrap();
         std::fs::remove_file(&other).unwrap();
         assert_eq!(state(&path), before);
         drop(mark);

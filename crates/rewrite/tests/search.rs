@@ -12,8 +12,8 @@ use std::process::Command;
 
 use coldstart_elf::ElfFile;
 use coldstart_rewrite::{
-    EditNote, LoadedNote, PathKind, SearchEdit, SearchPath, SearchRoom, SearchSummary, Source, binding_note,
-    plan_search, plan_unpack,
+    ChangedFile, EditNote, LoadedNote, PathKind, SearchEdit, SearchPath, SearchRoom, SearchSummary, Source,
+    binding_note, plan_search, plan_unpack,
 };
 use just_written::output_of;
 
@@ -80,7 +80,7 @@ fn round_trip(folder: &Path, program: &Path, edit: &SearchEdit) -> SearchSummary
 
     let again = ElfFile::parse(&after).unwrap();
     assert_eq!(binding_note(&again), Some("{\"mode\":\"test\"}"));
-    let back = plan_unpack(&again).unwrap();
+    let back = plan_unpack(&again, ChangedFile::Refuse).unwrap();
     assert_eq!(back.about.edits, ["bind"]);
     let restored = back.script.to_vec(&after).unwrap();
     back.check(Source::in_memory(&restored)).unwrap();

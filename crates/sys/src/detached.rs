@@ -2,27 +2,43 @@
 //!
 //! The worker is forked twice, so that the program does not inherit a child it knows nothing of: the worker belongs to
 //! init (or the nearest subreaper) before `exec`. It holds none of our descriptors, or a pipe behind the program would
-//! never end, and it has a session of its own, or Ctrl-C meant for the program would hit it. It ends by itself.
+//! never end, and it has a session of its own, or Ctrl-C meant for the program would hit it. It ends when the program does.
+//!
+//! Where orphans come back to us, because we are the first process of a PID namespace or a child subreaper (which
+//! `execve` keeps), a second fork does not help. There the worker is over before the program starts.
 
 use std::io::{self, Write};
-use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{PidfdFlags, child_subreaper, getpid, pidfd_open};
+
+use crate::kept_descriptors::{FIRST_KEPT, keep_only};
+
+/// Where the worker finds its end of the pipe, and behind it the program's descriptor.
+const PIPE: RawFd = FIRST_KEPT;
+const PROGRAM: RawFd = FIRST_KEPT + 1;
+/// How long a worker that was killed may take to be gone: more than the kernel needs for one that can be killed.
+const END_LIMIT: Duration = Duration::from_secs(1);
 
 /// The worker's line to the process that started it.
 #[derive(Debug)]
 pub struct Starter {
     pipe: std::fs::File,
     released: bool,
+    outlives_start: bool,
+    ends_with_program: bool,
 }
 
 impl Starter {
-    /// Lets the starter go on; what follows runs beside it. Further calls do nothing.
+    /// Lets the starter go on; what follows runs beside it. Further calls do nothing. A starter that this worker cannot
+    /// outlive goes on when the worker ends.
     pub fn release(&mut self) {
-        if !self.released {
+        if self.outlives_start && !self.released {
             // If the starter is gone there is nobody to tell.
             let _ = self.pipe.write_all(&[1]);
             self.released = true;
@@ -32,8 +48,17 @@ impl Starter {
     /// Whether the starter died (Ctrl-C) or gave up while it waited: the work has lost its purpose. False once released.
     pub fn is_gone(&self) -> bool {
         let mut polled = [PollFd::new(&self.pipe, PollFlags::empty())];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        !self.released && poll(&mut polled, Some(&now)).is_ok_and(|count| count > 0)
+        !self.released && poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)
+    }
+
+    /// Whether the worker may go on beside the program. If not, the program starts when the worker ends.
+    pub fn outlives_start(&self) -> bool {
+        self.outlives_start
+    }
+
+    /// Whether the end of the program ends this process too. Not before Linux 5.3.
+    pub fn ends_with_program(&self) -> bool {
+        self.ends_with_program
     }
 }
 
@@ -42,48 +67,80 @@ impl Starter {
 pub enum Wait {
     /// Not at all: the worker is told that it was released already.
     No,
-    /// Until the worker calls [`Starter::release`], returns, or dies, but no longer than this: a worker stuck in the kernel
-    /// (a network disk that is gone) must not hold the starter.
-    UntilReleased(Duration),
+    /// Until the worker calls [`Starter::release`], returns, or dies.
+    UntilReleased,
 }
 
 /// Runs `work` in a detached process.
 ///
-/// The worker keeps no descriptor but its line to us; its working directory is `/`, its standard streams `/dev/null`.
+/// The worker keeps no descriptor but its line to us; its working directory is `/`, its standard streams `/dev/null`. It
+/// ends at once when this process does, also after this process has become another program.
+/// The starter waits for `limit` at most: a worker stuck in the kernel (a network disk that is gone) must not hold it.
 /// The caller must have no other thread: after `fork` only the calling thread exists, and a lock that another one held
 /// would stay locked.
 ///
 /// # Errors
-/// Fails when no pipe or process can be made. The work's own failure is its own affair.
-pub fn run_detached(wait: Wait, work: impl FnOnce(&mut Starter)) -> io::Result<()> {
+/// Fails when no pipe or process can be made, or when the first process made here would become the first of a PID
+/// namespace: its end would be the namespace's. The work's own failure is its own affair.
+pub fn run_detached(wait: Wait, limit: Duration, work: impl FnOnce(&mut Starter)) -> io::Result<()> {
+    if next_process_is_init() {
+        return Err(io::Error::other("the next process that is started here becomes init of a new PID namespace"));
+    }
+    let outlives_start = !orphans_come_to_us();
     let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
+    let program = pidfd_open(getpid(), PidfdFlags::empty()).ok();
+    let signal = ChildSignal::note();
     // SAFETY: the caller has a single thread, so the child may do what its parent could.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             drop(ours);
-            // SAFETY: as above; this process has a single thread too.
-            let worker = unsafe { libc::fork() };
-            if worker == 0 {
-                // A panic must not unwind into the starter's code, which this process must never run.
-                let _ = catch_unwind(AssertUnwindSafe(|| become_worker(theirs, wait, work)));
-            }
+            // A panic must not unwind into the starter's code, which this process must never run.
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                let Ok(mut starter) = leave_starter(theirs, program) else { return };
+                starter.outlives_start = outlives_start;
+                starter.released = outlives_start && wait == Wait::No;
+                // SAFETY: as above; this process has a single thread too.
+                if !outlives_start || unsafe { libc::fork() } == 0 {
+                    starter.ends_with_program = end_with_program();
+                    work(&mut starter);
+                }
+            }));
             // SAFETY: `_exit` ends the process without running the starter's exit handlers; the starter runs them.
             unsafe { libc::_exit(0) }
         }
-        intermediate => {
-            drop(theirs);
-            reap(intermediate);
-            if let Wait::UntilReleased(limit) = wait {
-                wait_for_answer(&ours, limit);
+        child => {
+            drop((theirs, program));
+            if outlives_start {
+                // It has nothing of ours open when it forks the worker, and neither has the worker.
+                reap(child);
+                if wait == Wait::UntilReleased {
+                    wait_for(&ours, PollFlags::IN, limit);
+                }
+            } else {
+                wait_for_end(child, &ours, limit);
             }
+            signal.take_back();
             Ok(())
         }
     }
 }
 
-/// Any answer releases us: a byte, or the end of the pipe when the worker is gone.
-fn wait_for_answer(pipe: &OwnedFd, limit: Duration) {
+/// Whether a process that loses its parent becomes a child of this one (`find_new_reaper` in `kernel/exit.c`).
+fn orphans_come_to_us() -> bool {
+    getpid().is_init() || child_subreaper().is_ok_and(|subreaper| subreaper.is_some())
+}
+
+/// Whether our next child is the first process of a PID namespace, as after `unshare(CLONE_NEWPID)`. The link that names the
+/// namespace of our children (Linux 4.12) can then be seen and not read (`pidns_for_children_get` in `kernel/pid_namespace.c`).
+fn next_process_is_init() -> bool {
+    let children = Path::new("/proc/self/ns/pid_for_children");
+    children.symlink_metadata().is_ok()
+        && children.read_link().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// Waits until the pipe has something for us, a byte or its end as `events` say, but no longer than `limit`. Says whether it has.
+fn wait_for(pipe: &OwnedFd, events: PollFlags, limit: Duration) -> bool {
     let end = Instant::now() + limit;
     loop {
         let left = end.saturating_duration_since(Instant::now());
@@ -91,11 +148,25 @@ fn wait_for_answer(pipe: &OwnedFd, limit: Duration) {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(left.subsec_nanos()),
         };
-        match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&timeout)) {
+        match poll(&mut [PollFd::new(pipe, events)], Some(&timeout)) {
             Err(rustix::io::Errno::INTR) => {}
-            _ => return,
+            answer => return answer.is_ok_and(|count| count > 0),
         }
     }
+}
+
+/// Waits for a worker that may not outlive the start; ends it after `limit`. One that cannot be killed, as it is stuck in the
+/// kernel, is left behind.
+fn wait_for_end(worker: libc::pid_t, pipe: &OwnedFd, limit: Duration) {
+    // The pipe's end, which is reported without being asked for, comes with the worker's.
+    if !wait_for(pipe, PollFlags::empty(), limit) {
+        // SAFETY: no memory is passed; its pipe is open, so the process is the worker.
+        unsafe { libc::kill(worker, libc::SIGKILL) };
+        if !wait_for(pipe, PollFlags::empty(), END_LIMIT) {
+            return;
+        }
+    }
+    reap(worker);
 }
 
 fn reap(process: libc::pid_t) {
@@ -105,35 +176,79 @@ fn reap(process: libc::pid_t) {
     {}
 }
 
-fn become_worker(pipe: OwnedFd, wait: Wait, work: impl FnOnce(&mut Starter)) {
-    let _ = rustix::process::setsid();
-    let _ = rustix::process::chdir("/");
-    let Ok(pipe) = keep_only(pipe) else { return };
-    let mut starter = Starter { pipe: pipe.into(), released: wait == Wait::No };
-    work(&mut starter);
+/// The signal about our child's end. Where SIGCHLD is blocked it stays pending across `execve`, and the program would be told
+/// of a child that it never had.
+struct ChildSignal {
+    set: libc::sigset_t,
+    stays_pending: bool,
 }
 
-/// Moves the pipe to descriptor 3, `/dev/null` to 0 to 2, and closes the rest.
-fn keep_only(pipe: OwnedFd) -> io::Result<OwnedFd> {
-    const PIPE: RawFd = 3;
-    let null = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty())?;
-    // Duplicates above the numbers that are about to be overwritten. From here on they are plain numbers: everything
-    // is closed at once below, and an owner that closed its number later would close what stands there by then.
-    let high_pipe = rustix::io::fcntl_dupfd_cloexec(&pipe, PIPE + 1)?.into_raw_fd();
-    let high_null = rustix::io::fcntl_dupfd_cloexec(&null, PIPE + 1)?.into_raw_fd();
-    drop((pipe, null));
-    // SAFETY: this process runs nothing else that could own the descriptors overwritten and closed here: it never
-    // returns into the code of the process it was forked from.
-    unsafe {
-        for standard in 0..PIPE {
-            libc::dup2(high_null, standard);
+impl ChildSignal {
+    fn note() -> Self {
+        // SAFETY: zeroed sets are valid values to be filled, and live as long as the calls.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            let mut blocked: libc::sigset_t = std::mem::zeroed();
+            let mut pending: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, libc::SIGCHLD);
+            libc::sigprocmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut blocked);
+            libc::sigpending(&raw mut pending);
+            let stays_pending = libc::sigismember(&raw const blocked, libc::SIGCHLD) == 1
+                && libc::sigismember(&raw const pending, libc::SIGCHLD) == 0;
+            Self { set, stays_pending }
         }
-        if libc::dup2(high_pipe, PIPE) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        libc::syscall(libc::SYS_close_range, PIPE + 1, u32::MAX, 0);
-        Ok(OwnedFd::from_raw_fd(PIPE))
     }
+
+    /// Takes the signal away, unless another child, which the program may know, has ended as well: two such signals are one.
+    fn take_back(self) {
+        if !self.stays_pending {
+            return;
+        }
+        // SAFETY: the set is filled; a null pointer for what is told of the signal is allowed; zeroed bytes are a valid
+        // `siginfo_t` to be filled, whose number of a process stays 0 where no child has ended.
+        unsafe {
+            libc::sigtimedwait(&raw const self.set, std::ptr::null_mut(), &libc::timespec { tv_sec: 0, tv_nsec: 0 });
+            let mut ended: libc::siginfo_t = std::mem::zeroed();
+            let look = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+            if libc::waitid(libc::P_ALL, 0, &raw mut ended, look) == 0 && ended.si_pid() != 0 {
+                libc::kill(libc::getpid(), libc::SIGCHLD);
+            }
+        }
+    }
+}
+
+/// Lets go of all that a copy of the starter has: session, working directory, descriptors.
+fn leave_starter(pipe: OwnedFd, program: Option<OwnedFd>) -> io::Result<Starter> {
+    let _ = rustix::process::setsid();
+    let _ = rustix::process::chdir("/");
+    let (pipe, program) = (std::mem::ManuallyDrop::new(pipe), std::mem::ManuallyDrop::new(program));
+    // SAFETY: this process runs nothing else that owns a descriptor, never returns into the code of the process it was forked
+    // from, and does not drop the owners of the old numbers. The pipe's new number belongs to nothing else.
+    unsafe {
+        match program.as_ref() {
+            Some(program) => keep_only([pipe.as_raw_fd(), program.as_raw_fd()])?,
+            None => keep_only([pipe.as_raw_fd()])?,
+        }
+        let pipe = OwnedFd::from_raw_fd(PIPE);
+        Ok(Starter { pipe: pipe.into(), released: false, outlives_start: true, ends_with_program: false })
+    }
+}
+
+/// Has a thread of its own end this process when the program does, whatever the others wait for. Says whether that can be done.
+fn end_with_program() -> bool {
+    // SAFETY: only looks whether the descriptor is there.
+    if unsafe { libc::fcntl(PROGRAM, libc::F_GETFD) } < 0 {
+        return false;
+    }
+    // SAFETY: `leave_starter` put the program's descriptor there, and nothing else owns it.
+    let program = unsafe { OwnedFd::from_raw_fd(PROGRAM) };
+    let watch = move || {
+        while poll(&mut [PollFd::new(&program, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR) {}
+        // SAFETY: ends the process at once, without exit handlers, as its work would.
+        unsafe { libc::_exit(0) }
+    };
+    std::thread::Builder::new().spawn(watch).is_ok()
 }
 
 #[cfg(test)]
@@ -145,7 +260,8 @@ mod tests {
     #[test]
     fn a_starter_that_never_waits_is_not_gone_after_release() {
         let (ours, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
-        let mut starter = Starter { pipe: theirs.into(), released: false };
+        let mut starter =
+            Starter { pipe: theirs.into(), released: false, outlives_start: true, ends_with_program: false };
         assert!(!starter.is_gone());
         starter.release();
         drop(ours);

@@ -1,27 +1,30 @@
-//! A process that puts files back when we are gone, however we went.
+//! A process that puts files back, or ends a program, when we are gone, however we went.
 //!
-//! Settings of the kernel that we alter outlive us. A destructor puts them back after success, an error or a panic, but
-//! nothing in a process runs after SIGKILL. So a second process holds the reading end of a pipe of which only we have the
-//! other end, and the writes to be done in memory; the kernel closes our end in any case.
+//! Settings of the kernel that we alter outlive us, and so do programs that we start. A destructor sees to both after
+//! success, an error or a panic, but nothing in a process runs after SIGKILL. So a second process holds the reading end of a
+//! pipe of which only we have the other end, and in memory what is to be done; the kernel closes our end in any case.
 //!
 //! It is a child and stays one (no second `fork`): a launch takes children that were there before it for no part of the
-//! program, and we can wait until the writes are done. It has a session of its own, or Ctrl-C at the terminal would reach
+//! program, and we can wait until it is done. It raises no SIGCHLD and is not found by who waits for any child: as long as
+//! one is, all processes must be looked at to know whether the program has left some. It has a session of its own, or Ctrl-C at the terminal would reach
 //! it; it holds none of our descriptors, or a pipe behind us would not end. What it cannot survive is the end of
 //! everything: a control group killed as a whole, or a container whose first process we are.
 
 use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use crate::kept_descriptors::{FIRST_KEPT, keep_only};
+use crate::process_mark::{self, ProcessMark};
+
 /// Where the guardian keeps its end of the pipe, and behind it the descriptor that it was asked to hold.
-const PIPE: RawFd = 3;
-const HELD: RawFd = 4;
-/// Descriptors are closed up to this one where the kernel has no `close_range` (before Linux 5.9).
-const CLOSED_ONE_BY_ONE: RawFd = 4096;
+const PIPE: RawFd = FIRST_KEPT;
+const HELD: RawFd = FIRST_KEPT + 1;
 
 /// Something to be written to a file that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,27 +61,7 @@ impl Guardian {
     /// # Errors
     /// When no pipe or process can be made.
     pub fn start(writes: &[PutBack], held: BorrowedFd<'_>) -> io::Result<Self> {
-        let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (reading, writing, held) = (theirs.as_raw_fd(), ours.as_raw_fd(), held.as_raw_fd());
-        // SAFETY: a zeroed set is a valid value to be filled; both sets live as long as the calls. The child runs nothing
-        // but `guard`, which allocates nothing, takes no lock and never returns, so that other threads' locks, which stay
-        // locked in the child, cannot hold it. Signals are blocked before: a handler of ours must not run in it.
-        let process = unsafe {
-            let mut all: libc::sigset_t = std::mem::zeroed();
-            let mut before: libc::sigset_t = std::mem::zeroed();
-            libc::sigfillset(&mut all);
-            libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-            let process = libc::fork();
-            if process == 0 {
-                guard(reading, writing, held, writes);
-            }
-            let error = io::Error::last_os_error();
-            libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-            if process < 0 {
-                return Err(error);
-            }
-            process
-        };
+        let (process, ours) = fork_guardian(held, Duty::PutBack(writes))?;
         Ok(Self { process, pipe: Some(ours) })
     }
 
@@ -92,62 +75,128 @@ impl Guardian {
 impl Drop for Guardian {
     fn drop(&mut self) {
         self.pipe = None;
-        // SAFETY: a null status pointer is allowed. The child is ours and not reaped by anybody else.
-        while unsafe { libc::waitpid(self.process, std::ptr::null_mut(), 0) } < 0
-            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-        {}
+        reap(self.process);
     }
+}
+
+/// A process that ends all who carry a mark once this process has ended, or this is dropped.
+#[derive(Debug)]
+pub struct ProcessGuardian {
+    guardian: Guardian,
+}
+
+impl ProcessGuardian {
+    /// Starts it. As with [`Guardian::start`], start it before anything is timed, and other threads may be running.
+    ///
+    /// # Errors
+    /// When `/proc` cannot be opened, or no pipe or process can be made.
+    pub fn start(mark: ProcessMark) -> io::Result<Self> {
+        let proc = File::open("/proc")?;
+        let (process, ours) = fork_guardian(proc.as_fd(), Duty::EndMarked(mark))?;
+        Ok(Self { guardian: Guardian { process, pipe: Some(ours) } })
+    }
+
+    /// Its number.
+    pub fn process(&self) -> u32 {
+        self.guardian.process()
+    }
+
+    /// Ends it with nothing done: for when nothing is left that carries the mark.
+    pub fn dismiss(self) {
+        if let Some(pipe) = &self.guardian.pipe {
+            let _ = rustix::io::write(pipe, &[1]);
+        }
+    }
+}
+
+/// Has `work` run when this process ends by `exit`, as at the end of `main`; not when it is killed.
+///
+/// # Errors
+/// When there is no memory to note it.
+pub fn at_exit(work: extern "C" fn()) -> io::Result<()> {
+    // SAFETY: a function without arguments that lives as long as the process.
+    if unsafe { libc::atexit(work) } == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ENOMEM)) }
+}
+
+/// What a guardian does when we are gone.
+#[derive(Clone, Copy)]
+enum Duty<'a> {
+    PutBack(&'a [PutBack]),
+    /// By what `/proc`, which it is given to hold, shows of all processes.
+    EndMarked(ProcessMark),
+}
+
+/// Starts a guardian; gives the number of our child and our end of the pipe.
+fn fork_guardian(held: BorrowedFd<'_>, duty: Duty<'_>) -> io::Result<(libc::pid_t, OwnedFd)> {
+    let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (reading, writing, held) = (theirs.as_raw_fd(), ours.as_raw_fd(), held.as_raw_fd());
+    // SAFETY: a zeroed set is a valid value to be filled; both sets live as long as the calls. The child runs nothing
+    // but `guard`, which allocates nothing, takes no lock and never returns, so that other threads' locks, which stay
+    // locked in the child, cannot hold it. Signals are blocked before: a handler of ours must not run in it.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        // As `fork`, but with no signal at its end (`clone(2)`), and without what libc does at a fork, which is for children
+        // that go on using it.
+        let process = libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) as libc::pid_t;
+        if process == 0 {
+            guard(reading, writing, held, duty);
+        }
+        let error = io::Error::last_os_error();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        if process < 0 { Err(error) } else { Ok((process, ours)) }
+    }
+}
+
+fn reap(process: libc::pid_t) {
+    // SAFETY: a null status pointer is allowed. The child is ours and not reaped by anybody else.
+    while unsafe { libc::waitpid(process, std::ptr::null_mut(), libc::__WALL) } < 0
+        && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+    {}
 }
 
 /// The guardian's life. Every signal that can be blocked stays blocked.
 ///
 /// # Safety
 /// For a child right after `fork`, with descriptors of its parent; nothing else may run in the process.
-unsafe fn guard(reading: RawFd, writing: RawFd, held: RawFd, writes: &[PutBack]) -> ! {
+unsafe fn guard(reading: RawFd, writing: RawFd, held: RawFd, duty: Duty<'_>) -> ! {
     // SAFETY: system calls with valid, terminated strings and buffers of the stated length; the descriptors closed and
     // overwritten belong to nobody, since nothing else runs in this process and it ends here, without exit handlers.
     unsafe {
         libc::close(writing);
+        // We may be a program that another coldstart launched, and must outlive it then.
+        process_mark::take_off();
+        let session = libc::getsid(0);
         libc::setsid();
         libc::chdir(c"/".as_ptr());
         // Not our own name: who kills us by it should not hit the guardian.
         libc::prctl(libc::PR_SET_NAME, c"guardian".as_ptr());
-        keep_only(reading, held);
+        if keep_only([reading, held]).is_err() {
+            libc::_exit(1);
+        }
         let mut byte = 0u8;
         loop {
             let count = libc::read(PIPE, (&raw mut byte).cast(), 1);
+            if count > 0 {
+                // Dismissed.
+                libc::_exit(0);
+            }
             let interrupted = count < 0 && *libc::__errno_location() == libc::EINTR;
-            if count <= 0 && !interrupted {
+            if !interrupted {
                 break;
             }
         }
-        for write in writes {
-            put_back(&write.path, &write.bytes);
+        match duty {
+            Duty::PutBack(writes) => {
+                for write in writes {
+                    put_back(&write.path, &write.bytes);
+                }
+            }
+            Duty::EndMarked(mark) => mark.end_all(BorrowedFd::borrow_raw(HELD), session),
         }
         libc::_exit(0)
-    }
-}
-
-/// # Safety
-/// As [`guard`].
-unsafe fn keep_only(reading: RawFd, held: RawFd) {
-    // SAFETY: as in `guard`. First duplicates above the numbers that are about to be overwritten.
-    unsafe {
-        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
-        let [null, reading, held] =
-            [null, reading, held].map(|descriptor| libc::fcntl(descriptor, libc::F_DUPFD, HELD + 1));
-        for standard in 0..PIPE {
-            if libc::dup2(null, standard) < 0 {
-                libc::close(standard);
-            }
-        }
-        libc::dup2(reading, PIPE);
-        libc::dup2(held, HELD);
-        if libc::syscall(libc::SYS_close_range, HELD + 1, u32::MAX, 0) < 0 {
-            for descriptor in HELD + 1..CLOSED_ONE_BY_ONE {
-                libc::close(descriptor);
-            }
-        }
     }
 }
 
@@ -168,7 +217,6 @@ unsafe fn put_back(path: &CStr, bytes: &[u8]) {
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::fd::AsFd;
 
     fn lock() -> fs::File {
         fs::File::open("/").unwrap()

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime};
 
 use coldstart_profile::{DiskExtent, FileIdentity, FileKind, FileUse, PageRange, Touched, merge_ranges, page_count};
+use coldstart_sys::named_file::{LastLink, NamedFile};
 use rustix::fs::{Mode, OFlags};
 
 use crate::block_device::{BlockDevice, kernel_number};
@@ -70,10 +71,10 @@ impl<'notes> FileCollector<'notes> {
     }
 
     fn add_file(&mut self, file: &SeenFile, opened_at: Duration) {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
         // A file that is gone, or was replaced since, cannot be prefetched.
-        let Ok(descriptor) = rustix::fs::open(&file.real_path, flags, Mode::empty()) else { return };
-        let Ok(stat) = rustix::fs::fstat(&descriptor) else { return };
+        let found = NamedFile::find(&file.real_path, LastLink::Keep).and_then(NamedFile::regular);
+        let Ok((descriptor, stat)) = found.and_then(|found| found.open(OFlags::empty())) else { return };
+        let descriptor = OwnedFd::from(descriptor);
         if (stat.st_dev, stat.st_ino) != (file.device, file.inode) || stat.st_size == 0 {
             return;
         }

@@ -342,6 +342,16 @@ fn a_program_that_never_ends_is_killed_with_all_it_started() {
 }
 
 #[test]
+fn a_limit_that_is_over_before_the_program_begins_is_a_result() {
+    let options = CountOptions { time_limit: Some(Duration::from_nanos(1)), ..CountOptions::default() };
+    for until in [Until::Exit, Until::AfterLoader] {
+        let options = CountOptions { until, ..options.clone() };
+        let counts = count_syscalls(&CommandLine::new("sleep", ["1000"]), &options).unwrap();
+        assert_eq!((counts.ended, counts.status, counts.programs), (Ended::TimedOut, None, 0));
+    }
+}
+
+#[test]
 fn what_cannot_be_executed_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, content: &[u8], mode: u32| script(folder.path(), name, content, mode);

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use coldstart_output::{OutputError, OutputRefusal};
 use coldstart_profile::trace::Moment;
 use rusqlite::ErrorCode;
 use thiserror::Error;
@@ -27,6 +28,9 @@ pub enum TraceFileError {
         /// The system's words.
         source: io::Error,
     },
+    /// The place was not for it; nothing was changed.
+    #[error(transparent)]
+    NotPlaced(#[from] OutputError),
     /// The disk was full before the first event; nothing is left of it, and what stood there before stands there still.
     #[error("the trace `{path}` cannot be written: not even its first events have room: {source}")]
     NoRoom {
@@ -136,7 +140,10 @@ impl TraceFileError {
         Some(match self {
             Self::NotReadable { source, .. } if source.kind() == io::ErrorKind::NotFound => again.to_owned(),
             Self::NotReadable { .. } => return None,
-            Self::NotWritable { .. } | Self::NoRoom { .. } => "`-o FILE` writes it elsewhere".to_owned(),
+            Self::NotPlaced(OutputError { refusal: OutputRefusal::Io(_), .. })
+            | Self::NotWritable { .. }
+            | Self::NoRoom { .. } => "`-o FILE` writes it elsewhere".to_owned(),
+            Self::NotPlaced(error) => error.hint()?.to_owned(),
             Self::Incomplete { .. } => {
                 "what is there can be shown; for the whole make room, or write it elsewhere with `-o FILE`, and record again"
                     .to_owned()

@@ -23,4 +23,5 @@ pub use query::{Answer, Interrupter, Value};
 pub use read::About;
 pub use schema::APPLICATION;
 pub use summary::{Counts, Seeks, Summary};
-pub use write::{Written, write_trace};
+pub use views::columns;
+pub use write::{KIND, Written, try_out, write_trace, write_trace_at};

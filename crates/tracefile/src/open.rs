@@ -5,13 +5,14 @@
 //! those that this crate makes, to the letter, and there may be no other views, triggers or virtual tables.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use coldstart_sys::named_file::{NotUsable, open_regular};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
@@ -29,6 +30,9 @@ const STEPS_AT_ONCE: i32 = 1000;
 /// steps and a dozen bytes; a hostile file can make SQLite walk the same pages again and again.
 const LEAST_LOOKS: i64 = 10_000;
 const BYTES_PER_LOOK: u64 = 32;
+
+/// The largest trace that is read, in bytes. One of a million events has some forty million, and its events are held in memory.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// An open trace file.
 #[derive(Debug)]
@@ -138,20 +142,17 @@ fn check_header(path: &Path) -> Result<u64, TraceFileError> {
     let not_readable = |source| TraceFileError::NotReadable { path: path.to_owned(), source };
     let something_else =
         |what: &str| Err(TraceFileError::SomethingElse { path: path.to_owned(), what: what.to_owned() });
-    // Before it is opened: opening a pipe waits for somebody who writes.
-    let metadata = fs::metadata(path).map_err(not_readable)?;
-    if metadata.is_dir() {
-        return something_else("it is a directory");
-    }
-    if !metadata.is_file() {
-        return something_else("it is no regular file");
-    }
-    if metadata.len() == 0 {
+    let mut file = open_regular(path).map_err(not_readable)?;
+    let size = file.metadata().map_err(not_readable)?.len();
+    if size == 0 {
         return Err(TraceFileError::Empty { path: path.to_owned() });
+    }
+    if size > MOST_BYTES {
+        return Err(not_readable(NotUsable::TooLarge { limit: MOST_BYTES }.into()));
     }
     // SQLite file format, section 1.3: the header of 100 bytes, numbers big-endian.
     let mut header = [0; 100];
-    match File::open(path).and_then(|mut file| file.read_exact(&mut header)) {
+    match file.read_exact(&mut header) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             return something_else("it is not a SQLite database");
         }
@@ -168,7 +169,7 @@ fn check_header(path: &Path) -> Result<u64, TraceFileError> {
         _ => return something_else("it is another program's database"),
     }
     match number(60) {
-        Some(FORMAT) => Ok(metadata.len()),
+        Some(FORMAT) => Ok(size),
         Some(found) if found > FORMAT => Err(TraceFileError::Newer { path: path.to_owned(), found, known: FORMAT }),
         found => Err(TraceFileError::damaged(path, format!("it has format {}", found.unwrap_or_default()))),
     }

@@ -232,3 +232,17 @@ SELECT process.id AS process, process.number AS pid, process.parent AS parent, p
 FROM process",
     ),
 ];
+
+/// The names of a view's columns, as a question for all of them is answered; none if there is no such view.
+pub fn columns(view: &str) -> Vec<String> {
+    let ask = || -> rusqlite::Result<Vec<String>> {
+        let database = rusqlite::Connection::open_in_memory()?;
+        for (_, text) in crate::schema::TABLES.iter().chain(VIEWS) {
+            database.execute_batch(text)?;
+        }
+        let known = VIEWS.iter().find(|(name, _)| *name == view).map_or("", |(name, _)| *name);
+        let question = database.prepare(&format!("SELECT * FROM {known}"))?;
+        Ok(question.column_names().map(str::to_owned).collect())
+    };
+    ask().unwrap_or_default()
+}

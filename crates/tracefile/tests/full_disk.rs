@@ -95,7 +95,7 @@ fn places_that_cannot_be_written_are_named() {
     let folder = tempfile::tempdir().unwrap();
     for place in [folder.path().to_owned(), folder.path().join("missing/t"), PathBuf::from("/dev/null")] {
         let error = write_trace(&place, &small()).unwrap_err();
-        assert!(matches!(error, TraceFileError::NotWritable { .. }), "{error}");
+        assert!(matches!(error, TraceFileError::NotPlaced(_)), "{error}");
         assert!(error.to_string().contains(&place.display().to_string()), "{error}");
     }
 }

@@ -46,17 +46,37 @@ fn more_events_in_a_nanosecond_than_there_are_numbers() {
 }
 
 #[test]
-fn what_was_there_is_replaced_through_a_link_and_keeps_no_journal() {
+fn a_trace_is_replaced_with_its_journal() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t");
-    std::os::unix::fs::symlink("real", &path).unwrap();
-    write_trace(&folder.path().join("real"), &small()).unwrap();
-    std::fs::write(folder.path().join("real-journal"), "of the old file").unwrap();
+    write_trace(&path, &small()).unwrap();
+    std::fs::write(folder.path().join("t-journal"), "of the old file").unwrap();
     let other = large(100);
     write_trace(&path, &other).unwrap();
     assert!(TraceFile::open(&path).unwrap().read().unwrap() == other);
-    assert!(std::fs::symlink_metadata(&path).unwrap().is_symlink());
-    assert!(!folder.path().join("real-journal").exists());
+    assert!(!folder.path().join("t-journal").exists());
+}
+
+#[test]
+fn nothing_but_a_trace_or_an_empty_file_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("text"), "a user's").unwrap();
+    assert!(write_trace(&at("text"), &small()).unwrap_err().to_string().contains("is not a trace"));
+    rusqlite::Connection::open(at("other")).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+    assert!(write_trace(&at("other"), &small()).is_err());
+    // Not through a link either, which is replaced.
+    std::os::unix::fs::symlink("text", at("link")).unwrap();
+    write_trace(&at("link"), &small()).unwrap();
+    assert!(std::fs::symlink_metadata(at("link")).unwrap().is_file());
+    assert_eq!(std::fs::read(at("text")).unwrap(), b"a user's");
+    std::fs::write(at("empty"), "").unwrap();
+    write_trace(&at("empty"), &small()).unwrap();
+    // What would be played into the trace, and is a user's file here.
+    std::fs::write(at("new-wal"), "a user's").unwrap();
+    let error = write_trace(&at("new"), &small()).unwrap_err();
+    assert!(error.to_string().contains("new-wal` stands there"), "{error}");
+    assert!(!at("new").exists() && at("new-wal").exists());
 }
 
 #[test]

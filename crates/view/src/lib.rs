@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod export;
 pub mod figures;
 pub mod map;
+pub mod mark;
 mod notes;
 pub mod numbers;
 mod outcome;

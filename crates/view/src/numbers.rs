@@ -24,6 +24,17 @@ pub fn bytes(count: u64) -> String {
     format!("{count} B")
 }
 
+/// `1 page`, `2 340 pages`, `3 libraries`, `4 first touches`, `5 addresses`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let number = grouped(count);
+    match (count, noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']))) {
+        (1, _) => format!("{number} {noun}"),
+        (_, Some(stem)) => format!("{number} {stem}ies"),
+        _ if noun.ends_with('s') || noun.ends_with("ch") => format!("{number} {noun}es"),
+        _ => format!("{number} {noun}s"),
+    }
+}
+
 /// A whole number with a space between groups of three digits: `38 214`.
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
@@ -57,6 +68,21 @@ mod tests {
         ];
         for (count, text) in samples {
             assert_eq!(bytes(count), text);
+        }
+    }
+
+    #[test]
+    fn nouns_follow_their_number() {
+        for (count, noun, text) in [
+            (1, "byte", "1 byte"),
+            (0, "byte", "0 bytes"),
+            (2_340, "page", "2 340 pages"),
+            (2, "library", "2 libraries"),
+            (2, "key", "2 keys"),
+            (3, "address", "3 addresses"),
+            (3, "first touch", "3 first touches"),
+        ] {
+            assert_eq!(counted(count, noun), text);
         }
     }
 

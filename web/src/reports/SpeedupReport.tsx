@@ -66,13 +66,15 @@ function Fix({ fix, measured, comparison, cold }: { fix: Step; measured: number 
   const advice = !fix.proven ? "Refused: the program is not the same with it. Do not use it." : isFaster ? null : `Not recommended: no gain has been shown from ${cold} on this machine.`;
   return (
     <section class={`report-fix ${fix.proven ? "proven" : "refused"}`}>
-      <h3>{visible(fix.fix)}: {fix.proven ? "proven to change nothing else" : "NOT proven"}</h3>
+      <h3>{visible(fix.fix)}: {!fix.proven ? "NOT proven" : fix.unchecked.length === 0 ? "proven to change nothing else" : "proven as far as it can be"}</h3>
       <Facts rows={[
         [`Start from ${cold}`, `predicted ${fix.predicted === null ? "not recorded" : seconds(fix.predicted)}, measured ${measured === null ? "not recorded" : seconds(measured)} (median)`],
         ["Compared with before", comparison ? ratioInWords(comparison) : null],
       ]} />
       <p>What was compared for the proof:</p>
       <ul class="report-notes">{fix.findings.map((finding) => <li key={finding}>{visible(finding)}</li>)}</ul>
+      {fix.unchecked.length > 0 && <p>The program varies by itself, so this could not be checked:</p>}
+      {fix.unchecked.length > 0 && <ul class="report-notes">{fix.unchecked.map((what) => <li key={what}>{visible(what)}</li>)}</ul>}
       {advice !== null ? <p class="report-answer">{advice}</p> : <p>Run from now on: <code>{visible(fix.command)}</code></p>}
     </section>
   );

@@ -72,9 +72,9 @@ export function beyondInWords(runs: readonly Sample[]): string {
   return [...new Set(runs.map((run) => (readyAfter(run) === null ? "failed" : "longer")))].sort().join(", ");
 }
 
-/** Requests that the disks completed, whoever made them. */
-export function requestsOf({ devices }: Sample): number {
-  return devices.reduce((sum, device) => sum + device.requests, 0);
+/** Requests that the disks completed, whoever made them; null: not known. */
+export function requestsOf({ devices }: Sample): number | null {
+  return devices.length === 0 ? null : devices.reduce((sum, device) => sum + device.requests, 0);
 }
 
 /** All that a chart says about a run. */
@@ -82,8 +82,11 @@ export function runInWords(measurement: Measurement, run: Sample, isOutlier: boo
   const parts = [
     `Run ${run.number}, ${labelOf(measurement, run.command)}, ${run.state}: ${timeInWords(run)}`,
     useInWords(run) + (isOutlier ? ", far from the others" : ""),
-    `processors ${seconds(run.user_seconds)} in user mode, ${seconds(run.system_seconds)} in the kernel`,
-    `${bytes(run.bytes_read)} read, ${count(run.major_faults)} faults waited for the disk`,
+    run.user_seconds === null || run.system_seconds === null
+      ? "processor time not known"
+      : `processors ${seconds(run.user_seconds)} in user mode, ${seconds(run.system_seconds)} in the kernel`,
+    run.bytes_read === null ? "bytes read not known" : `${bytes(run.bytes_read)} read`,
+    run.major_faults === null ? "faults not known" : `${count(run.major_faults)} faults waited for the disk`,
   ];
   if (run.residency !== null) parts.push(`${count(run.residency.resident_pages)} of ${count(run.residency.file_pages)} pages resident before`);
   return parts.join("; ");

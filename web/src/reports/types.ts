@@ -61,11 +61,11 @@ export interface Sample {
   seconds: number | null;
   end: { how: "exited" | "signalled" | "ended" | "timed-out"; value?: number };
   residency: { file_pages: number; resident_pages: number; unknown_files: number; missing_files: number } | null;
-  bytes_read: number;
-  major_faults: number;
-  minor_faults: number;
-  user_seconds: number;
-  system_seconds: number;
+  bytes_read: number | null;
+  major_faults: number | null;
+  minor_faults: number | null;
+  user_seconds: number | null;
+  system_seconds: number | null;
   devices: { device: string; requests: number; bytes: number; read_ahead_kib: number | null }[];
   processors: { busy_seconds: number; stolen_seconds: number } | null;
   used: { use: "counted" | "warm-up" | "failed" | "contradicts"; reason?: string };
@@ -198,7 +198,7 @@ export interface SeriesPoint {
 export interface SpeedupReportData {
   schema: string;
   cold: State;
-  fixes: { fix: string; predicted: number | null; proven: boolean; findings: string[]; command: string }[];
+  fixes: { fix: string; predicted: number | null; proven: boolean; findings: string[]; unchecked: string[]; command: string }[];
   limit_seconds: number | null;
   bytes: number;
   bytes_per_second: number;

@@ -1,7 +1,9 @@
 //! The file that tells a folder of links from any other folder.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
+use coldstart_sys::named_file::read_regular;
 use serde::{Deserialize, Serialize};
 
 use super::{FarmError, FarmPlan};
@@ -48,7 +50,7 @@ impl Marker {
         if !is_file {
             return Ok(None);
         }
-        let text = std::fs::read(&path).map_err(FarmError::system("read", &path))?;
+        let text = read_regular(&path, LARGEST).map_err(FarmError::system("read", &path))?;
         Ok(serde_json::from_slice(&text).ok())
     }
 
@@ -64,30 +66,70 @@ impl Marker {
 
     /// The first thing in a folder that is none of the marker's links, level folders, or the marker itself.
     pub(super) fn foreign_in(&self, directory: &Path) -> Result<Option<PathBuf>, FarmError> {
+        Ok(self.contents(directory)?.foreign)
+    }
+
+    /// Removes a directory with the links that the marker lists and nothing else; the marker last, so that a directory in which
+    /// it is missing holds nothing of ours. The directory stays when others have put something into it.
+    pub(super) fn remove(&self, directory: &Path) -> Result<(), FarmError> {
+        let contents = self.contents(directory)?;
+        if let Some(foreign) = contents.foreign {
+            return Err(FarmError::Foreign(foreign));
+        }
+        for link in contents.links {
+            fs::remove_file(&link).map_err(FarmError::system("remove", &link))?;
+        }
+        // Each folder was found before those in it.
+        for folder in contents.folders.iter().rev() {
+            fs::remove_dir(folder).map_err(FarmError::system("remove", folder))?;
+        }
+        let marker = directory.join(MARKER_NAME);
+        match fs::remove_file(&marker) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FarmError::system("remove", &marker)(error)),
+            _ => fs::remove_dir(directory).map_err(FarmError::system("remove", directory)),
+        }
+    }
+
+    /// What is in a folder. It is looked for there and not taken from the marker, whose paths might lead out of it.
+    fn contents(&self, directory: &Path) -> Result<Contents, FarmError> {
+        let mut contents = Contents::default();
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
             let here = directory.join(&folder);
-            let entries = std::fs::read_dir(&here).map_err(FarmError::system("read", &here))?;
+            let entries = fs::read_dir(&here).map_err(FarmError::system("read", &here))?;
             for entry in entries {
                 let entry = entry.map_err(FarmError::system("read", &here))?;
                 let inside = folder.join(entry.file_name());
                 let kind = entry.file_type().map_err(FarmError::system("read", &here))?;
                 if kind.is_dir() && self.links.iter().any(|link| Path::new(&link.path).starts_with(&inside)) {
+                    contents.folders.push(entry.path());
                     folders.push(inside);
-                } else if !self.is_ours(&inside, &entry.path(), kind.is_symlink()) {
-                    return Ok(Some(entry.path()));
+                } else if kind.is_symlink() && self.has_link(&inside, &entry.path()) {
+                    contents.links.push(entry.path());
+                } else if !(kind.is_file() && inside == Path::new(MARKER_NAME)) {
+                    contents.foreign = Some(entry.path());
+                    return Ok(contents);
                 }
             }
         }
-        Ok(None)
+        Ok(contents)
     }
 
-    fn is_ours(&self, inside: &Path, path: &Path, is_link: bool) -> bool {
-        if inside == Path::new(MARKER_NAME) {
-            return true;
-        }
+    /// Whether a link is one of the marker's, and leads where it was made to lead.
+    fn has_link(&self, inside: &Path, path: &Path) -> bool {
         let link = self.links.iter().find(|link| Path::new(&link.path) == inside);
-        let target = || std::fs::read_link(path).ok();
-        is_link && link.is_some_and(|link| target().is_some_and(|target| target.as_os_str() == link.target.as_str()))
+        let target = || fs::read_link(path).ok();
+        link.is_some_and(|link| target().is_some_and(|target| target.as_os_str() == link.target.as_str()))
     }
+}
+
+/// What is in a folder of links.
+#[derive(Debug, Default)]
+struct Contents {
+    /// The marker's links.
+    links: Vec<PathBuf>,
+    /// Folders of levels, each before those in it.
+    folders: Vec<PathBuf>,
+    /// The first that is neither, nor the marker.
+    foreign: Option<PathBuf>,
 }

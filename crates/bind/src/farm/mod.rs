@@ -1,8 +1,9 @@
 //! The folder of links: planned, put in place at one blow, taken away.
 //!
 //! It is made under a temporary name beside its place and renamed, or exchanged with the one that stands there. Whoever
-//! works on a farm holds a lock on the folder it stands in, so that every temporary name that is seen under the lock was
-//! left behind by somebody who was killed.
+//! works on a farm holds a lock on the folder it stands in, so that a folder with a temporary name and our marker in it that is
+//! seen under the lock was left behind by a process that was killed. One that was killed between making the folder and
+//! marking it, or between removing the marker and the folder, leaves an empty one, which stays: it could be a user's.
 
 mod error;
 mod marker;

@@ -7,10 +7,12 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use coldstart_sys::named_file::{LastLink, NamedFile};
+use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
 
 use super::FarmError;
+use super::marker::Marker;
 
 /// Between a folder's name and the number of the process in a temporary name.
 const MARK: &[u8] = b".coldstart-links.";
@@ -32,26 +34,36 @@ pub(super) struct Parent {
 }
 
 impl Parent {
-    /// Opens and locks the folder around `farm`, and removes what killed writers of the same farm have left.
-    pub(super) fn of(farm: &Path) -> Result<Self, FarmError> {
+    /// Opens and locks the directory around `farm`, and removes what killed writers of the same farm have left, if it was made
+    /// for `program`.
+    pub(super) fn of(farm: &Path, program: Option<&Path>) -> Result<Self, FarmError> {
         let (path, name) = match (farm.parent(), farm.file_name()) {
             (Some(path), Some(name)) => (path.to_owned(), name.to_owned()),
             _ => return Err(FarmError::NotOurs(farm.to_owned())),
         };
-        let file = match File::open(&path) {
+        let opened = NamedFile::find(&path, LastLink::Follow).and_then(NamedFile::directory);
+        let file = match opened.and_then(|found| found.open(OFlags::DIRECTORY)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FarmError::NoParent(path)),
-            other => other.map_err(FarmError::system("open", &path))?,
+            other => other.map_err(FarmError::system("open", &path))?.0,
         };
         let locked = lock(&file, &path)?;
         let parent = Self { path, file, name, locked };
-        parent.remove_leftovers();
+        if let Some(program) = program {
+            parent.remove_leftovers(farm, program);
+        }
         Ok(parent)
     }
 
-    /// A temporary name in the folder. Nobody has it: whoever is of the same number had it before, and is gone.
+    /// A temporary name in the directory that is free: the process's number, and one more where that is taken.
     pub(super) fn temporary(&self) -> PathBuf {
-        let number = std::process::id().to_string();
-        self.path.join(OsString::from_vec([&self.prefix(), number.as_bytes()].concat()))
+        let process = std::process::id().to_string();
+        let name = |number: u32| {
+            let number = if number == 0 { String::new() } else { format!(".{number}") };
+            self.path.join(OsString::from_vec([&self.prefix(), process.as_bytes(), number.as_bytes()].concat()))
+        };
+        // Under the lock no other process of ours takes it meanwhile; without, whoever makes it fails.
+        let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
+        (0..TRIES).map(name).find(is_free).unwrap_or_else(|| name(TRIES))
     }
 
     /// Waits until the names in the folder are on disk.
@@ -64,14 +76,30 @@ impl Parent {
         [b".", name.get(..LONGEST).unwrap_or(name), MARK].concat()
     }
 
-    fn remove_leftovers(&self) {
+    /// Removes directories that were made under a temporary name for this farm by a process that is gone. The name alone says
+    /// nothing: users have directories of such names, too. The marker in it does, and only what it lists is removed.
+    fn remove_leftovers(&self, farm: &Path, program: &Path) {
         let Some(entries) = std::fs::read_dir(&self.path).ok().filter(|_| self.locked) else { return };
         for entry in entries.flatten() {
-            if is_number(entry.file_name().as_os_str(), &self.prefix()) {
+            let is_left = process_in(entry.file_name().as_os_str(), &self.prefix()).is_some_and(is_gone);
+            if !is_left || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            let Ok(Some(marker)) = Marker::read(&entry.path()) else { continue };
+            if marker.program == program && marker.directory.as_deref() == Some(farm) {
                 // What cannot be removed now is tried again next time.
-                let _: io::Result<()> = std::fs::remove_dir_all(entry.path());
+                let _: Result<(), FarmError> = marker.remove(&entry.path());
             }
         }
+    }
+}
+
+/// Renames a directory to a name that must be free, also where it would replace an empty directory.
+pub(super) fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Nothing stood there a moment ago; a plain rename replaces an empty directory at most.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => std::fs::rename(from, to),
+        other => Ok(other?),
     }
 }
 
@@ -83,9 +111,17 @@ pub(super) fn flush(folder: &File) -> io::Result<()> {
     }
 }
 
-fn is_number(name: &OsStr, prefix: &[u8]) -> bool {
-    let rest = name.as_bytes().strip_prefix(prefix);
-    rest.is_some_and(|rest| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit))
+/// The number of the process in a temporary name.
+fn process_in(name: &OsStr, prefix: &[u8]) -> Option<u32> {
+    let rest = std::str::from_utf8(name.as_bytes().strip_prefix(prefix)?).ok()?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (process, more) = rest.split_once('.').unwrap_or((rest, "0"));
+    is_number(more).then_some(process).filter(|process| is_number(process))?.parse().ok()
+}
+
+/// Whether no process has this number. We are none that could have left something, but may have the number of one.
+fn is_gone(process: u32) -> bool {
+    process == std::process::id() || !Path::new("/proc").join(process.to_string()).exists()
 }
 
 /// Locks an open folder; false where that cannot be done.

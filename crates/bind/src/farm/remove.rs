@@ -1,12 +1,11 @@
 //! Taking a folder of links away.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use super::FarmError;
 use super::marker::Marker;
-use super::parent::Parent;
+use super::parent::{Parent, rename_to_free};
 
 /// What became of a folder of links that was to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ pub fn remove_farm(directory: &Path, program: Option<&Path>) -> Result<FarmRemov
         Ok(metadata) if !metadata.is_dir() => return Err(FarmError::NotOurs(directory.to_owned())),
         Ok(_) => {}
     }
-    let parent = Parent::of(directory)?;
+    let parent = Parent::of(directory, program)?;
     let marker = Marker::read(directory)?.ok_or_else(|| FarmError::NotOurs(directory.to_owned()))?;
     if program.is_some_and(|program| !marker.is_for(program, directory)) {
         return Err(FarmError::OtherProgram { directory: directory.to_owned(), program: marker.program });
@@ -39,9 +38,9 @@ pub fn remove_farm(directory: &Path, program: Option<&Path>) -> Result<FarmRemov
         return Err(FarmError::Foreign(foreign));
     }
     let temporary = parent.temporary();
-    fs::rename(directory, &temporary).map_err(FarmError::system("remove", directory))?;
+    rename_to_free(directory, &temporary).map_err(FarmError::system("remove", directory))?;
     parent.flush()?;
     // What stays is removed by the next run.
-    fs::remove_dir_all(&temporary).map_err(FarmError::system("remove", &temporary))?;
+    marker.remove(&temporary)?;
     Ok(FarmRemoved::Removed)
 }

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::BoundLink;
 
 use super::marker::{MARKER_NAME, Marker};
-use super::parent::{Parent, flush};
+use super::parent::{Parent, flush, rename_to_free};
 use super::{FarmError, FarmPlan};
 
 /// What became of a folder of links.
@@ -47,18 +47,18 @@ pub fn write_farm(plan: &FarmPlan, directory: &Path) -> Result<FarmWritten, Farm
             return Err(FarmError::LinkName(path));
         }
     }
-    let parent = Parent::of(directory)?;
+    let parent = Parent::of(directory, Some(&plan.program))?;
     let earlier = earlier(plan, directory)?;
     let marker = Marker::of(plan, directory);
     if earlier.as_ref() == Some(&marker) && is_complete(&marker, directory) {
         return Ok(FarmWritten::Unchanged);
     }
     let temporary = parent.temporary();
+    make_folder(&temporary)?;
     let made = fill(&marker, &temporary).and_then(|()| put_in_place(&parent, &temporary, directory, earlier.is_some()));
-    if made.is_err() || earlier.is_some() {
-        // After an exchange the earlier one has the temporary name; what stays is removed by the next run.
-        let _: io::Result<()> = fs::remove_dir_all(&temporary);
-    }
+    // After an exchange the earlier one has the temporary name; what stays is removed by the next run.
+    let left = if made.is_ok() { earlier.as_ref() } else { Some(&marker) };
+    let _: Option<Result<(), FarmError>> = left.map(|left| left.remove(&temporary));
     made?;
     Ok(if earlier.is_some() { FarmWritten::Exchanged } else { FarmWritten::Made })
 }
@@ -87,9 +87,17 @@ fn is_complete(marker: &Marker, directory: &Path) -> bool {
     marker.links.iter().all(|link| stands(link).is_ok_and(|target| target.as_os_str() == link.target.as_str()))
 }
 
-/// Makes the folder under its temporary name, with all that is in it on disk.
+/// Fills the folder under its temporary name, with all that is in it on disk. The marker comes first: whoever is killed
+/// meanwhile leaves a folder that the next run knows by it.
 fn fill(marker: &Marker, folder: &Path) -> Result<(), FarmError> {
-    make_folder(folder)?;
+    let path = folder.join(MARKER_NAME);
+    let written = || {
+        let mut file = File::options().write(true).create_new(true).mode(0o644).open(&path)?;
+        file.write_all(&[serde_json::to_vec(marker)?.as_slice(), b"\n"].concat())?;
+        file.set_permissions(Permissions::from_mode(0o644))?;
+        file.sync_all()
+    };
+    written().map_err(FarmError::system("write", &path))?;
     let mut folders = vec![folder.to_owned()];
     for link in &marker.links {
         let path = folder.join(&link.path);
@@ -102,15 +110,6 @@ fn fill(marker: &Marker, folder: &Path) -> Result<(), FarmError> {
         }
         symlink(&link.target, &path).map_err(FarmError::system("make the link", &path))?;
     }
-    let path = folder.join(MARKER_NAME);
-    let written = || {
-        let mut file = File::options().write(true).create_new(true).mode(0o644).open(&path)?;
-        serde_json::to_writer(&mut file, marker)?;
-        file.write_all(b"\n")?;
-        file.set_permissions(Permissions::from_mode(0o644))?;
-        file.sync_all()
-    };
-    written().map_err(FarmError::system("write", &path))?;
     for folder in folders.iter().rev() {
         File::open(folder).and_then(|open| flush(&open)).map_err(FarmError::system("flush", folder))?;
     }
@@ -126,16 +125,16 @@ fn make_folder(folder: &Path) -> Result<(), FarmError> {
 
 /// Renames the new folder to its place, or exchanges it with the earlier one.
 fn put_in_place(parent: &Parent, from: &Path, to: &Path, exchange: bool) -> Result<(), FarmError> {
-    let flags = if exchange { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
-    let renamed = match renameat_with(CWD, from, CWD, to, flags) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if exchange => {
+    let renamed = match exchange {
+        true => renameat_with(CWD, from, CWD, to, RenameFlags::EXCHANGE).map_err(io::Error::from),
+        false => rename_to_free(from, to),
+    };
+    match renamed.as_ref().map_err(Errno::from_io_error) {
+        Err(Some(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)) if exchange => {
             return Err(FarmError::NoExchange(parent.path.clone()));
         }
-        // Nothing stood there a moment ago; a plain rename replaces an empty folder at most.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => fs::rename(from, to),
-        Err(Errno::EXIST) => return Err(FarmError::NotOurs(to.to_owned())),
-        other => other.map_err(io::Error::from),
-    };
-    renamed.map_err(FarmError::system("put in place", to))?;
+        Err(Some(Errno::EXIST)) if !exchange => return Err(FarmError::NotOurs(to.to_owned())),
+        _ => renamed.map_err(FarmError::system("put in place", to))?,
+    }
     parent.flush()
 }

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use std::path::{Path, PathBuf};
 use coldstart_elf::{BuildId, ElfFile, FileType, Tag, build_id};
 use coldstart_loader::{Fault, FileSystem, Glance, Identity, ObjectFacts, Probe};
 use coldstart_sys::file_view::FileView;
-use rustix::fs::{Mode, OFlags};
+use coldstart_sys::named_file::open_regular;
 
 use super::{Details, Files};
 
@@ -53,9 +52,10 @@ impl FileSystem for MachineFiles {
         let probe = match look(path) {
             Ok((identity, facts)) => Probe::Object { identity, facts },
             Err(error) => match error.kind() {
-                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::IsADirectory => {
-                    Probe::NotAnObject(error.to_string())
-                }
+                io::ErrorKind::InvalidData
+                | io::ErrorKind::InvalidInput
+                | io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::IsADirectory => Probe::NotAnObject(error.to_string()),
                 kind => Probe::Absent(kind),
             },
         };
@@ -138,7 +138,7 @@ fn details(path: &Path) -> io::Result<Details> {
     Ok(details)
 }
 
-/// Which file it is, and what the loader looks at in it. A fifo would never open, and a device might do something.
+/// Which file it is, and what the loader looks at in it.
 fn look(path: &Path) -> io::Result<(Identity, ObjectFacts)> {
     let file = open_regular(path)?;
     let metadata = file.metadata()?;
@@ -160,18 +160,6 @@ fn look(path: &Path) -> io::Result<(Identity, ObjectFacts)> {
     }
     let facts = ObjectFacts::of(&elf).map_err(invalid)?;
     Ok((identity, ObjectFacts { set_user_id, ..facts }))
-}
-
-fn open_regular(path: &Path) -> io::Result<File> {
-    let file = File::from(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?);
-    let kind = file.metadata()?.file_type();
-    if kind.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    if !kind.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"));
-    }
-    Ok(file)
 }
 
 fn invalid(error: coldstart_elf::ElfError) -> io::Error {

@@ -1,7 +1,7 @@
 //! Reading the arguments of a verb that is done before the definition of all verbs would be built.
 //!
 //! Building the whole definition, with every text of its help, takes as long as opening a hundred libraries. So the
-//! arguments of `resolve` are held against a definition that has nothing else. Whatever that does not take, a cry for help
+//! arguments of `resolve` are held against a definition that has nothing else. Whatever that does not take, `--help`
 //! included, is left to the whole one, which then says what is wrong.
 
 use clap::{Parser, Subcommand};
@@ -24,12 +24,17 @@ enum HurriedVerb {
     Resolve(ResolveArgs),
 }
 
-/// What was typed; ends the process where that is help or a mistake.
-pub(crate) fn parse() -> Cli {
+/// What was typed.
+///
+/// # Errors
+/// Those of [`Cli::read`].
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
     let is_hurried = std::env::args_os().nth(1).is_some_and(|verb| verb == "resolve");
     let hurried = is_hurried.then(|| Hurried::try_parse().ok()).flatten();
     match hurried {
-        Some(Hurried { color, verb: HurriedVerb::Resolve(args) }) => Cli { color, verb: Verb::Resolve(args) },
-        None => Cli::parse(),
+        Some(Hurried { color, verb: HurriedVerb::Resolve(args) }) => {
+            Ok(Cli { color, is_json: args.json, verb: Verb::Resolve(args) })
+        }
+        None => Cli::read(),
     }
 }

@@ -6,6 +6,8 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use coldstart_inspect::FindingKind;
 
+use super::output::ForceArgs;
+
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct InspectArgs {
@@ -40,6 +42,9 @@ pub(crate) struct InspectArgs {
     /// Also write a page with all figures, findings and objects
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
 
     /// Print one JSON object instead of tables
     #[arg(long)]

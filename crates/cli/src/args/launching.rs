@@ -12,7 +12,7 @@ pub(crate) struct LaunchingArgs {
     #[command(flatten)]
     pub(crate) waiting: WaitingArgs,
 
-    /// File to give the program as standard input at each start [default: nothing to read]
+    /// Regular file to give the program as standard input, from its beginning at each start [default: nothing to read]
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::output::ForceArgs;
+
 #[derive(Debug, Args)]
 pub(crate) struct LdcacheArgs {
     #[command(subcommand)]
@@ -43,7 +45,7 @@ pub(crate) struct WriteArgs {
 
     /// Write the resolution note of these files, for loaders that read it: each with its note, as OUT or below it
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["folders", "closure", "guix", "recursive",
-        "ld_so_conf", "hwcaps", "arch", "glibc", "absolute", "relative_to_sysroot", "generator", "force"])]
+        "ld_so_conf", "hwcaps", "arch", "glibc", "absolute", "relative_to_sysroot", "generator"])]
     pub(crate) note: Vec<PathBuf>,
 
     /// With --note: put each result in the place of its file
@@ -98,9 +100,8 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) generator: Option<String>,
 
-    /// Replace a file that is no loader cache, and the system's own cache
-    #[arg(long)]
-    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
 
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -164,7 +165,7 @@ Examples:
   coldstart ldcache write --note /nix/store/...-app/bin/app -o app         # as `patchelf --build-resolution-cache`
   coldstart ldcache write --note app --remove --in-place
 
-The file is written beside the target, read back, and renamed into place.
+The file is written beside the target, read back, and renamed into place. --force also writes the system's own cache.
 Exit codes: 0 written; 1 written, and a library that a program needs is missing from it, or a file was refused its note; 2 \
 something could not be read or written.";
 

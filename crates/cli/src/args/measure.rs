@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::launching::LaunchingArgs;
+use super::output::ForceArgs;
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -44,6 +45,9 @@ pub(crate) struct MeasureArgs {
     /// Also write a page with every run, the figures and the comparisons; with --history: how the times went
     #[arg(long, value_name = "FILE.html", conflicts_with = "import")]
     pub(crate) html: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
 
     /// Print this instead of the report: every run as CSV, or the figures as Markdown
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "show_output"])]

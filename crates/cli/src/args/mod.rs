@@ -8,7 +8,9 @@ pub(crate) mod hurried;
 pub(crate) mod inspect;
 pub(crate) mod launching;
 pub(crate) mod ldcache;
+pub(crate) mod listed;
 pub(crate) mod measure;
+pub(crate) mod output;
 pub(crate) mod pack;
 pub(crate) mod pagecache;
 pub(crate) mod prefetch;
@@ -22,7 +24,7 @@ pub(crate) mod unpack;
 pub(crate) mod verify;
 pub(crate) mod view;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 /// Make big Linux programs start fast, and prove it
 #[derive(Debug, Parser)]
@@ -37,8 +39,31 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
 
+    /// Whether the verb was given `--json`
+    #[arg(skip)]
+    pub(crate) is_json: bool,
+
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+impl Cli {
+    /// What was typed.
+    ///
+    /// # Errors
+    /// Help, the version, or a mistake, each to be printed.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let mut definition = Self::command();
+        let matches = definition.try_get_matches_from_mut(std::env::args_os())?;
+        let cli = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))?;
+        Ok(Self { is_json: asks_for_json(&matches), ..cli })
+    }
+}
+
+/// Whether `--json` was given to a verb or to one below it.
+fn asks_for_json(matches: &ArgMatches) -> bool {
+    matches.try_get_one("json").is_ok_and(|asked| asked == Some(&true))
+        || matches.subcommand().is_some_and(|(_, below)| asks_for_json(below))
 }
 
 /// What to do.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::output::ForceArgs;
+
 #[derive(Debug, Args)]
 pub(crate) struct PagecacheArgs {
     #[command(subcommand)]
@@ -87,7 +89,7 @@ pub(crate) struct EvictArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SaveArgs {
-    /// File to write; one that is there is replaced once the new one is whole
+    /// File to write; an earlier saved state is replaced once the new one is whole
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
@@ -98,6 +100,9 @@ pub(crate) struct SaveArgs {
     /// Leave out what is mounted below the named directories
     #[arg(long, short = 'x', requires = "paths")]
     pub(crate) one_file_system: bool,
+
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
 
     /// Print one JSON object instead of a sentence
     #[arg(long)]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::launching::LaunchingArgs;
+use super::output::ForceArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct PrefetchArgs {
@@ -34,6 +35,9 @@ pub(crate) struct RecordArgs {
 
     #[command(flatten)]
     pub(crate) planning: PlanningArgs,
+
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
 
     /// Trace the start, and plan only the pages that the program used, if that is predicted to be faster
     #[arg(long)]
@@ -122,7 +126,8 @@ Examples:
 
 const RUN_HELP: &str = "\
 The program takes this process's place (same process number, files, environment, terminal). It always starts: a plan that \
-is missing, damaged or out of date costs one line on stderr, and is not used as far as it does not hold.
+is missing, damaged or out of date costs one line on stderr, and is not used as far as it does not hold. What is read beside \
+the program is read by a process that is no child of it and ends with it.
 
 Example:
   coldstart prefetch run soffice.prefetch -- soffice letter.odt";

@@ -4,15 +4,31 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-#[derive(Debug, Args)]
+use super::output::ForceArgs;
+
+#[derive(Debug, Default, Args)]
 pub(crate) struct PlaceArgs {
     /// The new file, or a directory to write below; for several files it is made if it is missing
     #[arg(long, short, value_name = "OUT", conflicts_with = "in_place")]
     pub(crate) output: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+
     /// Put each result in the place of its file
     #[arg(long)]
     pub(crate) in_place: bool,
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct ChangedArgs {
+    /// If bytes were appended to the file after it was rewritten, keep them behind the restored file
+    #[arg(long)]
+    pub(crate) keep_payload: bool,
+
+    /// Restore the original of a file that was changed after it was rewritten, and lose what was changed
+    #[arg(long, conflicts_with = "keep_payload")]
+    pub(crate) discard_changes: bool,
 }
 
 #[derive(Debug, Args)]

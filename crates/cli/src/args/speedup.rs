@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::launching::{LaunchingArgs, ProgramArgs};
+use super::output::ForceArgs;
 use super::prefetch::PlanningArgs;
 
 #[derive(Debug, Args)]
@@ -30,6 +31,9 @@ pub(crate) struct SpeedupArgs {
     /// Also write a page with the whole story: every run, before and after, and what was proven
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
 
     /// Print one JSON object instead of text
     #[arg(long)]

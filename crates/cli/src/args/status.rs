@@ -17,7 +17,7 @@ pub(crate) struct StatusArgs {
 }
 
 const HELP: &str = "\
-Tells which edits coldstart has made in each file. Of a bound program it also tells what has changed since: libraries that \
+Tells which edits coldstart has made in each file, and whether it was changed since. Of a bound program it also tells what has changed since: libraries that \
 are gone or have another content, links that lead elsewhere, libraries that the program's own search path would find in \
 another place now. Nothing is run.
 

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use coldstart_profile::trace::Layer;
 
 use super::launching::{ProgramArgs, WaitingArgs};
+use super::output::ForceArgs;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = RECORD_HELP)]
@@ -38,6 +39,9 @@ pub(crate) struct RecordArgs {
     #[arg(long, short, value_name = "FILE.coldtrace")]
     pub(crate) output: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+
     /// What to record
     #[arg(
         long,
@@ -61,7 +65,7 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     pub(crate) cold: bool,
 
-    /// File to give the program as standard input [default: ours]
+    /// Regular file to give the program as standard input [default: ours]
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
 
@@ -218,6 +222,9 @@ pub(crate) struct ImportArgs {
     /// Where to write the trace
     #[arg(long, short, value_name = "FILE.coldtrace")]
     pub(crate) output: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
 
     /// Print one JSON object instead of a summary
     #[arg(long)]

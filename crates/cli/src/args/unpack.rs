@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::rewriting::{ManyArgs, PlaceArgs};
+use super::rewriting::{ChangedArgs, ManyArgs, PlaceArgs};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -17,12 +17,16 @@ pub(crate) struct UnpackArgs {
     pub(crate) place: PlaceArgs,
 
     #[command(flatten)]
+    pub(crate) changed: ChangedArgs,
+
+    #[command(flatten)]
     pub(crate) many: ManyArgs,
 }
 
 const HELP: &str = "\
-Each file is restored byte for byte, from the note that `pack` has left in it. Its digest is compared before it is put \
-in place, so that a file that was changed after packing is refused.
+Each file is restored byte for byte, from the note that `pack` has left in it, and its digest is compared before it is put \
+in place. A file that was changed after packing is refused, so that nothing is lost: --keep-payload keeps appended bytes, \
+--discard-changes gives up what was changed.
 
 Exit codes: 0 restored; 1 a file named here was refused; 2 something could not be read or written.
 

@@ -5,8 +5,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::launching::WaitingArgs;
+
 #[derive(Debug, Args)]
-#[command(after_help = HELP)]
+#[command(
+    after_help = HELP,
+    mut_arg("ready", |ready| ready.requires("run")),
+    // An end that never comes is waited for twice.
+    mut_arg("time_limit", |limit| limit.default_value("30").requires("run")),
+    mut_arg("grace", |grace| grace.requires("run")),
+)]
 pub(crate) struct VerifyArgs {
     /// The packed file or bound program
     #[arg(value_name = "OUT")]
@@ -25,6 +33,9 @@ pub(crate) struct VerifyArgs {
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: u32,
 
+    #[command(flatten)]
+    pub(crate) waiting: WaitingArgs,
+
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -35,14 +46,20 @@ pub(crate) struct VerifyArgs {
 }
 
 const HELP: &str = "\
-Reads both files anew and applies their relocations as a loader would, at several addresses: all memory must come out \
+OUT must be as coldstart wrote it. Reads both files anew and applies their relocations as a loader would, at several addresses: all memory must come out \
 the same, and so must symbols, versions, unwind tables and all else that a loader or debugger looks at. Of a bound \
 program, by the loader's rules the same files must be loaded in the same order, and no probe may fail but those for \
 variants of the first library. Nothing is run, unless --run is given.
 
-Exit codes: 0 the same; 1 they differ, or OUT cannot be restored; 2 something could not be read or started.
+With --run, a program that has not ended (or is not ready) at the time limit is ended with all its processes. What both \
+loaded until then is compared; how they end and what relocation costs is not, so the answer is 1. Give --ready for a \
+program that does not end by itself.
+
+Exit codes: 0 the same; 1 they differ, OUT was changed since or cannot be restored, or not all could be compared; \
+2 something could not be read or started.
 
 Examples:
   coldstart verify packed/libfoo.so --against libfoo.so
   coldstart verify /opt/app/libfoo.so
-  coldstart verify --run /opt/app/bin/app -- --version";
+  coldstart verify --run /opt/app/bin/app -- --version
+  coldstart verify --run --ready port:8080 /opt/app/bin/server";

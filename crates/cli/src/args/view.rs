@@ -6,6 +6,8 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use coldstart_view::map::MapOptions;
 
+use super::output::ForceArgs;
+
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ViewArgs {
@@ -21,6 +23,9 @@ pub(crate) struct ViewArgs {
     /// times
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
 
     /// What to write, whatever the ending says
     #[arg(long = "as", value_enum, value_name = "KIND", requires = "output")]

@@ -31,6 +31,7 @@ pub(crate) use inspect::hint as inspect_hint;
 pub(crate) use loading::Levels;
 pub(crate) use prefetch::{launcher_form, run_launcher};
 pub(crate) use rewriting::hint as rewriting_hint;
+pub(crate) use view::is_table_header;
 
 /// Does what was asked.
 pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {

@@ -5,6 +5,14 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::output::charset::shows_utf_8;
+
+/// A style in characters that the locale has.
+pub(crate) fn progress_style(template: &str) -> Option<ProgressStyle> {
+    let style = ProgressStyle::with_template(template).ok()?;
+    Some(if shows_utf_8() { style } else { style.progress_chars("#>-").tick_chars("|/-\\ ") })
+}
+
 /// Counts files.
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -25,7 +33,7 @@ impl Progress {
         let is_shown = std::io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(total, target);
-        if let Ok(style) = ProgressStyle::with_template(template) {
+        if let Some(style) = progress_style(template) {
             bar.set_style(style);
         }
         if is_shown {

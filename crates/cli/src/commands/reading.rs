@@ -1,31 +1,21 @@
-//! Opening the files that verbs look into, and telling what they are.
+//! Reading the files that a user names: opened without any effect on what is not such a file, and with a limit.
 
-use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use anyhow::Context;
 use coldstart_elf::FileKind;
 use coldstart_sys::file_view::FileView;
-use rustix::fs::{Mode, OFlags};
+use coldstart_sys::named_file::{check_directory, open_regular, read_regular};
 
-/// Opens a regular file. A pipe that nobody writes to must not make us wait, and a device must not be woken.
-pub(super) fn open_regular(path: &Path) -> io::Result<File> {
-    open_with_metadata(path).map(|(file, _)| file)
-}
+use crate::error::{CliError, HintExt};
+use crate::output::path::printable;
 
-/// The same, with what the kernel tells of the file.
-pub(super) fn open_with_metadata(path: &Path) -> io::Result<(File, Metadata)> {
-    let file = File::from(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?);
-    let metadata = file.metadata()?;
-    let kind = metadata.file_type();
-    if kind.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    if !kind.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
-    }
-    Ok((file, metadata))
+/// A whole file's bytes, at most `limit` of them. `what` is what the file should be, with its article and a blank behind it, for
+/// the message; or empty.
+pub(super) fn read(what: &str, path: &Path, limit: u64) -> Result<Vec<u8>, CliError> {
+    Ok(read_regular(path, limit).with_context(|| format!("cannot read {what}`{}`", printable(path)))?)
 }
 
 /// Maps a regular file.
@@ -39,4 +29,11 @@ pub(super) fn kind_of(path: &Path) -> io::Result<FileKind> {
     let mut start = [0; 512];
     let count = file.read_at(&mut start, 0)?;
     Ok(FileKind::of(start.get(..count).unwrap_or_default()))
+}
+
+/// Refuses what is no directory. `what` is what it was named as: "the sysroot".
+pub(super) fn directory(what: &str, path: &Path) -> Result<(), CliError> {
+    check_directory(path)
+        .with_context(|| format!("cannot use {what} `{}`", printable(path)))
+        .hint(|| "name a directory that is there and may be entered")
 }

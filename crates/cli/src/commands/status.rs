@@ -3,19 +3,21 @@
 use std::path::Path;
 
 use anyhow::Context;
-use coldstart_bind::{Binding, Change, MachineFiles};
+use coldstart_bind::{Binding, Caution, Change, MachineFiles, Mode};
 use coldstart_elf::ElfFile;
-use coldstart_rewrite::{About, binding_note};
+use coldstart_rewrite::{About, Identity, Refusal, binding_note, identify};
 use serde::Serialize;
 
+use super::bind::words;
 use super::reading::map;
+use super::restoring::way_out;
 use super::rewriting::shrank;
 use crate::args::status::StatusArgs;
 use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
-use crate::output::text::{counted, escaped, fact, prose};
-use crate::output::{self, json};
+use crate::output::text::{counted, escaped, fact, list, prose};
+use crate::output::{self, command, json, note};
 
 /// The schema of `--json`.
 const SCHEMA: &str = "coldstart.status/1";
@@ -28,9 +30,27 @@ struct Status {
     /// Null for a file that holds no edit of ours.
     #[serde(flatten)]
     about: Option<About>,
+    /// Whether it is the file that we wrote; null for a file that holds no edit of ours.
+    identity: Option<Identity>,
     binding: Option<Binding>,
     changes: Vec<Change>,
+    /// What is as it was written, and yet no good.
+    cautions: Vec<Caution>,
     error: Option<String>,
+}
+
+impl Status {
+    fn failed(path: JsonPath, error: String) -> Self {
+        Self {
+            path,
+            about: None,
+            identity: None,
+            binding: None,
+            changes: Vec::new(),
+            cautions: Vec::new(),
+            error: Some(error),
+        }
+    }
 }
 
 pub(super) fn run(args: &StatusArgs) -> Result<Exit, CliError> {
@@ -43,15 +63,18 @@ pub(super) fn run(args: &StatusArgs) -> Result<Exit, CliError> {
                 let message = error.sentence();
                 complaints.add(error);
                 let path = JsonPath::new(path);
-                found.push(Status { path, about: None, binding: None, changes: Vec::new(), error: Some(message) });
+                found.push(Status::failed(path, message));
                 continue;
             }
         };
-        if status.about.is_none() || !status.changes.is_empty() {
+        if status.identity != Some(Identity::Intact) || !status.changes.is_empty() {
             exit = Exit::No;
         }
         if !args.json {
             output::print(&text(path, &status))?;
+            for caution in &status.cautions {
+                note(&words::caution(caution));
+            }
         }
         found.push(status);
     }
@@ -70,39 +93,54 @@ fn status(path: &Path) -> Result<Status, CliError> {
     let view = map(path).with_context(shown)?;
     let file = ElfFile::parse(view.bytes()).with_context(shown)?;
     let about = About::read(&file);
+    let identity = identify(&file);
     let binding = about.as_ref().and_then(|_| binding_note(&file)).map(Binding::from_json).transpose();
     let binding = binding.with_context(shown)?;
     if view.shrank() {
         return Err(shrank(path));
     }
-    let mut changes = Vec::new();
+    let (mut changes, mut cautions) = (Vec::new(), Vec::new());
     if let Some(binding) = &binding {
         let files = MachineFiles::default();
         let real = path.canonicalize().with_context(shown)?;
         let environment = coldstart_bind::machine_environment(&real, &files, false);
         changes = coldstart_bind::status(binding, &real, &files, &environment).with_context(shown)?;
+        cautions.extend(coldstart_bind::audit_library_caution(binding, &real));
     }
-    Ok(Status { path: JsonPath::new(path), about, binding, changes, error: None })
+    Ok(Status { path: JsonPath::new(path), about, identity, binding, changes, cautions, error: None })
 }
 
 fn text(path: &Path, status: &Status) -> String {
     let name = printable(path);
     let Some(about) = &status.about else {
+        if let Some(Identity::Changed { change }) = &status.identity {
+            return prose(&format!("`{name}` was rewritten by coldstart and changed since: {change}"), 0, 2)
+                + &list("next", &way_out(path, change, None));
+        }
         return prose(&format!("`{name}` holds no edit of coldstart"), 0, 2);
     };
     let version = escaped(&about.coldstart);
     let edits: Vec<String> = about.edits.iter().map(|edit| escaped(edit)).collect();
     let edits = match (&status.binding, edits.as_slice()) {
         (Some(_), [only]) if only == "bind" => "bound".to_owned(),
+        (Some(_), [only]) if only == "relr" => "bound, then packed".to_owned(),
         (Some(_), edits) => format!("bound, then edited ({})", edits.join(", ")),
         (None, [only]) if only == "relr" => "packed".to_owned(),
         (None, edits) => format!("edited ({})", edits.join(", ")),
     };
     let mut text = prose(&format!("`{name}` was {edits} by version {version}"), 0, 2);
-    let Some(binding) = &status.binding else { return text };
-    let mode = serde_json::to_string(&binding.mode).unwrap_or_default();
+    let last = about.edits.last().map(String::as_str);
+    let (state, mut next) = identity_words(path, status.identity.as_ref(), last);
+    text.push_str(&fact("file", &escaped(&state)));
+    let Some(binding) = &status.binding else {
+        text.push_str(&next.map(|next| list("next", &escaped(&next))).unwrap_or_default());
+        return text;
+    };
     let libraries = counted(binding.libraries.len() as u64, "library");
-    text.push_str(&fact("mode", &format!("{}, {libraries}", mode.trim_matches('"'))));
+    text.push_str(&fact("mode", &format!("{}, {libraries}", binding.mode.name())));
+    if let Some(library) = &binding.audit {
+        text.push_str(&fact("audit", &format!("`{}` answers the loader", escaped(library))));
+    }
     if let Some(farm) = &binding.farm {
         let links = counted(farm.links.len() as u64, "link");
         text.push_str(&fact("links", &format!("{links} in `{}`", escaped(&farm.text))));
@@ -111,18 +149,44 @@ fn text(path: &Path, status: &Status) -> String {
         text.push_str(&fact("changes", "none since it was bound"));
     }
     for change in &status.changes {
-        text.push_str(&fact("changed", &words(change)));
+        text.push_str(&fact("changed", &changed(change)));
     }
-    if !status.changes.is_empty() {
-        text.push_str(&fact(
-            "next",
-            &format!("`coldstart bind --rebind --in-place {name}` binds it to what is there now"),
-        ));
+    if !status.changes.is_empty() && next.is_none() {
+        next = Some(rebinding(path, binding, &status.changes));
     }
+    text.push_str(&next.map(|next| list("next", &next)).unwrap_or_default());
     text
 }
 
-fn words(change: &Change) -> String {
+/// What brings a bound program up to date.
+fn rebinding(program: &Path, binding: &Binding, changes: &[Change]) -> String {
+    let foreign = changes.iter().find_map(|change| match change {
+        Change::AuditLibraryReplaced { path, by_coldstart: false } => Some(path),
+        _ => None,
+    });
+    let before = foreign.map(|path| format!("move `{}` away; then ", printable(path))).unwrap_or_default();
+    // Without it, the program would be bound in the default mode.
+    let verb = match binding.mode {
+        Mode::Soname => "bind --rebind --in-place".to_owned(),
+        mode => format!("bind --rebind --in-place --mode {}", mode.name()),
+    };
+    let rebind = command::of_ours_in_prose(&verb, program);
+    format!("{before}`{rebind}` binds it to what is there now")
+}
+
+/// Whether it is the file that we wrote, and what to do if not.
+fn identity_words(path: &Path, identity: Option<&Identity>, last: Option<&str>) -> (String, Option<String>) {
+    match identity {
+        Some(Identity::Changed { change }) => {
+            (format!("not as coldstart wrote it: {change}"), Some(way_out(path, change, last)))
+        }
+        Some(Identity::Unrecorded) | None => (Refusal::Unrecorded.to_string(), Refusal::Unrecorded.hint()),
+        Some(Identity::Intact) => ("as coldstart wrote it".to_owned(), None),
+    }
+}
+
+/// A change, as a clause.
+pub(super) fn changed(change: &Change) -> String {
     let path = |path: &Path| printable(path);
     match change {
         Change::Gone { library, path: was, reason } => {
@@ -154,6 +218,19 @@ fn words(change: &Change) -> String {
             format!("the link `{}` leads to `{}`", path(link), path(target))
         }
         Change::LinkLeadsElsewhere { path: link, target: None } => format!("`{}` is no link any more", path(link)),
+        Change::AuditLibraryGone { path: library, reason } => {
+            format!("the library that answers the loader cannot be read at `{}`: {}", path(library), escaped(reason))
+        }
+        Change::AuditLibraryReplaced { path: library, by_coldstart: true } => {
+            format!("`{}` answers the loader with another table than was written for this program", path(library))
+        }
+        Change::AuditLibraryReplaced { path: library, by_coldstart: false } => format!(
+            "`{}` was not written by `bind`, and its code runs in the program before all other code",
+            path(library)
+        ),
+        Change::AuditLibraryUnrecorded { path: library } => {
+            format!("the note does not tell what `{}` holds, so that it cannot be compared", path(library))
+        }
         Change::ProgramEdited => "its list of libraries or its search path were edited by others".to_owned(),
     }
 }

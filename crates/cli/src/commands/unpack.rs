@@ -9,6 +9,6 @@ const PACKING: Taking =
     Taking { verb: "unpack", edit: "relr", was: "packed", doing: "packing", schema: "coldstart.unpack/1" };
 
 pub(super) fn run(args: &UnpackArgs) -> Result<Exit, CliError> {
-    let restoring = Restoring { targets: &args.targets, place: &args.place, many: &args.many };
+    let restoring = Restoring { targets: &args.targets, place: &args.place, changed: &args.changed, many: &args.many };
     restore(PACKING, &restoring, &|_, _| Vec::new())
 }

@@ -2,10 +2,12 @@
 //!
 //! Nothing else in this program writes to stdout or stderr. `println!` would panic when the reader has left.
 
+pub(crate) mod charset;
+pub(crate) mod command;
 pub(crate) mod destination;
 pub(crate) mod drawing;
-pub(crate) mod file;
 pub(crate) mod json;
+pub(crate) mod kinds;
 pub(crate) mod page;
 pub(crate) mod path;
 pub(crate) mod size;
@@ -17,6 +19,7 @@ pub(crate) mod wrap;
 
 use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::adapter::strip_str;
 use anstyle::Style;
@@ -33,12 +36,31 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
     // In one piece: the stream that drops colours would hand on each stretch between two of them by a call of its own.
     let drops_colours = anstream::stdout().current_choice() == anstream::ColorChoice::Never;
     let text = if drops_colours { Cow::Owned(strip_str(text).to_string()) } else { Cow::Borrowed(text) };
+    print_bytes(text.as_bytes())
+}
+
+/// Writes a result that is no text to stdout, as it is.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
+    note_result();
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(ReaderLeft.into()),
         Err(error) => Err(anyhow::Error::new(error).context("cannot write the result to stdout").into()),
     }
+}
+
+/// Whether a result, or a part of one, went to stdout.
+static RESULT: AtomicBool = AtomicBool::new(false);
+
+/// To be called before a result is written to stdout.
+pub(crate) fn note_result() {
+    RESULT.store(true, Ordering::Relaxed);
+}
+
+/// Whether a result, or a part of one, went to stdout: nothing about errors may follow it there.
+pub(crate) fn has_result() -> bool {
+    RESULT.load(Ordering::Relaxed)
 }
 
 /// Writes `LABEL: text` to stderr. A stderr that cannot be written to is nobody's concern.

@@ -2,9 +2,8 @@
 //!
 //! The page holds what `--json` prints, whole, so that a reader who was sent the page alone can check each figure.
 
-use std::path::Path;
-
 use anyhow::Context;
+use coldstart_output::OutputPlace;
 use coldstart_view::page::{ReportKind, report_page};
 use serde::Serialize;
 
@@ -22,7 +21,7 @@ const TITLE: usize = 120;
 /// # Errors
 /// When it cannot be made or written; a file that was there before stays as it was.
 pub(crate) fn write<T: Serialize>(
-    path: &Path,
+    place: &OutputPlace,
     kind: ReportKind,
     title: &str,
     schema: &str,
@@ -30,6 +29,6 @@ pub(crate) fn write<T: Serialize>(
 ) -> Result<(), CliError> {
     let title = cut(&escaped(title), TITLE);
     let page = report_page(kind, &title, &Envelope::new(schema, body))
-        .with_context(|| format!("cannot make the page `{}`", printable(path)))?;
-    write_file(path, &page)
+        .with_context(|| format!("cannot make the page `{}`", printable(place.path())))?;
+    write_file(place, &page)
 }

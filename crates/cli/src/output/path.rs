@@ -9,6 +9,8 @@ use coldstart_profile::is_unseen;
 use serde::{Serialize, Serializer};
 use unicode_width::UnicodeWidthChar;
 
+use super::charset::either;
+
 /// The path in one line of harmless characters: what cannot be seen and bytes that are no UTF-8 become escapes.
 pub(crate) fn printable(path: &Path) -> String {
     let mut text = String::new();
@@ -36,7 +38,7 @@ pub(crate) fn fitted(path: &Path, columns: usize) -> String {
         if width > columns || (width == columns && index > 0) {
             // This character gives its place to the mark.
             let rest = &text[index + character.len_utf8()..];
-            return format!("…{rest}");
+            return format!("{}{rest}", either("…", "~"));
         }
     }
     text

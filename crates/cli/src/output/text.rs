@@ -5,8 +5,10 @@
 
 use std::path::Path;
 
+use coldstart_view::numbers;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::charset::either;
 use super::path::printable;
 use super::size::{bytes, grouped};
 use super::style::HEADING;
@@ -40,7 +42,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     let room = columns.saturating_sub(1);
     let front = fitting(text.chars(), room.saturating_sub(room / 3));
     let back: Vec<char> = fitting(text.chars().rev(), room / 3).chars().rev().collect();
-    format!("{front}…{}", back.into_iter().collect::<String>())
+    format!("{front}{}{}", either("…", "~"), back.into_iter().collect::<String>())
 }
 
 /// The text with its end left out to fit `columns`: for prose, which is read from its beginning.
@@ -48,7 +50,7 @@ pub(crate) fn cut_end(text: &str, columns: usize) -> String {
     if text.len() <= columns || text.width() <= columns {
         return text.to_owned();
     }
-    format!("{}…", fitting(text.chars(), columns.saturating_sub(1)).trim_end())
+    format!("{}{}", fitting(text.chars(), columns.saturating_sub(1)).trim_end(), either("…", "~"))
 }
 
 /// As many characters as fit.
@@ -63,13 +65,12 @@ fn fitting(characters: impl Iterator<Item = char>, columns: usize) -> String {
 
 /// `1 page`, `2 340 pages`, `3 libraries`, `4 addresses`, on one line when it is wrapped.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
-    let number = glued(&grouped(count));
-    match (count, noun.strip_suffix('y')) {
-        (1, _) => format!("{number}{GLUE}{noun}"),
-        (_, Some(stem)) => format!("{number}{GLUE}{stem}ies"),
-        _ if noun.ends_with('s') => format!("{number}{GLUE}{noun}es"),
-        _ => format!("{number}{GLUE}{noun}s"),
-    }
+    glued(&numbers::counted(count, noun))
+}
+
+/// `1 file is`, `2 files are`: a count that is the subject of what follows.
+pub(crate) fn counted_are(count: u64, noun: &str) -> String {
+    format!("{} {}", counted(count, noun), if count == 1 { "is" } else { "are" })
 }
 
 /// The text with spaces that lines do not break at.
@@ -131,14 +132,17 @@ pub(crate) fn list(label: &str, text: &str) -> String {
 }
 
 /// Words in lines of at most [`MAX_WIDTH`] columns: the first set in by `first`, all others by `rest`. A word that is
-/// longer than a line loses its middle.
+/// longer than a line loses its middle, but not in a command, which stands between backticks.
 pub(crate) fn prose(text: &str, first: usize, rest: usize) -> String {
     let room = MAX_WIDTH.saturating_sub(first.max(rest));
     let mut lines = String::new();
     let mut line = " ".repeat(first);
     let mut is_empty = true;
+    let mut in_command = false;
     for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
-        let word = cut(word, room);
+        let was_in_command = in_command;
+        in_command ^= word.matches('`').count() % 2 == 1;
+        let word = if in_command || was_in_command { word.to_owned() } else { cut(word, room) };
         if !is_empty && line.width() + 1 + word.width() > MAX_WIDTH {
             lines.push_str(&line);
             lines.push('\n');
@@ -201,6 +205,16 @@ mod tests {
     }
 
     #[test]
+    fn commands_stay_whole() {
+        let command = format!("`coldstart unbind {} {}`", "x".repeat(300), glued("'a  b'"));
+        let lines = list("undo", &format!("{command} restores {}", "y".repeat(300)));
+        assert!(
+            lines.contains(&"x".repeat(300)) && lines.contains("'a  b'") && !lines.contains(&"y".repeat(100)),
+            "{lines}"
+        );
+    }
+
+    #[test]
     fn shares_are_never_overstated() {
         let shares =
             [(0, 7), (1, 100_000), (2, 3), (99_999, 100_000), (7, 7), (9, 7), (0, 0), (u64::MAX - 1, u64::MAX)];
@@ -214,5 +228,7 @@ mod tests {
         assert_eq!(plain(&counted(2_000, "library")), "2 000 libraries");
         assert_eq!(plain(&counted(0, "page")), "0 pages");
         assert_eq!(plain(&counted(3, "address")), "3 addresses");
+        assert_eq!(plain(&counted_are(1, "file")), "1 file is");
+        assert_eq!(plain(&counted_are(2, "file")), "2 files are");
     }
 }

@@ -1,5 +1,7 @@
 //! Times as people read them: milliseconds below a second, seconds above.
 
+use super::charset::either;
+
 /// `0.71 ms`, `712 ms`, `12.98 s`: enough digits to see a difference of one in a hundred.
 pub(crate) fn seconds(value: f64) -> String {
     match value.abs() {
@@ -13,12 +15,13 @@ pub(crate) fn seconds(value: f64) -> String {
 
 /// A spread in the unit and with the digits of `of`: `± 0.02 ms` beside `0.71 ms`.
 pub(crate) fn spread(half_width: f64, of: f64) -> String {
+    let sign = either("±", "+-");
     match of.abs() {
-        size if size < 0.010 => format!("± {:.2}", half_width * 1e3),
-        size if size < 0.100 => format!("± {:.1}", half_width * 1e3),
-        size if size < 1.0 => format!("± {:.0}", half_width * 1e3),
-        size if size < 10.0 => format!("± {half_width:.3}"),
-        _ => format!("± {half_width:.2}"),
+        size if size < 0.010 => format!("{sign} {:.2}", half_width * 1e3),
+        size if size < 0.100 => format!("{sign} {:.1}", half_width * 1e3),
+        size if size < 1.0 => format!("{sign} {:.0}", half_width * 1e3),
+        size if size < 10.0 => format!("{sign} {half_width:.3}"),
+        _ => format!("{sign} {half_width:.2}"),
     }
 }
 

@@ -56,6 +56,42 @@ fn what_is_not_ours_stays() {
 }
 
 #[test]
+fn directories_whose_name_resembles_a_temporary_one_stay() {
+    let tree = Tree::new();
+    let mut precious = Vec::new();
+    for (farm, number) in [("libs", 20261122), ("libs", 7), (".app.libs", 20261122)] {
+        let directory = tree.at(&format!("bin/.{farm}.coldstart-links.{number}"));
+        std::fs::create_dir(&directory).unwrap();
+        if number != 7 {
+            std::fs::write(directory.join("precious"), "mine").unwrap();
+        }
+        precious.push(directory);
+    }
+    let before = files_below(&tree.root);
+    for farm in [&["--farm", "bin/libs"][..], &[]] {
+        tree.bind(farm);
+        std::fs::remove_file(tree.at(if farm.is_empty() { "bin/.app.libs" } else { "bin/libs" }).join("libthird.so"))
+            .unwrap();
+        tree.bind(&[&["--rebind"], farm].concat());
+        tree.done(&["unbind", "--in-place", "bin/app"]);
+        assert!(files_below(&tree.root) == before, "{farm:?}");
+    }
+    assert!(precious.iter().all(|directory| directory.is_dir()));
+}
+
+#[test]
+fn links_that_were_gone_already_are_not_said_to_be_removed() {
+    let tree = Tree::new();
+    tree.bind(&[]);
+    std::fs::remove_dir_all(tree.at("bin/.app.libs")).unwrap();
+    let unbound = || tree.done(&["unbind", "--in-place", "bin/app"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = unbound();
+    assert!(text.contains("was gone already") && !text.contains("was removed"), "{text}");
+    tree.bind(&[]);
+    assert!(unbound().contains("was removed"));
+}
+
+#[test]
 fn places_without_the_right_to_write_are_told() {
     let tree = Tree::new();
     assert!(fails(&tree, &["--farm", "nowhere/deep/farm"]).contains("mkdir -p"));

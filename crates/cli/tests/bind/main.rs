@@ -6,8 +6,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod audit_library;
 mod damaged;
 mod edited_by_others;
+mod endless;
 mod farms;
 mod killed;
 mod kinds;

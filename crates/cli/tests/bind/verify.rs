@@ -1,6 +1,6 @@
 //! `coldstart verify` of bound programs: the proof, the search, starts, and its exit codes.
 
-use crate::scene::{PRINTED, SEARCH, Tree, library};
+use crate::scene::{PRINTED, SEARCH, Tree, bytes, compile, library};
 
 #[test]
 fn a_bound_program_holds_in_every_mode() {
@@ -79,6 +79,58 @@ fn a_link_that_was_removed_is_seen_and_the_program_still_starts() {
     assert_eq!(tree.said(&["verify", "bin/app"]).0, 1);
     tree.bind(&["--rebind"]);
     tree.done(&["verify", "bin/app"]);
+}
+
+/// A tree whose program has relative relocations enough that `pack` makes it smaller.
+pub(crate) fn with_relocations() -> Tree {
+    let numbers = (0..1000).map(|number| format!("words + {number}")).collect::<Vec<_>>().join(",");
+    let tree = Tree::new();
+    let first = format!(
+        "#include <stdio.h>\nint first(void), second(void), third(void);\nchar words[1000];\nchar *table[] = {{{numbers}}};\n"
+    );
+    let source =
+        first + "int main(void) { printf(\"%d %d %d\\n\", first(), second(), third()); return table[5] - words - 5; }";
+    let to = |folder: &str| format!("-L{}", tree.at(folder).display());
+    let words = [to("one"), to("two"), to("three"), format!("-Wl,-rpath,{SEARCH}")];
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let linked = ["-pie", "-fPIE", "-Wl,--no-as-needed", "-lfirst", "-lthird", "-lsecond"];
+    compile(&tree.app(), &source, &[&words[..], &linked].concat());
+    tree
+}
+
+#[test]
+fn what_was_packed_after_it_was_bound_is_proven_and_started() {
+    let tree = with_relocations();
+    std::fs::copy(tree.app(), tree.at("original")).unwrap();
+    tree.bind(&[]);
+    std::fs::copy(tree.app(), tree.at("bin/bound")).unwrap();
+    tree.done(&["pack", "--in-place", "bin/app"]);
+    assert!(bytes(&tree.app()).len() < bytes(&tree.at("bin/bound")).len(), "it was packed");
+    assert_eq!(tree.start(&[]), PRINTED);
+    assert!(tree.done(&["status", "bin/app"]).contains("bound, then packed"));
+    let (exit, report) = tree.json(&["verify", "--run", "--runs", "5", "--json", "bin/app"]);
+    assert_eq!((exit, &report["same"], &report["starts"]["no_original"]), (0, &true.into(), &().into()), "{report:#}");
+    // The original that was started is the one from before it was bound: it searches.
+    let probes = |start: &str| report["starts"][start]["failed_probes"].as_u64().unwrap();
+    assert!(probes("before") > 0 && probes("after") == 0, "{report:#}");
+    for against in ["bin/bound", "original"] {
+        tree.done(&["verify", "bin/app", "--against", against]);
+    }
+    // A difference before the last edit is a difference, too.
+    let (exit, text, _) = tree.said(&["verify", "bin/app", "--against", "one/libfirst.so"]);
+    assert!(exit == 1 && text.contains("is not the same"), "{text}");
+    std::fs::remove_file(tree.at("bin/.app.libs/libsecond.so")).unwrap();
+    assert_eq!(tree.said(&["verify", "--run", "--runs", "1", "bin/app"]).0, 1);
+}
+
+#[test]
+fn what_was_packed_before_it_was_bound_is_compared_with_the_packed_file() {
+    let tree = with_relocations();
+    tree.done(&["pack", "--in-place", "bin/app"]);
+    std::fs::copy(tree.app(), tree.at("packed")).unwrap();
+    tree.bind(&[]);
+    tree.done(&["verify", "--run", "--runs", "1", "bin/app"]);
+    tree.done(&["verify", "bin/app", "--against", "packed"]);
 }
 
 #[test]

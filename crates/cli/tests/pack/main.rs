@@ -4,8 +4,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod changed;
 mod looking_back;
 mod one_file;
+mod orders;
 mod refusals;
 mod rights;
 mod room;

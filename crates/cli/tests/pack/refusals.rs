@@ -87,11 +87,11 @@ fn what_cannot_be_read_or_written_is_an_error() {
     symlink("a.so", at("link.so")).unwrap();
     for (arguments, expected) in [
         (&["pack", "missing.so", "-o", "b.so"][..], "cannot open `missing.so`"),
-        (&["pack", "pipe", "-o", "b.so"], "`pipe` is a pipe"),
+        (&["pack", "pipe", "-o", "b.so"], "cannot open `pipe`: it is a FIFO, not a regular file"),
         (&["pack", "a.so", "-o", "a.so"], "the result would lie over its original `a.so`"),
         (&["pack", "a.so", "-o", "folder/../a.so"], "the result would lie over its original `a.so`"),
         (&["pack", "a.so", "-o", "link.so"], "the result would lie over its original `a.so`"),
-        (&["pack", "a.so", "-o", "pipe"], "`pipe` is a pipe"),
+        (&["pack", "a.so", "-o", "pipe"], "cannot write `pipe`: it is not a regular file"),
         (&["pack", "a.so", "-o", "/proc/coldstart.so"], "/proc"),
         (&["pack", "a.so", "-o", "no/such/folder/b.so"], "no/such/folder"),
         (&["pack", "a.so", "folder", "-o", "link.so"], "`link.so` is no directory"),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::build::{Kind, Objects, Role, link};
 use crate::debuggers::{backtraces, code_addresses, source_lines};
-use crate::expected::{find, may_lack_undo};
+use crate::expected::find;
 use crate::feature::Feature;
 use crate::packer::{Verdict, pack, prove, restore};
 use crate::readers::{Pair, new_complaints};
@@ -64,7 +64,7 @@ impl Cell {
             }
             outcome.failures.extend(prove(&original, &packed).err());
             let restored = restore(&original, &packed, &packed.with_extension("restored"));
-            outcome.failures.extend(restored.err().filter(|_| !may_lack_undo(self.feature)));
+            outcome.failures.extend(restored.err());
             pairs.push(Pair { before: original, after: packed });
         }
         let mut folders = vec![packed.clone()];

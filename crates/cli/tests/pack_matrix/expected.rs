@@ -87,9 +87,3 @@ pub(crate) fn find(
             && row.code == found
     })
 }
-
-/// Whether a packed file may be without what `unpack` needs: where that takes more room than packing frees, as it does
-/// when the relocations were in no order.
-pub(crate) fn may_lack_undo(feature: &Feature) -> bool {
-    feature.name == "unsorted relocations"
-}

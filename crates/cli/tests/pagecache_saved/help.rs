@@ -15,7 +15,7 @@ fn help_says_what_is_done() {
 
     Arguments:
       <FILE>
-              File to write; one that is there is replaced once the new one is whole
+              File to write; an earlier saved state is replaced once the new one is whole
 
       [PATH]...
               Files or directories to walk [default: every file system on storage, each once]
@@ -33,6 +33,9 @@ fn help_says_what_is_done() {
 
       -x, --one-file-system
               Leave out what is mounted below the named directories
+
+          --force
+              Write over FILE even if it is not an earlier output
 
           --json
               Print one JSON object instead of a sentence

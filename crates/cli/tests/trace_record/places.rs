@@ -18,9 +18,10 @@ fn a_place_that_cannot_be_written_is_told_before_the_program_runs() {
 fn an_old_trace_is_replaced_by_a_whole_one_only() {
     let bench = Bench::new();
     let place = bench.path().join("it.coldtrace");
-    std::fs::write(&place, "old").unwrap();
+    assert_eq!(bench.trace(&[], &["true"]).status.code(), Some(0));
+    let old = std::fs::read(&place).unwrap();
     assert_eq!(bench.trace(&[], &["./missing"]).status.code(), Some(2));
-    assert_eq!(std::fs::read(&place).unwrap(), b"old");
+    assert_eq!(std::fs::read(&place).unwrap(), old);
     assert_eq!(bench.trace(&[], &["true"]).status.code(), Some(0));
     assert!(bench.read().run.complete);
     let names: Vec<_> = std::fs::read_dir(bench.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();

@@ -84,9 +84,14 @@ fn copy_relocations(parts: &Parts) -> Option<Finding> {
     let largest = copies.largest.first();
     Some(Finding {
         kind: FindingKind::CopyRelocations,
-        what: format!("{} copied out of libraries, {} bytes", counted(copies.count, "variable"), copies.bytes),
-        place: largest
-            .map_or_else(String::new, |copy| format!("the largest is `{}` ({} bytes)", copy.name, copy.bytes)),
+        what: format!(
+            "{} copied out of libraries, {}",
+            counted(copies.count, "variable"),
+            counted(copies.bytes, "byte")
+        ),
+        place: largest.map_or_else(String::new, |copy| {
+            format!("the largest is `{}` ({})", copy.name, counted(copy.bytes, "byte"))
+        }),
         why: "the library's own page is read for the copy, and the library then reaches its variable through the GOT",
         fixes: vec![Fix::Compiler("-fPIC, or -mno-direct-extern-access, for the program")],
         // One page each, and those that a large one fills.
@@ -104,7 +109,10 @@ fn zero_fill(parts: &Parts) -> Option<Finding> {
     let seeks = pages.min(seeks_in(parts, LoaderStep::ZeroFill));
     Some(Finding {
         kind: FindingKind::BssInFilePage,
-        what: format!("the zero-filled memory begins {} bytes before the end of a page", first.cleared_bytes),
+        what: format!(
+            "the zero-filled memory begins {} before the end of a page",
+            counted(first.cleared_bytes, "byte")
+        ),
         place: format!("address {:#x}, page {} of the file", first.address, first.shared_file_page.unwrap_or(0)),
         why: "that page is among the first to be read, before its neighbours, and copied only to clear its end",
         fixes: vec![Fix::Linker(

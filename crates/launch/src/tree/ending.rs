@@ -2,6 +2,9 @@
 //!
 //! Killing one process after another loses against a program that starts new ones in between. So the tree is frozen
 //! first: a stopped process cannot fork, and once a look at the whole tree finds nobody new, all are killed at once.
+//!
+//! A process that forks and ends at once is gone before a look has got to it. Its process group is not: of groups that are
+//! the launch's alone, one signal kills all at the same instant.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -65,8 +68,8 @@ impl Tree {
                 if self.ended.insert(member.identity) {
                     send(member.identity, Signal::TERM);
                 }
-                // It will only see the signal when it runs.
-                if member.state == b'T' {
+                // It will only see the signal when it runs. Of a process without its first thread, the state does not say.
+                if matches!(member.state, b'T' | b'Z') {
                     send(member.identity, Signal::CONT);
                 }
             }
@@ -79,6 +82,7 @@ impl Tree {
 
     fn kill(&mut self, meanwhile: &mut dyn FnMut()) -> Result<(), LaunchError> {
         let mut deadline = None;
+        self.kills_groups = true;
         loop {
             // On a busy machine this alone may take as long as the limit, which therefore begins with the first SIGKILL.
             let living = self.freeze()?;

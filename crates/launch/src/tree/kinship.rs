@@ -16,6 +16,8 @@ pub(crate) struct Kinship {
     /// Our process group if the program was given another one: then a child in ours was not started by the program.
     /// `None` if the program shares our group.
     pub(crate) foreign_group: Option<u32>,
+    /// Our own session.
+    pub(crate) session: u32,
     /// Children that we had before the launch.
     pub(crate) earlier_children: HashSet<Identity>,
     /// The first process, until it is reaped.
@@ -34,6 +36,15 @@ impl Kinship {
                         && !self.earlier_children.contains(&process.identity)
                         && process.identity.started >= self.since)
         })
+    }
+
+    /// Process groups that hold nothing but processes of the launch.
+    ///
+    /// A session cannot be joined, only begun (setsid(2)): whoever is in another one than ours descends from a process of
+    /// the launch that began it. Only groups of our own children are given, zombies included: until such a child is reaped,
+    /// the kernel gives its group's number to no other group.
+    pub(crate) fn own_groups(&self, table: &[Process]) -> HashSet<u32> {
+        self.roots(table).filter(|root| root.session != self.session).map(|root| root.group).collect()
     }
 
     /// All processes of the launch, zombies included, parents before their children.
@@ -63,13 +74,14 @@ mod tests {
     use super::*;
 
     fn process(number: u32, parent: u32, group: u32, started: u64) -> Process {
-        Process { identity: Identity { number, started }, parent, group, state: b'S' }
+        Process { identity: Identity { number, started }, parent, group, session: 5, state: b'S', threads: 1 }
     }
 
     fn kinship() -> Kinship {
         Kinship {
             own: 10,
             foreign_group: Some(10),
+            session: 5,
             earlier_children: HashSet::from([Identity { number: 11, started: 150 }]),
             launched: Some(20),
             since: 100,
@@ -95,6 +107,18 @@ mod tests {
         let mut numbers: Vec<_> = kinship().members(&table).iter().map(|process| process.identity.number).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, [20, 21, 22, 30, 31]);
+    }
+
+    #[test]
+    fn groups_are_the_launchs_own_in_sessions_that_it_has_begun() {
+        let in_session = |session, process| Process { session, ..process };
+        let table = [
+            process(20, 10, 20, 100),                 // the program, in our session
+            in_session(30, process(31, 10, 30, 103)), // left by a daemon that began a session
+            in_session(30, process(32, 10, 32, 104)), // and made a group there
+            in_session(40, process(41, 1, 40, 105)),  // somebody else's
+        ];
+        assert_eq!(kinship().own_groups(&table), HashSet::from([30, 32]));
     }
 
     #[test]

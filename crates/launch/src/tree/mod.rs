@@ -1,5 +1,6 @@
 //! The processes of one launch: found, reaped, ended.
 
+mod counting;
 mod ending;
 mod kinship;
 pub(crate) mod process;
@@ -8,14 +9,18 @@ mod subreaper;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 use std::{fs, io};
 
 use coldstart_sys::wait::reap;
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, pidfd_send_signal, waitid,
+};
 use rustix::time::{ClockId, clock_gettime};
 
+use self::counting::loses_children;
 use self::kinship::Kinship;
 use self::process::{Identity, Process, all_processes, process};
 use self::subreaper::Subreaper;
@@ -27,15 +32,20 @@ pub(crate) struct Tree {
     kinship: Kinship,
     status: Option<ExitStatus>,
     usage: Usage,
+    /// A reaped process had ignored SIGCHLD: what its children used is in no figure.
+    lost_children: bool,
     ended: HashSet<Identity>,
     killed: HashSet<Identity>,
+    /// Whether whole process groups are killed as soon as one of their processes is seen.
+    kills_groups: bool,
     finished: bool,
     _subreaper: Subreaper,
 }
 
 impl Tree {
-    /// Notes what is there before a launch. `shares_group`: the program will stay in our process group.
-    pub(crate) fn before_launch(shares_group: bool) -> io::Result<Self> {
+    /// Notes what is there before a launch. `shares_group`: the program will stay in our process group. `guardian`: a child
+    /// of ours that is not found as others are (see [`has_children`]).
+    pub(crate) fn before_launch(shares_group: bool, guardian: Option<u32>) -> io::Result<Self> {
         let own = std::process::id();
         if fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() != OsStr::new(&own.to_string())) {
             return Err(io::Error::other(
@@ -43,16 +53,18 @@ impl Tree {
             ));
         }
         let subreaper = Subreaper::become_one()?;
-        let earlier_children = if has_children() {
+        let mut earlier_children: HashSet<Identity> = if has_children() {
             all_processes()?.iter().filter(|process| process.parent == own).map(|process| process.identity).collect()
         } else {
             HashSet::new()
         };
-        // 0 where the group's leader is outside our pid namespace, as `unshare --pid --fork` makes it; `stat` says 0 as well.
-        let own_group = process(own).map_or(0, |ours| ours.group);
+        earlier_children.extend(guardian.and_then(process).map(|guardian| guardian.identity));
+        // 0 where the leader is outside our pid namespace, as `unshare --pid --fork` makes it; `stat` says 0 as well.
+        let (own_group, session) = process(own).map_or((0, 0), |ours| (ours.group, ours.session));
         let kinship = Kinship {
             own,
             foreign_group: (!shares_group).then_some(own_group),
+            session,
             earlier_children,
             launched: None,
             since: ticks_since_boot(),
@@ -61,8 +73,10 @@ impl Tree {
             kinship,
             status: None,
             usage: Usage::default(),
+            lost_children: false,
             ended: HashSet::new(),
             killed: HashSet::new(),
+            kills_groups: false,
             // Nothing was launched yet.
             finished: true,
             _subreaper: subreaper,
@@ -78,13 +92,22 @@ impl Tree {
     /// How the first process ended, if it has; reaps it.
     pub(crate) fn status(&mut self) -> io::Result<Option<ExitStatus>> {
         if let Some(launched) = self.kinship.launched
-            && let Some(reaped) = reap(launched)?
+            && let Some(status) = self.reap(launched)?
         {
             self.kinship.launched = None;
-            self.status = Some(reaped.status);
-            self.usage += reaped.usage.into();
+            self.status = Some(status);
         }
         Ok(self.status)
+    }
+
+    /// Reaps a child of ours if it has ended, and adds up what it used.
+    fn reap(&mut self, number: u32) -> io::Result<Option<ExitStatus>> {
+        // It says so until it is reaped. Once one has, there is nothing more to learn.
+        let loses_children = !self.lost_children && loses_children(number);
+        let Some(reaped) = reap(number)? else { return Ok(None) };
+        self.lost_children |= loses_children;
+        self.usage += reaped.usage.into();
+        Ok(Some(reaped.status))
     }
 
     /// What the processes reaped so far used.
@@ -123,8 +146,9 @@ impl Tree {
 
     /// The living processes of the launch, after reaping the dead.
     ///
-    /// Empty means that nothing is left: a living process always has one of our children above it, and as long as there
-    /// was one to reap we look again, for its children have come to us meanwhile.
+    /// Empty means that nothing is left: a living process always has one of our children above it, and where all were dead
+    /// we look again, for their children have come to us meanwhile. Where some live we do not: in a tree that forks all
+    /// the time there is always one to reap.
     fn living(&mut self) -> io::Result<Vec<Process>> {
         loop {
             if !has_children() {
@@ -132,28 +156,33 @@ impl Tree {
                 return Ok(Vec::new());
             }
             let table = all_processes()?;
-            let zombies: Vec<u32> =
-                self.kinship.roots(&table).filter(|root| root.is_zombie()).map(|root| root.identity.number).collect();
-            let mut reaped = false;
-            for number in zombies {
-                reaped |= self.reap_root(number)?;
+            if self.kills_groups {
+                // Before any of them is reaped.
+                self.kinship.own_groups(&table).into_iter().for_each(kill_group);
             }
-            if !reaped {
-                let mut members = self.kinship.members(&table);
-                members.retain(|member| !member.is_zombie());
+            let ended: Vec<Identity> =
+                self.kinship.roots(&table).filter(|root| root.has_ended()).map(|root| root.identity).collect();
+            let mut reaped = false;
+            for identity in ended {
+                reaped |= self.reap_root(identity)?;
+            }
+            let mut members = self.kinship.members(&table);
+            members.retain(|member| !member.has_ended());
+            if !reaped || !members.is_empty() {
                 return Ok(members);
             }
         }
     }
 
-    fn reap_root(&mut self, number: u32) -> io::Result<bool> {
-        if self.kinship.launched == Some(number) {
+    fn reap_root(&mut self, identity: Identity) -> io::Result<bool> {
+        if self.kinship.launched == Some(identity.number) {
             return Ok(self.status()?.is_some());
         }
-        // `None`: a zombie leader whose other threads still run; it can be reaped when they are done.
-        let Some(reaped) = reap(number)? else { return Ok(false) };
-        self.usage += reaped.usage.into();
-        Ok(true)
+        let status = self.reap(identity.number)?;
+        if self.kills_groups && status.is_some_and(|status| status.signal() == Some(Signal::KILL.as_raw())) {
+            self.killed.insert(identity);
+        }
+        Ok(status.is_some())
     }
 }
 
@@ -166,7 +195,7 @@ impl Drop for Tree {
     }
 }
 
-/// Whether we have any child at all, zombies included; the question that costs least.
+/// Whether we have any child at all but guardians, zombies included; the question that costs least.
 fn has_children() -> bool {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::All, look), Err(rustix::io::Errno::CHILD))
@@ -187,6 +216,14 @@ fn handle(identity: Identity) -> Option<OwnedFd> {
     let handle = pidfd_open(number, PidfdFlags::empty()).ok()?;
     // The number may have been given away between our look at it and the opening; from here on it cannot.
     (process(identity.number)?.identity == identity).then_some(handle)
+}
+
+/// Kills all processes of a group at once: none of them can start another that is not killed, since the kernel looks for
+/// signals before a fork adds a process to the group (`copy_process` in `kernel/fork.c`).
+fn kill_group(group: u32) {
+    if let Some(group) = i32::try_from(group).ok().filter(|group| *group > 1).and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
 }
 
 /// Sends a signal to exactly this process. A process that is gone, or that we may not signal, is left to the caller's

@@ -3,6 +3,7 @@
 //! All processes are read rather than `/proc/PID/task/TID/children`: that file is only right while the children stand
 //! still (`proc_tid_children(5)`) and may be configured out of the kernel.
 
+use std::str::SplitAsciiWhitespace;
 use std::{fs, io};
 
 /// A process number with its start time: numbers are reused, the pair is not.
@@ -18,13 +19,20 @@ pub(crate) struct Process {
     pub(crate) identity: Identity,
     pub(crate) parent: u32,
     pub(crate) group: u32,
-    /// `Z`: ended and not reaped yet; `T`: stopped; other letters: alive.
+    pub(crate) session: u32,
+    /// Of the first thread. `Z`: ended and not reaped yet; `T`: stopped; other letters: alive.
     pub(crate) state: u8,
+    /// Threads that have not ended; the first thread counts until the process is reaped.
+    pub(crate) threads: u32,
 }
 
 impl Process {
-    pub(crate) fn is_zombie(&self) -> bool {
-        matches!(self.state, b'Z' | b'X')
+    /// Whether all of its threads have ended.
+    ///
+    /// A process lives until its last thread has ended, while its first thread, the one that `state` tells of, may be a
+    /// zombie long before: after `pthread_exit` in `main`, and whenever a process with many threads is killed.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.state, b'Z' | b'X') && self.threads <= 1
     }
 }
 
@@ -51,17 +59,23 @@ pub(crate) fn process(number: u32) -> Option<Process> {
     parse_stat(number, &fs::read(format!("/proc/{number}/stat")).ok()?)
 }
 
-/// `PID (NAME) STATE PPID PGRP ... STARTTIME ...`: the name may hold blanks and parentheses, so we start at the last one.
+/// `PID (NAME) STATE PPID PGRP SESSION ... NUM_THREADS ITREALVALUE STARTTIME ...`.
 pub(crate) fn parse_stat(number: u32, stat: &[u8]) -> Option<Process> {
-    let after_name = stat.iter().rposition(|&byte| byte == b')')? + 1;
-    let text = std::str::from_utf8(stat.get(after_name..)?).ok()?;
-    let mut fields = text.split_ascii_whitespace();
+    let mut fields = stat_fields(stat)?;
     let state = *fields.next()?.as_bytes().first()?;
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    // Field 22 of the file; the iterator stands before field 6.
-    let started = fields.nth(16)?.parse().ok()?;
-    Some(Process { identity: Identity { number, started }, parent, group, state })
+    let session = fields.next()?.parse().ok()?;
+    // Field 20 of the file; the iterator stands before field 7.
+    let threads = fields.nth(13)?.parse().ok()?;
+    let started = fields.nth(1)?.parse().ok()?;
+    Some(Process { identity: Identity { number, started }, parent, group, session, state, threads })
+}
+
+/// The fields of a `stat` file from the third, the state. The name before them may hold blanks and parentheses.
+pub(super) fn stat_fields(stat: &[u8]) -> Option<SplitAsciiWhitespace<'_>> {
+    let after_name = stat.iter().rposition(|&byte| byte == b')')? + 1;
+    Some(std::str::from_utf8(stat.get(after_name..)?).ok()?.split_ascii_whitespace())
 }
 
 #[cfg(test)]
@@ -72,8 +86,20 @@ mod tests {
     #[test]
     fn a_name_may_look_like_the_rest() {
         let stat = b"42 (a) Z 1 (b) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 123456 1 1";
-        let wanted = Process { identity: Identity { number: 42, started: 123_456 }, parent: 7, group: 8, state: b'S' };
+        let identity = Identity { number: 42, started: 123_456 };
+        let wanted = Process { identity, parent: 7, group: 8, session: 9, state: b'S', threads: 1 };
         assert_eq!(parse_stat(42, stat), Some(wanted));
+    }
+
+    #[test]
+    fn a_process_lives_as_long_as_one_of_its_threads() {
+        let ended = |state, threads| {
+            let identity = Identity { number: 42, started: 1 };
+            Process { identity, parent: 7, group: 8, session: 9, state, threads }.has_ended()
+        };
+        assert!(ended(b'Z', 1) && ended(b'X', 0));
+        assert!(!ended(b'Z', 2), "the first thread has ended, another has not");
+        assert!(!ended(b'S', 1) && !ended(b'T', 1));
     }
 
     #[test]

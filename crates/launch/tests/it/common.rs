@@ -22,7 +22,7 @@ pub(crate) fn behave() -> &'static PathBuf {
         // Built aside and renamed: several test binaries may do so at once, and may not overwrite a running program.
         let fresh = directory.join(format!("behave-{}", std::process::id()));
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/behave.c");
-        let status = Command::new("cc").args(["-O1", "-o"]).arg(&fresh).arg(source).status().unwrap();
+        let status = Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&fresh).arg(source).status().unwrap();
         assert!(status.success());
         std::fs::rename(&fresh, &program).unwrap();
         program
@@ -75,12 +75,16 @@ impl Marker {
         }
     }
 
-    /// Numbers of the living processes that carry the marker, zombies included.
+    /// Numbers of the living processes that carry the marker, zombies included. A launcher's guardian is none of the
+    /// program's, and goes right after its launcher.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let wanted = format!("{}={}", Self::VARIABLE, self.0);
+        let is_guardian =
+            |number: &u32| std::fs::read(format!("/proc/{number}/comm")).is_ok_and(|name| name == b"guardian\n");
         let carries = |number: &u32| {
             std::fs::read(format!("/proc/{number}/environ"))
                 .is_ok_and(|environment| environment.split(|&byte| byte == 0).any(|entry| entry == wanted.as_bytes()))
+                && !is_guardian(number)
         };
         let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
         std::fs::read_dir("/proc").unwrap().filter_map(|entry| number(entry.ok()?)).filter(carries).collect()

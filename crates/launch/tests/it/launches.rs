@@ -3,12 +3,12 @@
 
 use std::cell::RefCell;
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, End, Input, LaunchError, LaunchOptions, Launched, Output, launch};
 
-use crate::common::{Marker, behaving, distinct_port, example, script};
+use crate::common::{Marker, behaving, distinct_port, script};
 
 /// Launches, checks that nothing is left, and counts how often readiness was told.
 fn run(words: &[&str], readiness: &str, change: impl FnOnce(&mut LaunchOptions)) -> (Launched, u32) {
@@ -266,27 +266,6 @@ fn refusals_say_what_is_wrong() {
 }
 
 #[test]
-fn bytes_read_from_disk_are_counted() {
-    let mut file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    std::io::Write::write_all(&mut file, &vec![7; 8 << 20]).unwrap();
-    file.as_file().sync_all().unwrap();
-    // The kernel passes over pages that somebody else holds at that moment, so it is asked until none is left.
-    let evict = || {
-        rustix::fs::fadvise(file.as_file(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
-        !coldstart_sys::mincore::mincore(file.as_file(), 0, 8 << 20).unwrap().contains(&true)
-    };
-    let line = CommandLine::new("cat", [file.path()]);
-    let read = || launch(&line, &LaunchOptions::default(), None, &mut || {}).unwrap().usage.bytes_read;
-    assert!((0..1000).any(|_| evict() || {
-        std::thread::sleep(Duration::from_millis(5));
-        false
-    }));
-    assert!(read() >= 8 << 20);
-    // A kernel that takes back what nobody uses may do so before the next start, but hardly each time.
-    assert!((0..5).any(|_| read() < 1 << 20));
-}
-
-#[test]
 fn an_error_while_the_program_runs_leaves_nothing() {
     let marker = Marker::new();
     let options = marker.options("stdout:ready");
@@ -295,33 +274,4 @@ fn an_error_while_the_program_runs_leaves_nothing() {
     });
     assert!(panicked.is_err());
     marker.assert_nothing_left();
-}
-
-#[test]
-fn inherited_output_is_passed_on() {
-    let output = Command::new(example())
-        .args(["stdout:^b$", "sh", "-c", "echo a; echo b; exec sleep 1000"])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), "a\nb\n");
-    assert!(output.status.success());
-}
-
-#[test]
-fn a_program_may_read_from_our_terminal() {
-    // In a process group of its own it would be in the background there, and stopped at its first read (SIGTTIN).
-    let mut terminal = Command::new("script")
-        .args(["--quiet", "--return", "--echo", "never", "--command"])
-        .arg(format!("timeout --foreground 120 {} input:exit head -n 1", example().display()))
-        .arg("/dev/null")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    std::io::Write::write_all(terminal.stdin.as_mut().unwrap(), b"typed by hand\n").unwrap();
-    let output = terminal.wait_with_output().unwrap();
-    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && shown.contains("typed by hand"), "{output:?}");
 }

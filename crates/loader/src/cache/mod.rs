@@ -25,7 +25,7 @@ pub use family::{FAMILIES, Family};
 pub use faults::Shadowed;
 pub use library::{Library, NoLibrary};
 pub use order::{Characters, compare_names};
-pub use read::CacheError;
+pub use read::{CacheError, is_cache};
 pub use scan::{Folders, Listed, Scan, ScanRules, ScannedLibrary, is_library_name, read_back, scan};
 pub use write::{CacheBuilder, NewEntry, NewHwcap, WriteError};
 

@@ -124,6 +124,11 @@ fn read(bytes: &[u8], damages: &mut Damages) -> Result<LdSoCache, CacheError> {
     Ok(cache)
 }
 
+/// Whether bytes begin as a cache does, whole or damaged.
+pub fn is_cache(bytes: &[u8]) -> bool {
+    bytes.starts_with(NEW_MAGIC) || bytes.starts_with(OLD_MAGIC)
+}
+
 fn read_entries(bytes: &[u8], damages: &mut Damages) -> Result<LdSoCache, CacheError> {
     if bytes.starts_with(NEW_MAGIC) {
         return read_new(bytes, 0, CacheFormat::New, damages);

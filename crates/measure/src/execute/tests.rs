@@ -62,11 +62,12 @@ impl Machine for Played {
             last_seen: None,
             residency: Some(self.look(command)),
             restored: None,
-            bytes_read: missing * PAGE_SIZE,
-            major_faults: missing / 8,
-            minor_faults: 10,
-            user_seconds: 0.5,
-            system_seconds: 0.1,
+            bytes_read: Some(missing * PAGE_SIZE),
+            major_faults: Some(missing / 8),
+            minor_faults: Some(10),
+            user_seconds: Some(0.5),
+            system_seconds: Some(0.1),
+            uncounted: None,
             devices: Vec::new(),
             processors: None,
         };
@@ -116,7 +117,7 @@ fn a_well_behaved_machine_runs_each_slot_once() {
             let samples = counted(&record, command, state);
             assert_eq!(samples.len(), 3);
             assert_eq!(samples.iter().map(|sample| sample.round).collect::<Vec<_>>(), [1, 2, 3]);
-            assert!(samples.iter().all(|sample| (sample.bytes_read == 0) == (state == Hot)));
+            assert!(samples.iter().all(|sample| (sample.bytes_read == Some(0)) == (state == Hot)));
         }
     }
     // Each command is warmed up once before the selective block; the hot block finds it warm by then.
@@ -134,7 +135,7 @@ fn a_hot_run_that_read_is_kept_marked_and_repeated() {
     // Launch 1 is the warm-up.
     let mut machine = Played::new(1, |launch, _, _, run| {
         if launch == 3 {
-            run.bytes_read = 5 * MIB;
+            run.bytes_read = Some(5 * MIB);
         }
     });
     let record = run(&plan(1, &[StartState::Hot], 3), &mut machine);
@@ -149,7 +150,7 @@ fn a_hot_run_that_read_is_kept_marked_and_repeated() {
 fn repetitions_are_bounded() {
     let mut machine = Played::new(1, |launch, _, _, run| {
         if launch > 1 {
-            run.bytes_read = 5 * MIB;
+            run.bytes_read = Some(5 * MIB);
         }
     });
     let record = run(&plan(1, &[StartState::Hot], 3), &mut machine);
@@ -161,7 +162,7 @@ fn repetitions_are_bounded() {
 fn a_first_cold_run_that_was_warm_is_found_later() {
     let mut machine = Played::new(1, |launch, _, _, run| {
         if launch == 1 {
-            run.bytes_read = 70_000;
+            run.bytes_read = Some(70_000);
         }
     });
     let record = run(&plan(1, &[StartState::Cold], 4), &mut machine);
@@ -265,7 +266,7 @@ fn what_only_fails_is_given_up_and_the_others_go_on() {
 fn every_planned_run_is_settled_once() {
     let mut machine = Played::new(2, |launch, _, state, run| {
         if launch % 5 == 0 && state == StartState::Hot {
-            run.bytes_read = 5 * MIB;
+            run.bytes_read = Some(5 * MIB);
         }
     });
     let (mut planned, mut settled) = (0, 0);

@@ -29,8 +29,11 @@ struct Counted {
     read_ahead_kib: Option<u64>,
 }
 
-/// Requests and sectors read, for each device in order.
-pub(crate) type Reading = Vec<(u64, u64)>;
+/// Requests and sectors read, for each device in order; `None` where its counters could not be read.
+pub(crate) type Reading = Vec<Option<Counters>>;
+
+/// Requests and sectors.
+type Counters = (u64, u64);
 
 impl Devices {
     /// The devices of these files; those of network and memory file systems have none.
@@ -57,7 +60,7 @@ impl Devices {
             }
         }
         let devices: Vec<_> = names.into_iter().filter_map(Counted::new).collect();
-        let begin = vec![(0, 0); devices.len()];
+        let begin = vec![None; devices.len()];
         Self { devices, begin }
     }
 
@@ -71,19 +74,24 @@ impl Devices {
 
     /// What was read since. Cheap: one `pread` a device.
     pub(crate) fn since_begin(&self) -> Reading {
-        let since =
-            |(&now, &begin): (&(u64, u64), &(u64, u64))| (now.0.wrapping_sub(begin.0), now.1.wrapping_sub(begin.1));
-        self.now().iter().zip(&self.begin).map(since).collect()
+        let since = |(now, begin): (Option<Counters>, &Option<Counters>)| {
+            let (now, begin) = (now?, (*begin)?);
+            Some((now.0.wrapping_sub(begin.0), now.1.wrapping_sub(begin.1)))
+        };
+        self.now().into_iter().zip(&self.begin).map(since).collect()
     }
 
     pub(crate) fn reads(&self, reading: &Reading) -> Vec<DeviceReads> {
-        let reads = |(device, &(requests, sectors)): (&Counted, &(u64, u64))| DeviceReads {
-            device: device.facts.number.clone(),
-            requests,
-            bytes: sectors.saturating_mul(SECTOR),
-            read_ahead_kib: device.read_ahead_kib,
+        let reads = |(device, reading): (&Counted, &Option<Counters>)| {
+            let (requests, sectors) = (*reading)?;
+            Some(DeviceReads {
+                device: device.facts.number.clone(),
+                requests,
+                bytes: sectors.saturating_mul(SECTOR),
+                read_ahead_kib: device.read_ahead_kib,
+            })
         };
-        self.devices.iter().zip(reading).map(reads).collect()
+        self.devices.iter().zip(reading).filter_map(reads).collect()
     }
 
     pub(crate) fn facts(&self) -> Vec<Device> {
@@ -91,7 +99,7 @@ impl Devices {
     }
 
     fn now(&self) -> Reading {
-        self.devices.iter().map(|device| counters(&device.counters).unwrap_or_default()).collect()
+        self.devices.iter().map(|device| counters(&device.counters)).collect()
     }
 }
 
@@ -126,7 +134,7 @@ fn in_sys(number: &str) -> PathBuf {
 }
 
 /// Field 1: read requests completed; field 3: sectors read.
-fn counters(file: &File) -> Option<(u64, u64)> {
+fn counters(file: &File) -> Option<Counters> {
     let mut buffer = [0; 512];
     let length = file.read_at(&mut buffer, 0).ok()?;
     let text = std::str::from_utf8(buffer.get(..length)?).ok()?;

@@ -8,8 +8,11 @@ mod processors;
 mod saved_state;
 
 use std::collections::HashMap;
+use std::time::Duration;
 
-use coldstart_launch::{CommandLine, End as LaunchEnd, LaunchError, LaunchOptions, Launched, PreparedLaunch};
+use coldstart_launch::{
+    CommandLine, End as LaunchEnd, LaunchError, LaunchOptions, Launched, PreparedLaunch, Uncounted,
+};
 use coldstart_profile::measurement::{
     End, EvictionWay, Overhead, ProcessorUse, Residency, SavedStateFacts, StartState, StayedFile,
 };
@@ -218,7 +221,9 @@ fn raw_run(
     devices: Vec<coldstart_profile::measurement::DeviceReads>,
     processors: Option<ProcessorUse>,
 ) -> RawRun {
-    let usage = launched.usage;
+    let (counts, usage) = (launched.counts, launched.usage);
+    let times_are_whole = counts.unknown != Some(Uncounted::ChildrenNotWaitedFor);
+    let processor_time = |time: Duration| times_are_whole.then_some(time.as_secs_f64());
     RawRun {
         seconds: launched.ready_after.map(|time| time.as_secs_f64()),
         end: match launched.end {
@@ -230,11 +235,12 @@ fn raw_run(
         last_seen: launched.last_seen.clone(),
         residency: brought.residency,
         restored: brought.restored,
-        bytes_read: usage.bytes_read,
-        major_faults: usage.major_faults,
-        minor_faults: usage.minor_faults,
-        user_seconds: usage.user.as_secs_f64(),
-        system_seconds: usage.system.as_secs_f64(),
+        bytes_read: counts.bytes_read,
+        major_faults: counts.major_faults,
+        minor_faults: counts.minor_faults,
+        user_seconds: processor_time(usage.user),
+        system_seconds: processor_time(usage.system),
+        uncounted: counts.unknown.map(|reason| reason.to_string()),
         devices,
         processors,
     }

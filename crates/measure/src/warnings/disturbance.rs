@@ -18,17 +18,18 @@ const MOST_STOLEN_SECONDS: f64 = 0.03;
 const LEAST_CAUSE_SECONDS: f64 = 0.03;
 const LEAST_CAUSE_PART: f64 = 0.5;
 
-/// Bytes that others read, if that is much.
+/// Bytes that others read, if that is much. `None` also if the program's own part is not known.
 fn others_bytes(sample: &Sample) -> Option<u64> {
     let all = sample.devices.iter().map(|device| device.bytes).fold(0, u64::saturating_add);
-    // What the tree read after readiness, or from other devices, makes this too small, never too large.
-    let others = all.saturating_sub(sample.bytes_read);
-    (others > sample.bytes_read.saturating_add(MOST_OTHERS_BYTES)).then_some(others)
+    // What the tree read from other devices makes this too small, never too large.
+    let own = sample.bytes_read?;
+    let others = all.saturating_sub(own);
+    (others > own.saturating_add(MOST_OTHERS_BYTES)).then_some(others)
 }
 
 /// Seconds of processor time that others used. What the tree used after readiness makes this too small.
 fn others_seconds(sample: &Sample) -> Option<f64> {
-    Some((sample.processors?.busy_seconds - sample.user_seconds - sample.system_seconds).max(0.0))
+    Some((sample.processors?.busy_seconds - sample.user_seconds? - sample.system_seconds?).max(0.0))
 }
 
 fn stolen_seconds(sample: &Sample) -> Option<f64> {

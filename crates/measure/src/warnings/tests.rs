@@ -22,11 +22,12 @@ fn sample(number: u32, seconds: f64) -> Sample {
         seconds: Some(seconds),
         end: End::Exited(0),
         residency: Some(Residency { file_pages: 10, resident_pages: 10, ..Residency::default() }),
-        bytes_read: 0,
-        major_faults: 0,
-        minor_faults: 0,
-        user_seconds: 0.0,
-        system_seconds: 0.0,
+        bytes_read: Some(0),
+        major_faults: Some(0),
+        minor_faults: Some(0),
+        user_seconds: Some(0.0),
+        system_seconds: Some(0.0),
+        uncounted: None,
         devices: vec![DeviceReads { device: "8:0".into(), requests: 0, bytes: 0, read_ahead_kib: Some(128) }],
         processors: None,
         used: Use::Counted,
@@ -93,7 +94,7 @@ fn others_who_read_are_seen() {
     assert_eq!(of_samples(all.clone()), [], "a little is always read");
     all[2].devices[0].bytes = 9 << 20;
     all[3].devices[0].bytes = 9 << 20;
-    all[3].bytes_read = 9 << 20;
+    all[3].bytes_read = Some(9 << 20);
     assert_eq!(of_samples(all), [Warning::Interference { samples: vec![3], others_bytes: 9 << 20 }]);
 }
 
@@ -124,6 +125,23 @@ fn failed_and_contradicting_runs_are_listed() {
         sample.used = Use::Contradicts { reason: "it read".into() };
     }
     assert!(matches!(of_samples(all)[..], [Warning::StateNotReached { .. }]));
+}
+
+#[test]
+fn unknown_reads_are_said_and_call_nothing_else_into_question() {
+    let mut all = samples(&STEADY);
+    for sample in &mut all[1..3] {
+        sample.bytes_read = None;
+        sample.user_seconds = None;
+        sample.uncounted = Some("it is hidden".into());
+        // Much, but whoever read it.
+        sample.devices = vec![DeviceReads { device: "8:0".into(), requests: 9, bytes: 90 << 20, read_ahead_kib: None }];
+        sample.processors = Some(ProcessorUse { busy_seconds: 9.0, stolen_seconds: 0.0 });
+    }
+    let warnings = of_samples(all);
+    let [Warning::ReadsUnknown { samples, reason, .. }] = &warnings[..] else { panic!("{warnings:?}") };
+    assert_eq!((&samples[..], reason.as_str()), (&[2, 3][..], "it is hidden"));
+    assert!(warnings[0].to_string().ends_with("in runs 2, 3, hot, is not known: it is hidden"), "{}", warnings[0]);
 }
 
 #[test]
@@ -179,7 +197,7 @@ fn outliers_are_told_with_their_causes() {
     let mut all = samples(&[1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.5, 1.6, 1.7, 0.99, 1.01, 1.0, 1.0, 1.01, 0.99]);
     for sample in &mut all {
         // Always busy, by the program and by others: no cause of anything, and too little to warn of.
-        sample.user_seconds = 0.5;
+        sample.user_seconds = Some(0.5);
         sample.processors = Some(ProcessorUse { busy_seconds: 0.6, stolen_seconds: 0.0 });
     }
     let of = |all: &[Sample]| match of_samples(all.to_vec()).into_iter().next() {
@@ -206,8 +224,8 @@ fn others_who_compute_are_seen() {
     all[1].processors = uses(0.3, 0.0);
     assert_eq!(of_samples(all.clone()), [], "a seventh of two processors");
     all[2].processors = uses(1.5, 0.0);
-    all[2].user_seconds = 0.8;
-    all[2].system_seconds = 0.5;
+    all[2].user_seconds = Some(0.8);
+    all[2].system_seconds = Some(0.5);
     assert_eq!(of_samples(all.clone()), [], "most of it the program's own");
     all[3].processors = uses(1.0, 0.0);
     let busy = Warning::ProcessorsBusy { samples: vec![4], most_part: 0.5 };

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use coldstart_sys::named_file::InodeKind;
+
 use super::layout::VERSION;
 
 /// Why bytes are not a saved page cache that this build can use.
@@ -61,10 +63,12 @@ pub enum SavedError {
         source: io::Error,
     },
     /// Something other than a regular file stands there.
-    #[error("`{}` is no regular file, so no saved page cache", path.display())]
+    #[error("`{}` is {kind}, not a saved page cache", path.display())]
     NotAFile {
-        /// What stands there.
+        /// What was named.
         path: PathBuf,
+        /// What it is.
+        kind: InodeKind,
     },
     /// The file's content cannot be used.
     #[error("cannot use `{}` as a saved page cache", path.display())]

@@ -13,11 +13,12 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use coldstart_profile::PageRange;
 use coldstart_sys::fiemap::{Extent, fiemap};
-use rustix::fs::{Advice, FileType, OFlags};
+use coldstart_sys::named_file::{InodeKind, LastLink, NamedFile};
+use rustix::fs::Advice;
 use rustix::io::Errno;
 
 use super::SavedFile;
-use super::look::{identity, open};
+use super::look::identity;
 use super::missing::MissingReason;
 use crate::block_device;
 
@@ -40,13 +41,14 @@ pub(super) struct Piece<'a> {
 
 /// Opens a saved file, if it still is the one that was saved.
 pub(super) fn open_saved(file: &SavedFile) -> Result<OwnedFd, MissingReason> {
-    let opened = open(None, &file.path, OFlags::empty()).map_err(MissingReason::of_name)?;
-    let stat = rustix::fs::fstat(&opened).map_err(MissingReason::Unreadable)?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+    // What took its place is not opened: that alone could have effects.
+    let found = NamedFile::find(&file.path, LastLink::Keep).map_err(|error| MissingReason::of_error(&error))?;
+    if found.kind() != InodeKind::Regular {
         return Err(MissingReason::OtherKind);
     }
+    let (opened, stat) = found.open_quietly().map_err(|error| MissingReason::of_error(&error))?;
     let now = identity(&stat);
-    if now == file.identity { Ok(opened) } else { Err(MissingReason::Changed { now }) }
+    if now == file.identity { Ok(opened.into()) } else { Err(MissingReason::Changed { now }) }
 }
 
 /// The pieces of a file, or why there are none.

@@ -1,7 +1,7 @@
 //! Where things stand in the file of a saved page cache. All numbers are little-endian.
 
 /// First bytes of each file.
-pub(super) const MAGIC: [u8; 8] = *b"coldpage";
+pub const MAGIC: [u8; 8] = *b"coldpage";
 /// Version this build writes, and the newest it reads.
 pub(super) const VERSION: u32 = 1;
 

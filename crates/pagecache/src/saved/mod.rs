@@ -23,6 +23,7 @@ mod save;
 mod threads;
 
 pub use error::{SavedError, SavedFormatError};
+pub use layout::MAGIC as SAVED_MAGIC;
 pub use missing::{Missing, MissingReason};
 pub use restore::{Came, PageTally, RestoreOptions, Restored, restore};
 pub use save::{SaveNotes, SaveOptions, UnseenDevice};
@@ -31,7 +32,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use coldstart_profile::{FileIdentity, PageRange};
-use rustix::fs::{FileType, Mode, OFlags};
+use coldstart_sys::named_file::{InodeKind, LastLink, NamedFile, NotUsable};
+use rustix::fs::OFlags;
 
 /// Saved states are read whole; a larger file is refused. 4 GiB hold about 30 million files.
 const MOST_BYTES: u64 = 4 << 30;
@@ -127,21 +129,22 @@ impl SavedPageCache {
     /// [`SavedError::Read`]; [`SavedError::NotAFile`], without waiting for a pipe; [`SavedError::Format`].
     pub fn read(path: &Path) -> Result<Self, SavedError> {
         let error = |source| SavedError::Read { path: path.to_owned(), source };
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| error(errno.into()))?;
-        let stat = rustix::fs::fstat(&file).map_err(|errno| error(errno.into()))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(SavedError::NotAFile { path: path.to_owned() });
+        let found = NamedFile::find(path, LastLink::Follow).map_err(error)?;
+        if found.kind() != InodeKind::Regular {
+            return Err(SavedError::NotAFile { path: path.to_owned(), kind: found.kind() });
         }
+        let (mut file, stat) = found.open(OFlags::empty()).map_err(error)?;
         let mut bytes = Vec::new();
-        let mut file = std::fs::File::from(file);
         // What is something else is not read whole to find that out.
         file.by_ref().take(layout::HEADER_SIZE as u64).read_to_end(&mut bytes).map_err(error)?;
         let format = |source| SavedError::Format { path: path.to_owned(), source };
         let length = decode::length(&bytes).map_err(format)?;
         let found = u64::try_from(stat.st_size).unwrap_or(0);
-        if length != found || length > MOST_BYTES {
-            return Err(format(SavedFormatError::WrongLength { expected: length.min(MOST_BYTES), found }));
+        if length != found {
+            return Err(format(SavedFormatError::WrongLength { expected: length, found }));
+        }
+        if length > MOST_BYTES {
+            return Err(error(NotUsable::TooLarge { limit: MOST_BYTES }.into()));
         }
         // One byte more than it should have: growing meanwhile is noticed, too.
         let rest = length.saturating_sub(bytes.len() as u64).saturating_add(1);

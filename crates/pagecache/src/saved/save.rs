@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use coldstart_sys::named_file::{InodeKind, NotUsable};
 use rustix::fs::{major, minor};
 
 use super::gather::{Gather, Gathered};
@@ -123,7 +124,12 @@ impl SaveNotes {
 fn roots(options: &SaveOptions, mounts: &[Mount], notes: &mut SaveNotes) -> Result<Vec<PathBuf>, SavedError> {
     let mut roots = Vec::new();
     for path in &options.paths {
-        let root = std::fs::canonicalize(path).map_err(|source| SavedError::Named { path: path.clone(), source })?;
+        let named = |source| SavedError::Named { path: path.clone(), source };
+        let root = std::fs::canonicalize(path).map_err(named)?;
+        let kind = InodeKind::of_mode(std::fs::metadata(&root).map_err(named)?.mode());
+        if !matches!(kind, InodeKind::Regular | InodeKind::Directory | InodeKind::BlockDevice) {
+            return Err(named(NotUsable::NotRegular { kind }.into()));
+        }
         if shows_kernel_state(&root) {
             notes.in_memory = notes.in_memory.saturating_add(1);
             continue;

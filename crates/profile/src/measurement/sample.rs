@@ -23,16 +23,20 @@ pub struct Sample {
     pub end: End,
     /// What of the program's files was in memory right before the launch; `None` if no files are known.
     pub residency: Option<Residency>,
-    /// Bytes that the program's processes caused to be read from disks, readahead included.
-    pub bytes_read: u64,
-    /// Page faults that waited for I/O.
-    pub major_faults: u64,
-    /// Page faults served from memory.
-    pub minor_faults: u64,
+    /// Bytes that the program's processes caused to be read from disks by readiness, readahead included. This and the
+    /// next four are `None` where they are not known, never 0.
+    pub bytes_read: Option<u64>,
+    /// Page faults by readiness that waited for I/O.
+    pub major_faults: Option<u64>,
+    /// Page faults by readiness that were served from memory.
+    pub minor_faults: Option<u64>,
     /// Processor time in user mode, in seconds, of all its processes until they were ended.
-    pub user_seconds: f64,
+    pub user_seconds: Option<f64>,
     /// Processor time in the kernel, in seconds, likewise.
-    pub system_seconds: f64,
+    pub system_seconds: Option<f64>,
+    /// Why some of these are not known: a clause.
+    #[serde(default)]
+    pub uncounted: Option<String>,
     /// What was read, by anybody, from the devices that hold the program's files between launch and readiness.
     pub devices: Vec<DeviceReads>,
     /// What was computed, by anybody, between launch and readiness; `None` where the kernel does not tell.

@@ -31,11 +31,11 @@ pub struct Summary {
     pub standard_deviation: Option<f64>,
     /// Counted samples that lie far from the others.
     pub outliers: Vec<Outlier>,
-    /// Median of the bytes read by the program's processes.
+    /// Median of the bytes read by the program's processes, over the samples of which they are known.
     pub bytes_read: Option<f64>,
     /// Median of the requests to the devices that hold its files, by anybody.
     pub requests: Option<f64>,
-    /// Median of the page faults that waited for I/O.
+    /// Median of the page faults that waited for I/O, likewise.
     pub major_faults: Option<f64>,
     /// How the state was brought about and checked.
     pub state_facts: StateFacts,

@@ -107,6 +107,17 @@ pub enum Warning {
         /// A sentence's end.
         reason: String,
     },
+    /// What runs read is not known, so it says nothing about their state.
+    ReadsUnknown {
+        /// The command's label.
+        command: String,
+        /// The state.
+        state: StartState,
+        /// The runs.
+        samples: Vec<u32>,
+        /// Why not, for the first of them: a clause.
+        reason: String,
+    },
     /// No run reached the state; there are no figures.
     StateNotReached {
         /// The command's label.
@@ -232,6 +243,9 @@ impl fmt::Display for Warning {
             ),
             Self::StateUnchecked { command, state, reason } => {
                 write!(to, "whether {command} really started {state} could only be told from what it read: {reason}")
+            }
+            Self::ReadsUnknown { command, state, samples, reason } => {
+                write!(to, "what {command} read in {}, {state}, is not known: {reason}", runs(samples))
             }
             Self::StateNotReached { command, state, reason } => {
                 write!(to, "there are no {state} figures of {command}: no run reached that state; {reason}")

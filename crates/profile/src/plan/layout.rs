@@ -1,7 +1,7 @@
 //! Where things stand in a plan file. All numbers are little-endian.
 
 /// First bytes of each plan.
-pub(super) const MAGIC: [u8; 8] = *b"coldplan";
+pub const MAGIC: [u8; 8] = *b"coldplan";
 /// Version this build writes, and the newest it reads.
 pub(super) const VERSION: u32 = 1;
 

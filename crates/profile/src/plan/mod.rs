@@ -7,6 +7,7 @@ mod layout;
 mod view;
 mod write;
 
+pub use layout::MAGIC;
 pub use view::{PlanError, PlanView};
 
 use std::ffi::OsString;
@@ -14,6 +15,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::{FileIdentity, PageRange};
+
+/// The largest plan that is written or read, in bytes. It holds some eight million steps, and a large program's plan some ten
+/// thousand.
+pub const MOST_BYTES: u64 = 256 << 20;
 
 /// A whole plan in memory, as the planner makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::layout::{CHECKED_FROM, HEADER_SIZE, MAGIC, STEP_SIZE, TARGET_SIZE, VERSION, header, kind, step, target};
-use super::{PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
+use super::{MOST_BYTES, PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
 use crate::{FileIdentity, PageRange};
 
 /// Why bytes are not a plan this build can use.
@@ -46,6 +46,12 @@ pub enum PlanError {
         offset: usize,
         /// What is wrong with it.
         what: &'static str,
+    },
+    /// Longer than what is read again.
+    #[error("it would have {length} bytes, and a plan has at most {} MiB", MOST_BYTES >> 20)]
+    TooLong {
+        /// The length in bytes.
+        length: u64,
     },
     /// Larger than the format can say.
     #[error("{number} is more than a plan can hold (4,294,967,295)")]

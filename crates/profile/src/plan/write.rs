@@ -4,13 +4,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use super::layout::{CHECKED_FROM, HEADER_SIZE, MAGIC, STEP_SIZE, TARGET_SIZE, VERSION, header, kind, step, target};
-use super::{PlanError, PrefetchPlan, Target, TargetKind};
+use super::{MOST_BYTES, PlanError, PrefetchPlan, Target, TargetKind};
 
 impl PrefetchPlan {
     /// The bytes of the plan's file.
     ///
     /// # Errors
-    /// [`PlanError::TooLarge`] when a table or a read is longer than the format can say (4 Gi entries, names of 4 GiB).
+    /// [`PlanError::TooLarge`] when a table or a read is longer than the format can say (4 Gi entries, names of 4 GiB);
+    /// [`PlanError::TooLong`] beyond [`MOST_BYTES`].
     pub fn to_bytes(&self) -> Result<Vec<u8>, PlanError> {
         let mut names = Vec::new();
         let mut targets = Vec::with_capacity(self.targets.len() * TARGET_SIZE);
@@ -49,6 +50,9 @@ impl PrefetchPlan {
             bytes.extend_from_slice(table);
         }
         let length = bytes.len() as u64;
+        if length > MOST_BYTES {
+            return Err(PlanError::TooLong { length });
+        }
         put_u64(&mut bytes, header::LENGTH, length);
         let checksum = crc32fast::hash(&bytes[CHECKED_FROM..]);
         put_u32(&mut bytes, header::CHECKSUM, checksum);

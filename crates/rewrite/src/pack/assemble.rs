@@ -19,10 +19,11 @@ use crate::anatomy::tables::FrontRun;
 use crate::anatomy::tail::{self, Tail};
 use crate::anatomy::{PAGE, first_bytes, names_section, program_header_range, zeros};
 use crate::edits::Edits;
-use crate::layout::{align_down, align_up, file_header, word_bytes};
-use crate::note;
+use crate::ending::Ending;
+use crate::layout::{align_down, align_up, word_bytes};
+use crate::note::{self, NoteContent, WayBack};
 use crate::refusal::Refusal;
-use crate::script::{Piece, Script};
+use crate::script::Piece;
 
 /// The edit's name in our note.
 pub(super) const EDIT: &str = "relr";
@@ -94,19 +95,16 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         dynamic: &new_dynamic,
         section_headers: &section_headers,
     };
-    let undo = if options.undo { way_back(&changes, &script) } else { None };
-    let note = note::write(encoding, &[EDIT], undo.as_deref(), None);
-    let note_offset = align_up(tail.end, 4);
-    let headers_offset = align_up(note_offset.saturating_add(note.len() as u64), encoding.word_size());
-    let mut pieces = script.pieces().to_vec();
-    set_file_header(file, &mut pieces, layout.slide, new_headers.len(), headers_offset);
-    pieces.extend(zeros(note_offset.saturating_sub(tail.end)));
-    pieces.push(Piece::Bytes(note.clone()));
-    pieces.extend(zeros(headers_offset.saturating_sub(note_offset).saturating_sub(note.len() as u64)));
-    pieces.push(Piece::Bytes(section_headers));
-    pieces.push(Piece::Bytes(added_headers(file, &moves, note_offset, note.len() as u64)));
-    script = Script::new(encoding, pieces, script.patches().to_vec());
-    let summary = summary(parts, script.size(), undo.is_some());
+    let undo = if options.undo { way_back(&changes, &script) } else { Err(WayBack::Declined) };
+    let kept = undo.as_ref().err().copied().unwrap_or_default();
+    let ending = Ending {
+        note: NoteContent { edits: &[EDIT], undo, content: None },
+        section_headers,
+        // BOLT puts the program headers behind everything else, where they slide with it.
+        program_headers: (slide.place(file.header().segments_offset.0), new_headers.len()),
+    };
+    script = ending.close(file, &script, |offset, size| added_headers(file, &moves, offset, size))?;
+    let summary = summary(parts, script.size(), kept);
     Ok(PackPlan { script, summary })
 }
 
@@ -166,19 +164,6 @@ fn replace_front(file: &ElfFile<'_>, layout: &Layout, new_headers: &NewHeaders, 
     }
 }
 
-/// Writes the numbers of headers and where they are into the ELF header, which is the first piece.
-fn set_file_header(file: &ElfFile<'_>, pieces: &mut [Piece], slide: Slide, segment_count: usize, sections_offset: u64) {
-    let encoding = file.encoding();
-    if let Some(Piece::Bytes(header)) = pieces.first_mut() {
-        // BOLT puts the program headers behind everything else, where they slide with it.
-        let segments_offset = slide.place(file.header().segments_offset.0);
-        file_header::SEGMENTS_OFFSET.set_word(header, encoding, segments_offset);
-        file_header::SECTIONS_OFFSET.set_word(header, encoding, sections_offset);
-        file_header::SEGMENT_COUNT.set_u16(header, encoding, segment_count as u16);
-        file_header::SECTION_COUNT.set_u16(header, encoding, file.sections().len().saturating_add(2) as u16);
-    }
-}
-
 /// The dynamic table, as long as before.
 fn dynamic_bytes(parts: &Parts<'_, '_>) -> Vec<u8> {
     let Parts { file, dynamic, layout, relatives, guard, entries } = *parts;
@@ -208,7 +193,7 @@ fn dynamic_bytes(parts: &Parts<'_, '_>) -> Vec<u8> {
     bytes
 }
 
-fn summary(parts: &Parts<'_, '_>, size_after: u64, can_unpack: bool) -> PackSummary {
+fn summary(parts: &Parts<'_, '_>, size_after: u64, way_back: WayBack) -> PackSummary {
     let Parts { file, layout, relatives, guard, entries, .. } = *parts;
     let mut cautions = Vec::new();
     if *guard == Guard::NotDemanded {
@@ -234,7 +219,7 @@ fn summary(parts: &Parts<'_, '_>, size_after: u64, can_unpack: bool) -> PackSumm
         },
         slots: entries.freed.clone(),
         version_added: matches!(guard, Guard::Added(_)),
-        can_unpack,
+        way_back,
         cautions,
     }
 }

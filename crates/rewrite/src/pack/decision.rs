@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::libc_floor::LibcFloor;
+use crate::note::WayBack;
 use crate::script::Script;
 
 /// What is asked for.
@@ -102,7 +103,7 @@ pub struct PackSummary {
     /// Whether `GLIBC_ABI_DT_RELR` was added to the versions needed from libc.so.6.
     pub version_added: bool,
     /// Whether the note in the result lets `unpack` restore the original.
-    pub can_unpack: bool,
+    pub way_back: WayBack,
     /// What its user should know.
     pub cautions: Vec<Caution>,
 }

@@ -70,8 +70,9 @@ pub(super) struct Relatives<'data> {
     pub(super) kept_others: u64,
     /// How many of the kept records come first and are relative.
     pub(super) leading: u64,
-    /// Whether the records stand in ascending order of their addresses.
-    pub(super) in_order: bool,
+    /// For each packed record, in the order of the table, its place in the order of addresses; empty where that is the
+    /// same order.
+    pub(super) order: Vec<u32>,
     pub(super) relr: Vec<u8>,
     /// Words that do not hold their addend yet.
     pub(super) patches: Vec<WordPatch>,
@@ -162,7 +163,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
                 kept_relative: 0,
                 kept_others: 0,
                 leading: 0,
-                in_order: true,
+                order: Vec::new(),
                 relr: Vec::new(),
                 patches: Vec::new(),
                 in_place: InPlace::Addends,
@@ -237,8 +238,8 @@ impl<'file, 'data> Sorting<'file, 'data> {
             return Ok(None);
         }
         self.result.packed = self.packed.len() as u64;
-        self.result.in_order = self.packed.is_sorted_by(|one, next| one.0 < next.0);
-        if !self.result.in_order {
+        if !self.packed.is_sorted_by(|one, next| one.0 < next.0) {
+            self.result.order = ranks(&self.packed);
             self.packed.sort_unstable();
         }
         self.result.patches.sort_unstable_by_key(|patch| patch.at);
@@ -291,6 +292,19 @@ impl<'file, 'data> Sorting<'file, 'data> {
         self.result.relr = bytes;
         Ok(())
     }
+}
+
+/// The place of each word in the order of addresses.
+fn ranks(words: &[(u64, u64)]) -> Vec<u32> {
+    let mut numbers: Vec<u32> = (0..words.len() as u32).collect();
+    numbers.sort_by_key(|number| words.get(*number as usize));
+    let mut ranks = vec![0; words.len()];
+    for (rank, number) in numbers.iter().enumerate() {
+        if let Some(place) = ranks.get_mut(*number as usize) {
+            *place = rank as u32;
+        }
+    }
+    ranks
 }
 
 impl Relatives<'_> {

@@ -9,13 +9,15 @@ use super::headers::NewHeaders;
 use super::relatives::InPlace;
 use super::versions::Guard;
 use crate::anatomy::{program_header_range, tail};
+use crate::identity::digest;
+use crate::note::WayBack;
 use crate::script::{Script, WordPatch};
-use crate::source::Source;
 use crate::undo::{Copies, Held, Known, SECTION_HEADERS, Undo, encode, steps_back};
-use crate::unpack::digest;
 
-/// More words than this that differ for no common reason are not listed in a note.
-const LISTED: usize = 4096;
+/// A way back may take this many bytes in any case, and this part of what packing saves. In random order, 64-bit records
+/// take an eighth of their size; words that held something else take more.
+const ALWAYS: u64 = 4096;
+const PART: u64 = 4;
 
 /// What was written anew, but for the note and what stands behind it.
 pub(super) struct Changes<'a, 'data> {
@@ -29,22 +31,21 @@ pub(super) struct Changes<'a, 'data> {
     pub(super) section_headers: &'a [u8],
 }
 
-/// The note's second part; `None` where the way back would be too long.
-pub(super) fn way_back(changes: &Changes<'_, '_>, script: &Script) -> Option<Vec<u8>> {
+/// The note's second part.
+///
+/// # Errors
+/// [`WayBack::TooLong`] where it would take too much of what packing saves.
+pub(super) fn way_back(changes: &Changes<'_, '_>, script: &Script) -> Result<Vec<u8>, WayBack> {
     let Parts { file, relatives, .. } = *changes.parts;
-    if !relatives.in_order {
-        return None;
-    }
     let copies = Copies::of(script);
     let mut words: Vec<(u64, u64)> = Vec::new();
     let held = match &relatives.in_place {
         InPlace::Addends => Held::Same,
         InPlace::Zeros => Held::Zeros,
-        InPlace::Mixed(before) if before.len() <= LISTED => {
+        InPlace::Mixed(before) => {
             words.extend(before.iter().filter_map(|word| Some((copies.place(word.at)?, word.value))));
             Held::Same
         }
-        InPlace::Mixed(_) => return None,
     };
     let before = |patch: &WordPatch| {
         let start = usize::try_from(patch.at).ok()?;
@@ -54,8 +55,12 @@ pub(super) fn way_back(changes: &Changes<'_, '_>, script: &Script) -> Option<Vec
     words.sort_unstable();
     let known = known(changes);
     let steps = steps_back(file.bytes(), &copies, &known);
-    let digest = digest(Source::in_memory(file.bytes()));
-    Some(encode(&Undo { size: file.size(), digest, held, steps, words }))
+    let digest = digest(file.bytes(), &|_| {});
+    let undo = Undo { size: file.size(), digest, held, order: relatives.order.clone(), steps, words };
+    let saved =
+        relatives.table.size().saturating_sub(relatives.kept_bytes()).saturating_sub(relatives.relr.len() as u64);
+    let longest = saved.checked_div(PART).unwrap_or(0).max(ALWAYS);
+    encode(&undo).filter(|undo| undo.len() as u64 <= longest).ok_or(WayBack::TooLong)
 }
 
 /// Ranges of the original that follow from the new file.

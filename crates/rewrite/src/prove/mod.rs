@@ -20,6 +20,7 @@ mod loads;
 mod memory;
 mod no_op;
 mod notes;
+mod our_note;
 mod payload;
 mod places;
 mod pointers;
@@ -35,6 +36,7 @@ mod tables;
 mod verdict;
 mod versions;
 
+pub use our_note::prove_identity;
 pub use verdict::{NotProven, Proof, Which};
 
 use crate::search::SearchEdit;

@@ -11,10 +11,11 @@ const FIRST_PAGE: u64 = 4096;
 
 /// A note.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Note {
-    name: Vec<u8>,
-    kind: u64,
-    content: Vec<u8>,
+pub(super) struct Note {
+    /// Its owner, with the final zero.
+    pub(super) name: Vec<u8>,
+    pub(super) kind: u64,
+    pub(super) content: Vec<u8>,
 }
 
 /// Notes of a segment with their places in it. None if it does not divide into notes with zeros between them.
@@ -47,6 +48,11 @@ fn read_aligned(image: &Image<'_>, bytes: &[u8], align: usize) -> Option<Vec<(u6
         at = padded(content_end)?;
     }
     Some(notes)
+}
+
+/// What bytes divide into, if they are whole notes with nothing but zeros between them, and where each begins.
+pub(super) fn divide(image: &Image<'_>, bytes: &[u8]) -> Option<Vec<(u64, Note)>> {
+    read_aligned(image, bytes, 4)
 }
 
 /// Whether bytes are whole notes, at least one, of owners that say nothing to loaders: those of GNU hold properties, ABI tag

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::expected::Expected;
 use super::image::{Image, PT_GNU_PROPERTY, PT_INTERP, PT_NOTE, Section};
+use super::our_note;
 use super::static_symbols::Table;
 use super::symbols::same_bytes;
 use super::tables::Tables;
@@ -66,10 +67,15 @@ pub(super) fn check(
 fn check_extra(image: &Image<'_>, section: &Section<'_>) -> Result<(), NotProven> {
     let relr = section.kind == SHT_RELR
         && section.name == b".relr.dyn"
+        // SHF_ALLOC.
+        && (section.flags, section.link, section.info) == (2, 0, 0)
+        && (section.align, section.entry_size) == (image.word_size(), image.word_size())
         && image.dynamic.get(super::dynamic::tag::RELR) == Some(section.address)
         && image.dynamic.get(super::dynamic::tag::RELRSZ) == Some(section.size);
-    let note = section.kind == SHT_NOTE && !section.is_allocated() && section.name.starts_with(b".note.coldstart");
-    if (relr || note) && (!section.is_in_file() || image.file(section.offset, section.size).is_some()) {
+    if our_note::is_named(section) {
+        return our_note::check(image, section);
+    }
+    if relr && image.file(section.offset, section.size).is_some() {
         return Ok(());
     }
     Err(broken(

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use coldstart_output::MARK;
 use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
 use rustix::io::Errno;
 
@@ -38,7 +39,8 @@ pub(super) fn copy_attributes(
     };
     for name in names(from).map_err(|error| failed(c"list", error))? {
         let name = name.as_c_str();
-        if name == ACCESS_LIST || belongs_to_a_layer(name) {
+        // The mark of a writer that was killed right after it had renamed its file.
+        if name == ACCESS_LIST || belongs_to_a_layer(name) || name.to_bytes() == MARK.as_bytes() {
             continue;
         }
         if SIGNATURES.contains(&name) && purpose != Purpose::SameContent {

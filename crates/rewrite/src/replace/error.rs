@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use coldstart_output::OutputError;
+
 use super::file_refusal::FileRefusal;
 
 /// Why a file was not rewritten. Whatever it says, the target is as it was.
@@ -37,14 +39,6 @@ pub enum ReplaceError {
         /// Why.
         source: io::Error,
     },
-    /// The original is no regular file.
-    #[error("`{}` is a {kind}, not a file", path.display())]
-    NotAFile {
-        /// What was named.
-        path: PathBuf,
-        /// What it is.
-        kind: &'static str,
-    },
     /// What would be replaced cannot be.
     #[error("cannot replace `{}`: {refusal}", path.display())]
     Refused {
@@ -67,20 +61,9 @@ pub enum ReplaceError {
         /// The input as it was named.
         original: PathBuf,
     },
-    /// The output is a directory.
-    #[error("`{}` is a directory", path.display())]
-    TargetIsDirectory {
-        /// The output as it was named.
-        path: PathBuf,
-    },
-    /// The output is something that a file must not replace.
-    #[error("`{}` is a {kind}, which a file would replace", path.display())]
-    TargetIsSpecial {
-        /// The output as it was named.
-        path: PathBuf,
-        /// What it is.
-        kind: &'static str,
-    },
+    /// The output may not be written there.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// The original cannot be kept under the name that was given.
     #[error("cannot keep the original as `{}`: {problem}", path.display())]
     Keep {
@@ -128,7 +111,7 @@ impl ReplaceError {
             Self::Refused { refusal, .. } => refusal.hint(),
             Self::Changed { .. } => Some("run the command again when nobody else writes to the file".to_owned()),
             Self::SameFile { .. } => Some("`--in-place` replaces the file itself".to_owned()),
-            Self::TargetIsDirectory { path } => Some(format!("name a file: `-o {}`", path.join("NAME").display())),
+            Self::Output(error) => error.hint().map(str::to_owned),
             Self::Keep { .. } => Some("give `--keep-original` a name that does not exist yet".to_owned()),
             Self::NoRoom { directory, needed, .. } => {
                 Some(format!("{needed} bytes are needed in {}; nothing was changed", directory.display()))
@@ -143,7 +126,7 @@ impl ReplaceError {
                 _ => None,
             },
             Self::Io { path, source, .. } => io_hint(path, source),
-            Self::Open { .. } | Self::NotAFile { .. } | Self::TargetIsSpecial { .. } => None,
+            Self::Open { .. } => None,
         }
     }
 

@@ -1,22 +1,24 @@
 //! The original kept under another name, for those who want it back.
 //!
 //! One more name for the same file is best: it costs nothing and loses nothing. Across file systems it is a copy.
+//!
+//! What has the name already is never replaced, unlike an output: what was kept earlier cannot be made again. The same
+//! content may stand there.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_output::{StagedFile, flush_directory, link_open_file, still_has};
+use coldstart_sys::named_file::open_regular;
 use rustix::io::Errno;
 
-use super::directory::flush_directory;
 use super::error::ReplaceError;
 use super::file_output::FileOutput;
-use super::leftovers::still_has;
 use super::metadata::{Purpose, copy_metadata};
 use super::original::OriginalFile;
-use super::staged::{StagedFile, link_open_file};
-use super::target::Destination;
+use super::target::{Destination, OWN};
 use crate::script::Output;
 
 /// Copies and comparisons go through memory in portions of this many bytes; portions of zeros become holes.
@@ -46,7 +48,7 @@ impl Keeping {
     pub(super) fn check(path: &Path, original: &OriginalFile, target: &Destination) -> Result<Self, ReplaceError> {
         let problem = |problem| Err(ReplaceError::Keep { path: path.to_owned(), problem });
         let place = Destination::named(path)?;
-        if place.is_same_name(target) {
+        if place.place.is_same_name(&target.place) {
             return problem("the new file will stand there");
         }
         let Some(existing) = &place.existing else {
@@ -69,7 +71,7 @@ impl Keeping {
         let error = |source| keeping(&self.path, original, source);
         let path = self.place.path();
         if self.exists {
-            File::open(&path).and_then(|file| file.sync_all()).map_err(error)?;
+            open_regular(&path).and_then(|file| file.sync_all()).map_err(error)?;
             return Ok(Kept { made: None, warnings: Vec::new() });
         }
         let (copy, warnings) = match link_open_file(original.file(), &path) {
@@ -89,13 +91,13 @@ impl Keeping {
                 original.file()
             }
         };
-        flush_directory(&self.place.directory, within).map_err(error)?;
+        flush_directory(self.place.directory(), within).map_err(error)?;
         Ok(kept)
     }
 
     fn copy(&self, original: &OriginalFile) -> Result<(StagedFile, Vec<String>), ReplaceError> {
         let error = |source| keeping(&self.path, original, source);
-        let mut staged = StagedFile::create(&self.place.directory, &self.place.name).map_err(error)?;
+        let mut staged = StagedFile::create(self.place.directory(), self.place.place.name(), OWN).map_err(error)?;
         copy_content(original.file(), staged.file()).map_err(error)?;
         let warnings = copy_metadata(original, staged.file(), &self.path, Purpose::SameContent)?;
         staged.file().sync_all().map_err(error)?;
@@ -160,7 +162,7 @@ fn has_same_content(path: &Path, original: &OriginalFile) -> io::Result<bool> {
     if !found.is_file() || found.len() != original.facts().size {
         return Ok(false);
     }
-    let other = File::open(path)?;
+    let other = open_regular(path)?;
     let (mut left, mut right) = (vec![0; PORTION], vec![0; PORTION]);
     let mut position = 0_u64;
     while position < found.len() {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | open, and say why not | `original.rs`, `facts.rs`, `file_refusal.rs` |
 //! | find the place | `target.rs` |
-//! | a file that nobody sees | `staged.rs`, `leftovers.rs` |
+//! | a file that nobody sees, and what a kill leaves of it | the crate `output` |
 //! | write | `file_output.rs` |
 //! | owner, mode, attributes, times | `metadata.rs`, `attributes.rs` |
 //! | keep the original | `keep.rs` |
@@ -14,22 +14,18 @@
 //! old or the new file under the name, because a rename is the one step by which it changes.
 
 mod attributes;
-mod directory;
 mod error;
 mod facts;
 mod file_output;
 mod file_refusal;
 mod keep;
-mod leftovers;
 mod metadata;
 mod original;
-mod staged;
 mod target;
 
 pub use error::{ReplaceError, WriteError};
 pub use facts::{FileFacts, Signature};
 pub use file_refusal::{Allowed, FileRefusal};
-pub use leftovers::remove_leftovers;
 pub use original::OriginalFile;
 pub use target::Target;
 
@@ -37,17 +33,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use coldstart_output::{StagedFile, flush_directory, remove_leftovers};
 use coldstart_sys::file_view::FileView;
 use rustix::fs::fstat;
 use serde::Serialize;
 
-use self::directory::flush_directory;
 use self::facts::{blocks_bytes, links};
 use self::file_output::{FileOutput, reserve};
 use self::keep::{Keeping, Kept};
 use self::metadata::{Purpose, copy_metadata};
-use self::staged::StagedFile;
-use self::target::Destination;
+use self::target::{Destination, OWN};
 use crate::script::{Piece, Script};
 use crate::source::Source;
 
@@ -102,8 +97,7 @@ pub fn write_proven<P, E>(
 ) -> Result<Replacement<P>, WriteError<E>> {
     let destination = Destination::of(target, original)?;
     let keeping = keep_original.map(|path| Keeping::check(path, original, &destination)).transpose()?;
-    // Nobody waits for them, and whoever may not remove them need not.
-    let _ = remove_leftovers(&destination.directory);
+    let mut warnings = tidy(destination.directory());
 
     let mut clock = Clock::start();
     let staged = write_staged(original.facts(), source, script, &destination)?;
@@ -118,10 +112,10 @@ pub fn write_proven<P, E>(
     drop(view);
     let prove = clock.lap();
 
-    let purpose = if *target == Target::InPlace { Purpose::InPlace } else { Purpose::Elsewhere };
-    let mut warnings = copy_metadata(original, staged.file(), &destination.path(), purpose)?;
+    let purpose = if matches!(target, Target::InPlace) { Purpose::InPlace } else { Purpose::Elsewhere };
+    warnings.extend(copy_metadata(original, staged.file(), &destination.path(), purpose)?);
     staged.file().sync_all().map_err(|source| {
-        ReplaceError::writing("flush the new file in", &destination.directory, script.size(), source)
+        ReplaceError::writing("flush the new file in", destination.directory(), script.size(), source)
     })?;
     let flush = clock.lap();
 
@@ -140,6 +134,17 @@ pub fn write_proven<P, E>(
     })
 }
 
+/// Removes what killed writers have left in a directory. Returns what to say of files that cannot be told apart from such.
+fn tidy(directory: &Path) -> Vec<String> {
+    // Nobody waits for them, and whoever may not remove them need not.
+    let unknown = remove_leftovers(directory).map(|leftovers| leftovers.unknown).unwrap_or_default();
+    let warning = |path: &PathBuf| {
+        let why = "this file system has no extended attributes to tell";
+        format!("{}: it may be left of a coldstart that was killed, and stays, because {why}", path.display())
+    };
+    unknown.iter().map(warning).collect()
+}
+
 /// Writes all bytes of the new file beside its place.
 fn write_staged(
     original: &FileFacts,
@@ -147,9 +152,10 @@ fn write_staged(
     script: &Script,
     destination: &Destination,
 ) -> Result<StagedFile, ReplaceError> {
-    let directory = &destination.directory;
+    let directory = destination.directory();
     let writing = |what, error| ReplaceError::writing(what, directory, script.size(), error);
-    let staged = StagedFile::create(directory, &destination.name).map_err(|error| writing("make a file in", error))?;
+    let staged = StagedFile::create(directory, destination.place.name(), OWN)
+        .map_err(|error| writing("make a file in", error))?;
     let has_holes = script.pieces().iter().any(|piece| matches!(piece, Piece::Hole(_)));
     let mut out = if original.is_sparse() {
         FileOutput::sparse(staged.file())
@@ -187,18 +193,10 @@ fn put_in_place(
         return Err(changed());
     }
     let path = destination.path();
-    let named = match destination.existing {
-        Some(_) => staged.name_over(&path),
-        None => match staged.name_new(&path) {
-            // Somebody was faster.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => staged.name_over(&path),
-            result => result,
-        },
-    };
-    named.map_err(|source| ReplaceError::Io { what: "put the new file at", path: path.clone(), source })?;
+    destination.put(&mut staged, original)?;
     let mut warnings = kept.map(Kept::settle).unwrap_or_default();
     // The new file stands, so this is no failure; only a crash of the machine just now could bring the old one back.
-    if let Err(error) = flush_directory(&destination.directory, staged.file()) {
+    if let Err(error) = flush_directory(destination.directory(), staged.file()) {
         warnings.push(format!("{}: its new name may not be on disk yet ({error})", path.display()));
     }
     let blocks_bytes = fstat(staged.file()).map_or(0, |status| blocks_bytes(&status));
@@ -217,7 +215,7 @@ fn other_links(original: &OriginalFile, target: &Target, destination: &Destinati
 }
 
 fn looking(destination: &Destination, source: io::Error) -> ReplaceError {
-    ReplaceError::Io { what: "read the new file in", path: destination.directory.clone(), source }
+    ReplaceError::Io { what: "read the new file in", path: destination.directory().to_owned(), source }
 }
 
 /// Tells how long each step took.

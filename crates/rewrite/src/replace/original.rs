@@ -9,7 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use coldstart_sys::file_view::FileView;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags, fstat, open, stat, statx};
+use coldstart_sys::named_file::{LastLink, NamedFile};
+use rustix::fs::{AtFlags, OFlags, StatxAttributes, StatxFlags, fstat, statx};
 use rustix::io::Errno;
 
 use super::error::ReplaceError;
@@ -29,18 +30,13 @@ impl OriginalFile {
     /// Opens a regular file for reading, following symbolic links. Nothing of its content is read.
     ///
     /// # Errors
-    /// [`ReplaceError::Open`]; [`ReplaceError::NotAFile`] for pipes, devices and directories, without waiting for them.
+    /// [`ReplaceError::Open`], also for FIFOs, devices and directories, which are not opened.
     pub fn open(path: &Path) -> Result<Self, ReplaceError> {
         let error = |source: io::Error| ReplaceError::Open { path: path.to_owned(), source };
         let real_path = path.canonicalize().map_err(error)?;
         let is_symlink = path.symlink_metadata().map_err(error)?.file_type().is_symlink();
-        // Looked at first, because opening alone would start a watchdog or wake the other end of a pipe.
-        check_kind(stat(&real_path).map_err(|errno| error(errno.into()))?.st_mode, path)?;
-        // NONBLOCK: should a pipe have come here since, opening it must not wait. NOFOLLOW: nor a link.
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
-        let file = File::from(open(&real_path, flags, Mode::empty()).map_err(|errno| error(errno.into()))?);
-        let status = fstat(&file).map_err(|errno| error(errno.into()))?;
-        check_kind(status.st_mode, path)?;
+        let found = NamedFile::find(&real_path, LastLink::Keep).and_then(NamedFile::regular);
+        let (file, status) = found.and_then(|found| found.open(OFlags::empty())).map_err(error)?;
         let attributes = attributes(&file).map_err(error)?;
         let facts = FileFacts::read(&file, &status, attributes, is_symlink).map_err(error)?;
         Ok(Self { file, path: path.to_owned(), real_path, facts, identity: Identity::new(&status) })
@@ -102,26 +98,5 @@ pub(super) fn attributes(file: &File) -> io::Result<StatxAttributes> {
         Ok(status) => Ok(status.stx_attributes),
         Err(Errno::NOSYS) => Ok(StatxAttributes::empty()),
         Err(errno) => Err(errno.into()),
-    }
-}
-
-fn check_kind(mode: u32, path: &Path) -> Result<(), ReplaceError> {
-    match kind_of(mode) {
-        None => Ok(()),
-        Some(kind) => Err(ReplaceError::NotAFile { path: path.to_owned(), kind }),
-    }
-}
-
-/// What it is if it is no regular file.
-pub(super) fn kind_of(mode: u32) -> Option<&'static str> {
-    match FileType::from_raw_mode(mode) {
-        FileType::RegularFile => None,
-        FileType::Directory => Some("directory"),
-        FileType::Fifo => Some("pipe"),
-        FileType::Socket => Some("socket"),
-        FileType::CharacterDevice => Some("character device"),
-        FileType::BlockDevice => Some("block device"),
-        FileType::Symlink => Some("symbolic link"),
-        _ => Some("special file"),
     }
 }

@@ -13,13 +13,13 @@ use crate::anatomy::symbols::symbol_patches;
 use crate::anatomy::tail;
 use crate::anatomy::{first_bytes, names_section, program_header_range, zeros};
 use crate::edits::Edits;
-use crate::layout::{align_up, file_header, part, word_bytes};
-use crate::note;
+use crate::ending::Ending;
+use crate::identity::digest;
+use crate::layout::{part, word_bytes};
+use crate::note::{self, NoteContent};
 use crate::refusal::Refusal;
 use crate::script::{Piece, Script, WordPatch};
-use crate::source::Source;
 use crate::undo::{Copies, Held, Known, SECTION_HEADERS, Undo, encode, steps_back};
-use crate::unpack::digest;
 
 /// Puts the plan together.
 pub(super) fn assemble(
@@ -63,23 +63,13 @@ pub(super) fn assemble(
         known.push((old_dynamic.clone(), Known::Like(old_dynamic.start, dynamic_bytes)));
     }
     known.push((tail::section_headers(file), Known::Like(SECTION_HEADERS, section_headers.clone())));
-    let undo = way_back(file, &script, known, &symbols);
-    let note = note::write(encoding, &[edit.name], Some(&undo), edit.content);
-    let note_offset = align_up(tail.end, 4);
-    let note_size = note.len() as u64;
-    let note_end = note_offset.saturating_add(note_size);
-    let headers_offset = align_up(note_end, encoding.word_size());
-    let added_headers = added_sections(file, content, room, &tail, (note_offset, note_size));
-    let mut pieces = script.pieces().to_vec();
-    let section_size = usize::from(file.header().section_entry_size).max(1);
-    let sections = section_headers.len().saturating_add(added_headers.len()).checked_div(section_size).unwrap_or(0);
-    set_file_header(file, &mut pieces, headers.len(), headers_offset, sections)?;
-    pieces.extend(zeros(note_offset.saturating_sub(tail.end)));
-    pieces.push(Piece::Bytes(note));
-    pieces.extend(zeros(headers_offset.saturating_sub(note_end)));
-    pieces.push(Piece::Bytes(section_headers));
-    pieces.push(Piece::Bytes(added_headers));
-    script = Script::new(encoding, pieces, script.patches().to_vec());
+    let undo = way_back(file, &script, known, &symbols)?;
+    let ending = Ending {
+        note: NoteContent { edits: &[edit.name], undo: Ok(undo), content: edit.content },
+        section_headers,
+        program_headers: (program_header_range(file).start, headers.len()),
+    };
+    script = ending.close(file, &script, |offset, size| added_sections(file, content, room, &tail, (offset, size)))?;
     let summary = SearchSummary {
         size_before: file.size(),
         size_after: script.size(),
@@ -174,12 +164,15 @@ fn known_headers(file: &ElfFile<'_>, headers: &NewHeaders) -> Vec<(Range<u64>, K
 }
 
 /// The note's second part.
+///
+/// # Errors
+/// If it would be more than can be read again.
 fn way_back(
     file: &ElfFile<'_>,
     script: &Script,
     mut known: Vec<(Range<u64>, Known)>,
     symbols: &[WordPatch],
-) -> Vec<u8> {
+) -> Result<Vec<u8>, Refusal> {
     known.sort_by_key(|(range, _)| range.start);
     let copies = Copies::of(script);
     let before = |patch: &WordPatch| {
@@ -189,26 +182,7 @@ fn way_back(
     let mut words: Vec<(u64, u64)> = symbols.iter().filter_map(before).collect();
     words.sort_unstable();
     let steps = steps_back(file.bytes(), &copies, &known);
-    let digest = digest(Source::in_memory(file.bytes()));
-    encode(&Undo { size: file.size(), digest, held: Held::Same, steps, words })
-}
-
-/// Writes the numbers of headers and where they are into the ELF header, which is the first piece.
-fn set_file_header(
-    file: &ElfFile<'_>,
-    pieces: &mut [Piece],
-    segments: usize,
-    sections_offset: u64,
-    sections: usize,
-) -> Result<(), Refusal> {
-    let encoding = file.encoding();
-    let count = |number: usize| {
-        u16::try_from(number).map_err(|_| Refusal::Layout("it has no number left for one more header".to_owned()))
-    };
-    if let Some(Piece::Bytes(header)) = pieces.first_mut() {
-        file_header::SECTIONS_OFFSET.set_word(header, encoding, sections_offset);
-        file_header::SEGMENT_COUNT.set_u16(header, encoding, count(segments)?);
-        file_header::SECTION_COUNT.set_u16(header, encoding, count(sections)?);
-    }
-    Ok(())
+    let digest = digest(file.bytes(), &|_| {});
+    let undo = Undo { size: file.size(), digest, held: Held::Same, order: Vec::new(), steps, words };
+    encode(&undo).ok_or_else(|| Refusal::Layout("what restores it is too long for a note".to_owned()))
 }

@@ -9,7 +9,7 @@ use flate2::write::DeflateEncoder;
 use super::{Held, Step, Undo};
 
 /// Version of the form.
-const FORM: u8 = 1;
+const FORM: u8 = 2;
 /// What a note may unpack to, in bytes. Headers and version tables of the largest known files take a few kilobytes.
 const MOST: u64 = 64 << 20;
 
@@ -45,12 +45,19 @@ fn number(chunk: &[u8]) -> u64 {
     chunk.iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }
 
-/// The note's content.
-pub(crate) fn encode(undo: &Undo) -> Vec<u8> {
+/// The note's content; `None` where it would be more than can be read again.
+pub(crate) fn encode(undo: &Undo) -> Option<Vec<u8>> {
     let mut plain = Vec::new();
     put(&mut plain, undo.size);
     plain.extend(undo.digest);
     put(&mut plain, u64::from(undo.held == Held::Zeros));
+    put(&mut plain, undo.order.len() as u64);
+    let mut next = 0_u64;
+    for number in &undo.order {
+        // Tables out of order mostly consist of runs in order.
+        put(&mut plain, zigzag(u64::from(*number).wrapping_sub(next)));
+        next = u64::from(*number).wrapping_add(1);
+    }
     put(&mut plain, undo.steps.len() as u64);
     let mut copied_to = 0_u64;
     for step in &undo.steps {
@@ -84,14 +91,19 @@ pub(crate) fn encode(undo: &Undo) -> Vec<u8> {
         }
     }
     put(&mut plain, undo.words.len() as u64);
+    let mut last = 0_u64;
     for (at, value) in &undo.words {
-        put(&mut plain, *at);
+        put(&mut plain, at.wrapping_sub(last));
         put(&mut plain, *value);
+        last = *at;
+    }
+    if plain.len() as u64 > MOST {
+        return None;
     }
     let mut encoder = DeflateEncoder::new(vec![FORM], Compression::best());
     // Writing to memory does not fail.
     let _ = encoder.write_all(&plain);
-    encoder.finish().unwrap_or_default()
+    encoder.finish().ok()
 }
 
 /// Reads a note's content; the error says what is wrong with it.
@@ -114,16 +126,25 @@ impl Reader<'_> {
         let size = self.number()?;
         let digest = self.bytes(32)?.try_into().ok()?;
         let held = if self.number()? == 0 { Held::Same } else { Held::Zeros };
+        let mut order = Vec::new();
+        let mut next = 0_u64;
+        for _ in 0..self.number()? {
+            let number = u32::try_from(next.wrapping_add(unzigzag(self.number()?))).ok()?;
+            order.push(number);
+            next = u64::from(number).wrapping_add(1);
+        }
         let mut steps = Vec::new();
         let mut copied_to = 0;
         for _ in 0..self.number()? {
             steps.push(self.step(&mut copied_to)?);
         }
         let mut words = Vec::new();
+        let mut last = 0_u64;
         for _ in 0..self.number()? {
-            words.push((self.number()?, self.number()?));
+            last = last.wrapping_add(self.number()?);
+            words.push((last, self.number()?));
         }
-        Some(Undo { size, digest, held, steps, words })
+        Some(Undo { size, digest, held, order, steps, words })
     }
 
     fn step(&mut self, copied_to: &mut u64) -> Option<Step> {
@@ -210,11 +231,12 @@ mod tests {
             size: u64,
             digest: [u8; 32],
             zeros: bool,
+            order in proptest::collection::vec(any::<u32>(), 0..20),
             steps in proptest::collection::vec(step(), 0..20),
             words in proptest::collection::vec(any::<(u64, u64)>(), 0..20),
         ) {
-            let undo = Undo { size, digest, held: if zeros { Held::Zeros } else { Held::Same }, steps, words };
-            prop_assert_eq!(decode(&encode(&undo)), Ok(undo));
+            let undo = Undo { size, digest, held: if zeros { Held::Zeros } else { Held::Same }, order, steps, words };
+            prop_assert_eq!(decode(&encode(&undo).unwrap()), Ok(undo));
         }
 
         #[test]

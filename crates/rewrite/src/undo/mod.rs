@@ -26,7 +26,7 @@ pub(crate) enum Step {
     Bytes(Vec<u8>),
     /// Zeros.
     Zeros(u64),
-    /// This many records of relative relocations, the next ones of the RELR table.
+    /// This many records of relative relocations, the next ones of the table that was there.
     Relatives(u64),
 }
 
@@ -47,8 +47,12 @@ pub(crate) struct Undo {
     /// BLAKE3 of the original.
     pub(crate) digest: [u8; 32],
     pub(crate) held: Held,
+    /// For each record of a relative relocation, in the order of the table that was there, the number of its word in the
+    /// RELR table; empty where that has the same order. Linkers sort their tables, but not all of them (`gold -z
+    /// nocombreloc`, Go's own linker).
+    pub(crate) order: Vec<u32>,
     pub(crate) steps: Vec<Step>,
-    /// Words of the new file that were different: offset there, value before.
+    /// Words of the new file that were different, ascending: offset there, value before.
     pub(crate) words: Vec<(u64, u64)>,
 }
 

@@ -178,9 +178,20 @@ pub(crate) fn write(original: &Elf, edit: &SearchEdit, shape: Shape) -> Elf {
         add_section(&mut elf, &note.section, 2, (note_at, place(note_at) as u64, note.bytes.len() as u64));
     }
     let content = elf.0.len() as u64;
-    elf.0.extend(b"what we leave there ");
-    add_section(&mut elf, ".note.coldstart", 0, (0, content, 20));
+    let note = our_note();
+    elf.0.extend(&note);
+    add_section(&mut elf, ".note.coldstart", 0, (0, content, note.len() as u64));
     elf
+}
+
+/// A note that identifies some file, and checks itself (docs/formats/rewrite-note.md).
+fn our_note() -> Vec<u8> {
+    let mut note =
+        [&10_u32.to_le_bytes()[..], &48_u32.to_le_bytes(), &4_u32.to_le_bytes(), b"coldstart\0\0\0"].concat();
+    note.extend([0; 48]);
+    let check = blake3::hash(&note);
+    note[64..].copy_from_slice(&check.as_bytes()[..8]);
+    note
 }
 
 /// Tags of tables that may slide.

@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use coldstart_elf::{ByteOrder, Class, Encoding};
-use coldstart_rewrite::{OriginalFile, Piece, Replacement, Script, Source, Target, WriteError, write_proven};
+use coldstart_output::{OutputError, OutputKind, OutputPlace};
+use coldstart_rewrite::{
+    OriginalFile, Piece, ReplaceError, Replacement, Script, Source, Target, WriteError, write_proven,
+};
 use rustix::fs::XattrFlags;
 use rustix::process::{Gid, Uid, geteuid};
 use tempfile::TempDir;
@@ -65,6 +68,24 @@ pub(crate) fn replace(
 ) -> Result<Replacement<usize>, WriteError<io::Error>> {
     let original = OriginalFile::open(path)?;
     replace_opened(&original, script(vec![Piece::Bytes(content.to_vec())]), target, keep, content)
+}
+
+/// Any file at all: the rule for what stands there is tested where it is.
+pub(crate) const ANY: OutputKind = OutputKind { name: "any file", recognises: |_| Ok(true), same_bytes: false };
+
+/// An output of this name.
+pub(crate) fn output_at(path: &Path) -> Result<Target, OutputError> {
+    Ok(Target::At(Box::new(OutputPlace::new(path, ANY, false)?)))
+}
+
+/// As [`replace`], with an output of its own.
+pub(crate) fn replace_at(
+    path: &Path,
+    content: &[u8],
+    output: &Path,
+    keep: Option<&Path>,
+) -> Result<Replacement<usize>, WriteError<io::Error>> {
+    replace(path, content, &output_at(output).map_err(ReplaceError::from)?, keep)
 }
 
 /// As [`replace`], of an opened file by a script.

@@ -21,7 +21,7 @@ use std::path::Path;
 
 use coldstart_profile::trace::{Layer, Moment, PagesSeen, Run, RunEnd, Trace, TracedProcess};
 use coldstart_sys::file_view::FileView;
-use rustix::fs::{Mode, OFlags};
+use coldstart_sys::named_file::{NotUsable, open_regular};
 
 use crate::start::analyse::{self, Analysed, Recorded};
 use crate::start::{OpenedObjects, Places, file_seen};
@@ -31,6 +31,9 @@ use first::{First, first, keep_start};
 use recording::{Recording, Trouble};
 use same::{Same, changed};
 
+/// The largest recording that is read, in bytes. It is mapped, and its records become a trace in memory.
+const MOST_BYTES: u64 = 4 << 30;
+
 /// Reads a recording of `perf record` (version 2 of the format, of either byte order, also written into a pipe, also
 /// compressed with zstd) that has page faults with their addresses, and makes a trace of it.
 ///
@@ -39,8 +42,10 @@ use same::{Same, changed};
 /// that was cut off is no error: its trace has what there was, and [`Run::complete`] is `false`.
 pub fn import(path: &Path) -> Result<Trace, ImportError> {
     let io = |source| ImportError::Io { path: path.to_owned(), source };
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| io(errno.into()))?;
+    let file = open_regular(path).map_err(io)?;
+    if file.metadata().map_err(io)?.len() > MOST_BYTES {
+        return Err(io(NotUsable::TooLarge { limit: MOST_BYTES }.into()));
+    }
     let view = FileView::map(file).map_err(io)?;
     let trace = import_bytes(path, view.bytes());
     // What a file that shrinks has lost reads as zeros and would be taken for damage.

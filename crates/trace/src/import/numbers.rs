@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use coldstart_elf::{ElfFile, build_id};
 use coldstart_sys::file_view::FileView;
-use rustix::fs::{Mode, OFlags};
+use coldstart_sys::named_file::open_regular;
 
 use super::bytes::Order;
 use crate::block_device::kernel_number;
@@ -56,13 +56,7 @@ impl Numbers {
 
 /// The build id of a file; `None` without one, and of what is no ELF file.
 pub(super) fn build_id_of(path: &Path) -> Option<Vec<u8>> {
-    // Nothing but a regular file is opened: opening a device can do something.
-    if !std::fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-    let view = FileView::map(file).ok()?;
+    let view = FileView::map(open_regular(path).ok()?).ok()?;
     let id = build_id(&ElfFile::parse(view.bytes()).ok()?)?.bytes().to_vec();
     (!view.shrank()).then_some(id)
 }

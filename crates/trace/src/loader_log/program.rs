@@ -4,10 +4,10 @@
 //! before a listing, and after a run without a log.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use coldstart_sys::named_file::read_beginning;
 
 use super::error::NoLog;
 use crate::syscalls::has_other_rights;
@@ -15,14 +15,14 @@ use crate::syscalls::has_other_rights;
 /// Scripts whose interpreters are scripts: the kernel follows five (`fs/exec.c`, `exec_binprm`).
 const DEEPEST: usize = 5;
 /// Enough for a `#!` line (the kernel itself looks at 256 bytes) and for the program headers of ordinary files.
-const HEAD_LENGTH: u64 = 8192;
+const HEAD_LENGTH: usize = 8192;
 
 /// Why the loader of a program would keep no log; `None` if it is glibc's and may.
 pub(super) fn obstacle(program: &Path, directory: Option<&Path>) -> Option<NoLog> {
     let directory = directory.map_or_else(|| PathBuf::from("."), Path::to_owned);
     let mut program = directory.join(program);
     for _ in 0..DEEPEST {
-        let head = read_head(&program).ok()?;
+        let head = read_beginning(&program, HEAD_LENGTH).ok()?;
         if let Some(line) = head.strip_prefix(b"#!") {
             let line = line.split(|&byte| byte == b'\n').next()?.trim_ascii_start();
             let name = line.split(|&byte| matches!(byte, b' ' | b'\t')).next()?;
@@ -54,16 +54,9 @@ pub(super) fn obstacle(program: &Path, directory: Option<&Path>) -> Option<NoLog
 
 /// Class, byte order and machine of an ELF file, as its first 20 bytes tell them; none for other files.
 pub(super) fn kind(path: &Path) -> Option<[u8; 4]> {
-    let mut head = [0u8; 20];
-    File::open(path).ok()?.read_exact(&mut head).ok()?;
+    let head: [u8; 20] = read_beginning(path, 20).ok()?.try_into().ok()?;
     let [0x7f, b'E', b'L', b'F', class, order, .., low, high] = head else { return None };
     Some([class, order, low, high])
-}
-
-fn read_head(path: &Path) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    File::open(path)?.take(HEAD_LENGTH).read_to_end(&mut head)?;
-    Ok(head)
 }
 
 /// PT_INTERP of a file in this machine's byte order. ELF-64: `e_phoff` at 32, `e_phentsize` at 54, `e_phnum` at 56; of each header

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use coldstart_elf::ElfFile;
 use coldstart_sys::file_view::FileView;
-use rustix::fs::{Mode, OFlags};
+use coldstart_sys::named_file::open_regular;
 
 use super::error::ObjectError;
 
@@ -17,15 +17,13 @@ pub struct ObjectFile {
 }
 
 impl ObjectFile {
-    /// Opens a regular file. A pipe that nobody writes to does not make us wait.
+    /// Opens a regular file, and nothing else.
     ///
     /// # Errors
     /// If it cannot be opened, or is no regular file.
     pub fn open(path: &Path) -> Result<Self, ObjectError> {
         let io = |source| ObjectError::Io { path: path.to_owned(), source };
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| io(errno.into()))?;
-        Self::of(path, file)
+        Self::of(path, open_regular(path).map_err(io)?)
     }
 
     /// A file that is open for reading already, `/proc/PID/map_files` say. The path is where its debug file is looked for, and

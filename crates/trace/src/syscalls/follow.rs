@@ -106,7 +106,8 @@ impl<'o> Follower<'o> {
         self.kill_all()?;
         followed.map(|refused| match refused {
             Some(errno) => Followed::Refused(errno),
-            None if !self.counting => Followed::NotStarted,
+            // A limit that is over before its `execve` is no fault of the program: nothing was counted.
+            None if !self.counting && self.counted.ended != Some(Ended::TimedOut) => Followed::NotStarted,
             None => Followed::Counted(self.counted),
         })
     }

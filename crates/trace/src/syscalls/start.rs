@@ -4,12 +4,13 @@
 //! be used, because it waits for the program, and whoever waits besides the tracer takes its stops away.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use coldstart_launch::{CommandLine, Input, LaunchError, Output, find_program};
+use coldstart_sys::named_file::read_beginning;
 use rustix::io::Errno;
 
 use super::options::CountOptions;
@@ -47,7 +48,7 @@ pub(super) fn command(command_line: &CommandLine, options: &CountOptions) -> Res
     match &options.input {
         Input::Null => command.stdin(Stdio::null()),
         Input::Inherit => command.stdin(Stdio::inherit()),
-        Input::File(path) => command.stdin(stream("input", path, File::open(path))?),
+        Input::File(_) => command.stdin(options.input.open()?.map_or_else(Stdio::null, Stdio::from)),
     };
     match &options.output {
         Output::Null => command.stdout(Stdio::null()).stderr(Stdio::null()),
@@ -68,8 +69,7 @@ pub(super) fn refusal(path: &Path, errno: Errno) -> LaunchError {
     if errno != Errno::NOEXEC {
         return LaunchError::Spawn { path, source: errno.into() };
     }
-    let mut head = Vec::new();
-    let read = File::open(&path).and_then(|file| file.take(4096).read_to_end(&mut head));
-    let is_text = read.is_ok_and(|count| count > 0) && !head.contains(&0);
+    let head = read_beginning(&path, 4096).unwrap_or_default();
+    let is_text = !head.is_empty() && !head.contains(&0);
     LaunchError::UnknownFormat { path, is_text }
 }

@@ -9,11 +9,12 @@ mod head;
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_output::{OutputKind, OutputPlace};
 use coldstart_profile::trace::{Moment, Trace};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use tempfile::NamedTempFile;
 
 use crate::error::TraceFileError;
 use crate::schema::{APPLICATION, DATABASE_PAGE, FORMAT, TABLES};
@@ -36,21 +37,74 @@ struct Reached {
     stopped_by: Option<rusqlite::Error>,
 }
 
-/// Writes a trace to a file, in the place of what has this name. Symbols and lookups are expected in the order that
-/// [`Trace`] promises; symbols are put into it.
+/// What a trace may replace: a trace, whole or damaged.
+pub const KIND: OutputKind = OutputKind { name: "a trace", recognises: is_trace, same_bytes: false };
+
+/// How every SQLite database begins (SQLite file format, 1.3.1).
+const DATABASE: &[u8] = b"SQLite format 3\0";
+/// Where SQLite keeps the application's number, big-endian (SQLite file format, 1.3).
+const APPLICATION_AT: usize = 68;
+/// What stands beside a database that is being changed.
+const SIDE_FILES: [&str; 3] = ["-journal", "-wal", "-shm"];
+
+/// Whether a file's header is that of a trace.
+fn is_trace(file: &File) -> io::Result<bool> {
+    let mut header = [0; APPLICATION_AT + 4];
+    match file.read_exact_at(&mut header, 0) {
+        Ok(()) => Ok(header.starts_with(DATABASE) && header.ends_with(&APPLICATION.to_be_bytes())),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Tries out whether a trace can be written there, before the start that it is about: that cannot be repeated as it was.
+///
+/// # Errors
+/// What stands against it.
+pub fn try_out(place: &OutputPlace) -> Result<(), TraceFileError> {
+    place.try_out()?;
+    check_side_files(place)
+}
+
+/// A journal may stand beside an earlier trace, whose it is, and nowhere else: SQLite would play it into the new one, and it
+/// is not ours to remove.
+fn check_side_files(place: &OutputPlace) -> Result<(), TraceFileError> {
+    let target = place.real_path();
+    let is_file = fs::symlink_metadata(&target).is_ok_and(|found| found.is_file());
+    if is_file && File::open(&target).and_then(|file| is_trace(&file)).unwrap_or(false) {
+        return Ok(());
+    }
+    let is_there = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
+    match SIDE_FILES.map(|suffix| with_suffix(&target, suffix)).into_iter().find(is_there) {
+        None => Ok(()),
+        Some(there) => {
+            let what = format!("`{}` stands there, which SQLite would take for a part of it", there.display());
+            Err(TraceFileError::NotWritable { path: place.path().to_owned(), source: io::Error::other(what) })
+        }
+    }
+}
+
+/// Writes a trace to a file of this name, over an earlier trace at most.
+///
+/// # Errors
+/// As [`write_trace_at`].
+pub fn write_trace(path: &Path, trace: &Trace) -> Result<Written, TraceFileError> {
+    write_trace_at(&OutputPlace::new(path, KIND, false)?, trace)
+}
+
+/// Writes a trace to its place. Symbols and lookups are expected in the order that [`Trace`] promises; symbols are put
+/// into it.
 ///
 /// # Errors
 /// [`TraceFileError::Incomplete`] when the disk became full, and the file holds what had room; after all others what stood
 /// there before stands there still.
-pub fn write_trace(path: &Path, trace: &Trace) -> Result<Written, TraceFileError> {
+pub fn write_trace_at(place: &OutputPlace, trace: &Trace) -> Result<Written, TraceFileError> {
+    let path = place.path();
     let not_writable = |source| TraceFileError::NotWritable { path: path.to_owned(), source };
-    let target = place_of(path).map_err(not_writable)?;
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    let beside = temporary(&folder).map_err(not_writable)?;
-    let reached = fill(beside.path(), trace).map_err(|error| {
+    check_side_files(place)?;
+    let staged = place.begin_named()?;
+    let beside = staged.temporary_path().ok_or_else(|| not_writable(io::ErrorKind::NotFound.into()))?.to_owned();
+    let reached = fill(&beside, trace).map_err(|error| {
         let source = io_error(error);
         let path = path.to_owned();
         if is_full(&source) {
@@ -59,19 +113,17 @@ pub fn write_trace(path: &Path, trace: &Trace) -> Result<Written, TraceFileError
             TraceFileError::NotWritable { path, source }
         }
     })?;
-    // SQLite was told not to wait for the disk; this is the one time that it matters.
-    beside.as_file().sync_all().map_err(not_writable)?;
-    let bytes = fs::metadata(beside.path()).map_err(not_writable)?.len();
+    let bytes = staged.file().metadata().map_err(not_writable)?.len();
     // They belong to what is replaced, and SQLite would play them back into the new file.
-    for suffix in ["-journal", "-wal", "-shm"] {
-        match fs::remove_file(with_suffix(&target, suffix)) {
+    place.check()?;
+    for suffix in SIDE_FILES {
+        match fs::remove_file(with_suffix(&place.real_path(), suffix)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_writable(error)),
             _ => {}
         }
     }
-    beside.persist(&target).map_err(|error| not_writable(error.error))?;
-    // The rename itself must last, too. A file system that cannot flush a directory has renamed all the same.
-    let _ = File::open(&folder).and_then(|folder| folder.sync_all());
+    // SQLite was told not to wait for the disk; this is the one time that it matters.
+    place.finish(staged)?;
     match reached.stopped_by {
         None => Ok(Written { bytes }),
         Some(error) => Err(TraceFileError::Incomplete {
@@ -82,25 +134,6 @@ pub fn write_trace(path: &Path, trace: &Trace) -> Result<Written, TraceFileError
             source: io_error(error),
         }),
     }
-}
-
-/// The file itself where the path is a link. A device, say, is not replaced by a file.
-fn place_of(path: &Path) -> io::Result<PathBuf> {
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => fs::canonicalize(path),
-        Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => std::path::absolute(path),
-        Err(error) => Err(error),
-    }
-}
-
-fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt;
-
-    // As any other new file: what the user's mask leaves.
-    let mode = fs::Permissions::from_mode(0o666);
-    tempfile::Builder::new().prefix(".").suffix(".coldtrace.partial").permissions(mode).tempfile_in(folder)
 }
 
 /// Another file's name, made of this one's.

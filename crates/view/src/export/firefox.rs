@@ -22,6 +22,7 @@ use fxprof_processed_profile::{
 use super::counting::{Sum, counters};
 use super::names::{Names, access};
 use super::{Exported, TraceExport};
+use crate::mark::MarkedProfile;
 use libraries::Libraries;
 use markers::{Kinds, LookupMarker, PageMarker, PhaseMarker, ReadyMarker};
 use threads::Threads;
@@ -52,7 +53,7 @@ pub(super) fn write(traces: &[TraceExport<'_>], out: &mut dyn Write) -> io::Resu
         one.add();
         exported.records = exported.records.saturating_add(one.records);
     }
-    serde_json::to_writer(out, &profile)?;
+    serde_json::to_writer(out, &MarkedProfile::new(&profile))?;
     Ok(exported)
 }
 

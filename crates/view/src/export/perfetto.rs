@@ -30,7 +30,7 @@ pub(super) fn write(traces: &[TraceExport<'_>], out: &mut dyn Write) -> io::Resu
     }
     let about: Vec<serde_json::Value> = traces.iter().map(about).collect();
     records.finish(&json!({
-        "written-by": concat!("coldstart ", env!("CARGO_PKG_VERSION")),
+        "written-by": crate::mark::GENERATOR,
         "traces": about,
         "counters": format!("a point in each {STEPS}th of the run; all else is complete"),
     }))

@@ -9,6 +9,7 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
 use super::{MapError, ObjectMap};
+use crate::mark::marked_png;
 
 /// Pixels of a point: enough for print and for screens of today.
 const PIXELS: u32 = 2;
@@ -28,7 +29,7 @@ impl ObjectMap {
             Pixmap::new(width, height).ok_or_else(|| fail(format!("{width} x {height} pixels are too many")))?;
         let scale = PIXELS as f32;
         resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
-        pixels.encode_png().map_err(|error| fail(error.to_string()))
+        pixels.encode_png().map(marked_png).map_err(|error| fail(error.to_string()))
     }
 }
 

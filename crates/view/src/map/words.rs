@@ -10,7 +10,7 @@ use coldstart_profile::trace::{Run, StartState};
 use jiff::Timestamp;
 use jiff::tz::Offset;
 
-pub(crate) use crate::numbers::{bytes as size, grouped};
+pub(crate) use crate::numbers::{bytes as size, counted, grouped};
 
 /// Bytes of a name in one line of harmless characters. What is no UTF-8 and what cannot be seen become escapes; so do the two
 /// characters that XML has no place for (XML 1.0, section 2.2).
@@ -53,16 +53,6 @@ pub(crate) fn list(names: &[String]) -> String {
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
         None => String::new(),
     }
-}
-
-/// `1 page`, `2 340 pages`, `3 first touches`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    let ending = match noun {
-        _ if count == 1 => "",
-        _ if noun.ends_with('s') || noun.ends_with("ch") => "es",
-        _ => "s",
-    };
-    format!("{} {noun}{ending}", grouped(count))
 }
 
 /// A length of time: `0.71 ms`, `12.3 ms`, `712 ms`, `3.116 s`.

@@ -31,8 +31,9 @@ impl Shell {
         let title = text(title);
         let policy = policy(script);
         let no_script = text(NO_SCRIPT);
+        let generator = crate::mark::meta();
         shell.write(&format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{generator}\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"referrer\" content=\"no-referrer\">\n\

@@ -1,41 +1,49 @@
-//! The library that answers the loader, for mode `audit`: put in place, and taken away.
+//! The library that answers the loader, for mode `audit`: put in place.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::Context;
-use coldstart_bind::audit::{Architecture, Table, build};
-use coldstart_elf::ElfFile;
+use coldstart_bind::AuditLibrary;
+use coldstart_output::OutputPlace;
+use coldstart_sys::file_view::FileView;
 
-use crate::commands::reading::open_regular;
+use crate::commands::reading::map;
+use crate::commands::rewriting::{Destination, Rule, Task};
 use crate::error::{CliError, HintExt};
-use crate::output::file::write_beside;
+use crate::output::destination::write_file;
+use crate::output::kinds;
 use crate::output::path::printable;
 
-/// The largest file that is read to see whether it is one of ours, in bytes.
-const LARGEST: u64 = 256 << 20;
+/// Advice where the library cannot go.
+const ELSEWHERE: &str = "give another place with `--audit-library`";
 
-/// Makes the library with a table for a program, and puts it in place.
-pub(super) fn write_library(path: &Path, table: &Table, program: &[u8]) -> Result<PathBuf, CliError> {
-    let encoding = ElfFile::parse(program)?.encoding();
-    let architecture = Architecture::of(encoding)
-        .ok_or_else(|| anyhow::anyhow!("there is no auditing library for the machine {}", encoding.machine))
-        .hint(|| "`--mode soname` needs none")?;
-    let bytes = build(architecture, table)?;
-    if path.symlink_metadata().is_ok() && !is_ours(path) {
-        return Err(anyhow::anyhow!("`{}` is there already, and is no library that coldstart made", printable(path)))
-            .hint(|| "give another place with `--audit-library`");
+/// Where the library goes, checked: neither over a program that is bound nor where the bound program will stand.
+pub(super) fn place(
+    path: &Path,
+    rule: &Rule,
+    program: &Destination,
+    task: Option<&Task>,
+) -> Result<OutputPlace, CliError> {
+    let place = rule.of_kind(kinds::AUDIT_LIBRARY).place(path)?;
+    let bound = task.and_then(|task| program.target(task)).and_then(|target| rule.place(&target).ok());
+    if bound.is_some_and(|bound| bound.is_same_name(&place)) {
+        return Err(anyhow::anyhow!("`{}` is to be written twice", printable(path))).hint(|| ELSEWHERE);
     }
-    write_beside(path, &bytes).with_context(|| format!("cannot write `{}`", printable(path)))?;
-    Ok(path.to_owned())
+    place.check().hint(|| ELSEWHERE)?;
+    Ok(place)
 }
 
-/// Whether a file is an auditing library that we made.
-pub(in crate::commands) fn is_ours(path: &Path) -> bool {
-    let read = || {
-        let mut bytes = Vec::new();
-        open_regular(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
-        coldstart_bind::audit::read(&bytes).ok()
-    };
-    read().is_some()
+/// Puts the library in place. `may_replace` tells whether one that `bind` made may stand there: not when it could be another
+/// program's.
+pub(super) fn write_library(library: &AuditLibrary, place: &OutputPlace, may_replace: bool) -> Result<(), CliError> {
+    let path = place.path();
+    // A link is replaced, whatever it leads to.
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let is_anothers = |view: FileView| !view.bytes().is_empty() && view.bytes() != library.bytes;
+    if !may_replace && is_file && map(path).is_ok_and(is_anothers) {
+        let taken = anyhow::anyhow!("`{}` is there already, with the answers for another program", printable(path));
+        return Err(taken)
+            .hint(|| "give another place with `--audit-library`, or remove the file if no program uses it");
+    }
+    write_file(place, &library.bytes)?;
+    Ok(())
 }

@@ -1,9 +1,9 @@
 //! `coldstart bind`: rewrite a program so that every library is found at the first try, and prove it.
 
-pub(super) mod audit;
+mod audit;
 mod one;
 mod report;
-mod words;
+pub(super) mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,14 @@ use coldstart_bind::{FarmText, Mode};
 use coldstart_launch::Interrupt;
 use coldstart_rewrite::Allowed;
 
-use super::rewriting::{Destination, Task, Worked, complain, finish};
+use super::reading::directory;
+use super::rewriting::{Destination, Rule, Task, Worked, complain, finish};
 use crate::args::bind::{BindArgs, FarmTextChoice, ModeChoice};
 use crate::args::rewriting::PlaceArgs;
 use crate::error::{CliError, Complaints, HintExt};
 use crate::exit::Exit;
 use crate::output::path::printable;
-use crate::output::{self, note};
+use crate::output::{self, kinds, note};
 use one::{Binder, Done};
 use report::Report;
 
@@ -34,8 +35,13 @@ pub(super) fn run(args: &BindArgs) -> Result<Exit, CliError> {
     let keep_original = args.keep_original.as_ref().map(|path| kept(path.clone(), &args.programs)).transpose()?;
     let interrupt = Interrupt::listen()?;
     let tasks: Vec<Task> = args.programs.iter().map(|program| task(program)).collect();
-    for place in [Some(&place), keep_original.as_ref()].into_iter().flatten() {
-        place.check("bind", &tasks)?;
+    let rule = Rule::new(kinds::BOUND, args.place.force, &tasks);
+    place.check("bind", &tasks, &rule)?;
+    if let Some(keep) = &keep_original {
+        keep.check_names("bind", &tasks)?;
+    }
+    if let Some(path) = &args.audit_library {
+        audit::place(path, &rule, &place, tasks.first())?;
     }
     let binder = Binder {
         options: options(args)?,
@@ -45,6 +51,7 @@ pub(super) fn run(args: &BindArgs) -> Result<Exit, CliError> {
             frozen: place != Destination::InPlace,
         },
         place,
+        rule,
         keep_original,
         anyway: args.anyway,
     };
@@ -90,11 +97,14 @@ fn alone(option: &str, is_given: bool) -> Result<(), CliError> {
 
 /// Where originals are kept.
 fn kept(path: PathBuf, programs: &[PathBuf]) -> Result<Destination, CliError> {
-    Destination::of("bind", &PlaceArgs { output: Some(path), in_place: false }, programs, false)
+    Destination::of("bind", &PlaceArgs { output: Some(path), ..PlaceArgs::default() }, programs, false)
 }
 
 /// What was asked for, but for places, which depend on the program.
 fn options(args: &BindArgs) -> Result<coldstart_bind::Options, CliError> {
+    if let Some(root) = &args.root {
+        directory("the root", root)?;
+    }
     let absolute = |path: &PathBuf| std::path::absolute(path);
     let levels = args.levels.as_ref().map(|list| match list.as_str() {
         "none" => Vec::new(),

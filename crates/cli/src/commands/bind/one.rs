@@ -4,27 +4,31 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use coldstart_bind::{BindPlan, Binding, FarmWritten, MachineFiles, Mode, Program};
+use coldstart_bind::{BindPlan, Binding, FarmWritten, MachineFiles, Mode, Program, audit_library_caution};
 use coldstart_elf::ElfFile;
 use coldstart_rewrite::{
-    About, Allowed, EditNote, OriginalFile, Proof, Refusal, Replacement, SearchSummary, binding_note, plan_search,
-    plan_unpack,
+    About, Allowed, Change, ChangedFile, EditNote, OriginalFile, Proof, Refusal, Replacement, SearchSummary,
+    binding_note, plan_search, plan_unpack,
 };
 use coldstart_sys::file_view::FileView;
 
-use super::audit::write_library;
+use super::audit::{self, write_library};
+use crate::commands::restoring::other_edit;
 use crate::commands::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Task, Unproven, Worked, Writing, proven_search, shrank,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, proven_search, shrank,
     taken_back, write,
 };
 use crate::error::CliError;
 use crate::output::path::printable;
+use crate::output::text::{counted, counted_are, plain};
 
 /// How to bind, and where to.
 pub(super) struct Binder {
     pub(super) options: coldstart_bind::Options,
     pub(super) allowed: Allowed,
     pub(super) place: Destination,
+    /// What a bound program may replace there.
+    pub(super) rule: Rule,
     /// The name for the only original, or a directory for several.
     pub(super) keep_original: Option<Destination>,
     /// Whether programs are bound, too, that gain nothing by it.
@@ -43,8 +47,8 @@ struct Planned<'view> {
     plan: BindPlan,
     /// The program's bytes, as they are without an earlier binding.
     content: Cow<'view, [u8]>,
-    /// Where the library that audits goes, in mode `audit`.
-    audit_library: Option<PathBuf>,
+    /// Whether the program's own auditing library may stand where the new one goes.
+    replaces_audit_library: bool,
 }
 
 /// A program that was bound.
@@ -52,8 +56,6 @@ pub(super) struct Bound {
     pub(super) plan: BindPlan,
     pub(super) summary: SearchSummary,
     pub(super) replacement: Replacement<Proof>,
-    /// The library that audits, where there is one.
-    pub(super) audit_library: Option<PathBuf>,
 }
 
 impl Binder {
@@ -74,7 +76,7 @@ impl Binder {
         if view.shrank() {
             return Err(shrank(&task.path));
         }
-        let Planned { plan, content, audit_library } = match planned? {
+        let Planned { mut plan, content, replaces_audit_library } = match planned? {
             Ok(planned) => planned,
             Err(refused) => return Ok(Outcome::Refused(refused)),
         };
@@ -85,8 +87,10 @@ impl Binder {
             return Ok(Outcome::Refused(Refused {
                 code: "nothing-to-gain",
                 reason: format!(
-                    "its {} libraries are found with {} failed probes as it is, and bound with {}",
-                    plan.predicted.objects, plan.predicted.failed_probes_before, plan.predicted.failed_probes_after
+                    "its {} found with {} as it is, and bound with {}",
+                    plain(&counted_are(plan.predicted.objects as u64, "library")),
+                    plain(&counted(plan.predicted.failed_probes_before as u64, "failed probe")),
+                    plan.predicted.failed_probes_after
                 ),
                 hint: Some("`--anyway` binds it nevertheless".to_owned()),
             }));
@@ -103,21 +107,27 @@ impl Binder {
         }
         // What the program will look for must be there before it is.
         let farm = plan.farm.as_ref().map(|farm| coldstart_bind::write_farm(farm, &farm.directory)).transpose()?;
-        let audit_library = match (&plan.table, &audit_library) {
-            (Some(table), Some(path)) => Some(write_library(path, table, &content)?),
-            _ => None,
-        };
+        if let Some(library) = &plan.audit_library {
+            let place = audit::place(&library.path, &self.rule, &self.place, Some(task))?;
+            write_library(library, &place, replaces_audit_library || self.rule.is_forced())?;
+        }
         let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
-        let writing =
-            Writing { task, original, view: &view, content: taken_back(&content), place: &self.place, keep_original };
+        let writing = Writing {
+            task,
+            original,
+            view: &view,
+            content: taken_back(&content),
+            place: &self.place,
+            rule: &self.rule,
+            keep_original,
+        };
         let written = write(&writing, &search.script, |output| proven_search(&writing, output, &plan.edit));
         match written {
-            Ok(replacement) => Ok(Outcome::Done(Done::Bound(Box::new(Bound {
-                plan,
-                summary: search.summary,
-                replacement,
-                audit_library,
-            })))),
+            Ok(replacement) => {
+                let real = replacement.path.canonicalize().unwrap_or_else(|_| replacement.path.clone());
+                plan.cautions.extend(audit_library_caution(&plan.binding, &real));
+                Ok(Outcome::Done(Done::Bound(Box::new(Bound { plan, summary: search.summary, replacement }))))
+            }
             Err(error) => {
                 // Links that nobody follows are no use, unless an earlier program follows them.
                 if let (Some(FarmWritten::Made), Some(farm)) = (farm, &plan.farm) {
@@ -158,12 +168,15 @@ impl Binder {
         let environment = coldstart_bind::machine_environment(&program.path, &files, secure);
         let output = self.output(task, original)?;
         let mut options = self.options.clone();
+        let earlier_library = program.binding.as_ref().and_then(|binding| binding.audit_library_path(&program.path));
+        // A place that was asked for may hold the library of another program; the default one is named after this program.
+        let replaces_audit_library = options.audit_library.is_none() || options.audit_library == earlier_library;
         if options.mode == Mode::Audit && options.audit_library.is_none() {
             options.audit_library = Some(beside(&output, ".audit.so"));
         }
         options.output = Some(output);
         Ok(match coldstart_bind::plan(&program, &files, &environment, &options) {
-            Ok(plan) => Ok(Planned { plan, content, audit_library: options.audit_library }),
+            Ok(plan) => Ok(Planned { plan, content, replaces_audit_library }),
             Err(refusal) => Err(Refused {
                 code: refusal.code(),
                 reason: refusal.to_string(),
@@ -205,15 +218,23 @@ fn earlier(bytes: &[u8]) -> Result<Option<Binding>, Refused> {
     })
 }
 
+/// The advice where a bound program was edited, and binding it anew would lose that.
+const EDITED: &str = "`coldstart unbind --discard-changes` restores the original without what was changed, if it can; make the \
+                      change there, and bind it then";
+
 /// The program as it was before it was bound.
 fn unbound(bytes: &[u8]) -> Result<Vec<u8>, Refused> {
     let file = ElfFile::parse(bytes).map_err(Refusal::from)?;
-    if About::read(&file).is_some_and(|about| about.edits.last().is_some_and(|edit| edit != "bind")) {
-        return Err(Refused {
-            code: "other-edit",
-            reason: "it was packed after it had been bound".to_owned(),
-            hint: Some("`coldstart unpack` takes that back first".to_owned()),
-        });
+    let last = About::read(&file).and_then(|mut about| about.edits.pop());
+    if let Some(last) = last.filter(|last| last != "bind") {
+        return Err(other_edit(&last));
     }
-    Ok(plan_unpack(&file)?.restore(bytes)?)
+    let plan = plan_unpack(&file, ChangedFile::Refuse).map_err(|refusal| {
+        let hint = match &refusal {
+            Refusal::ChangedSince(Change::Edited { .. }) => Some(EDITED.to_owned()),
+            other => other.hint(),
+        };
+        Refused { hint, ..Refused::from(refusal) }
+    })?;
+    Ok(plan.restore(bytes)?)
 }

@@ -10,9 +10,9 @@ use crate::commands::rewriting::{
     Destination, JsonSeconds, Outcome, Refused, Task, Worked, link_warnings, proof_words,
 };
 use crate::error::CliError;
-use crate::output::json;
 use crate::output::path::{JsonPath, printable};
-use crate::output::text::{counted, fact, prose};
+use crate::output::text::{counted, fact, list, prose};
+use crate::output::{command, json};
 
 /// The schema of `--json`.
 const SCHEMA: &str = "coldstart.bind/1";
@@ -65,7 +65,7 @@ fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
     };
     let replacement = replacement(worked);
     let audit_library = match worked.done() {
-        Some(Done::Bound(bound)) => bound.audit_library.as_ref(),
+        Some(Done::Bound(bound)) => bound.plan.audit_library.as_ref(),
         _ => None,
     };
     Record {
@@ -83,7 +83,7 @@ fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
         predicted: plan.map(|plan| plan.predicted),
         binding: plan.map(|plan| &plan.binding),
         cautions: plan.map_or(&[], |plan| plan.cautions.as_slice()),
-        audit_library: audit_library.map(|path| path.to_string_lossy().into_owned()),
+        audit_library: audit_library.map(|library| library.path.to_string_lossy().into_owned()),
         proof: replacement.map(|replacement| &replacement.proof),
         seconds: JsonSeconds::of(worked.plan_seconds, replacement),
         other_links: replacement.map_or(0, |replacement| replacement.other_links),
@@ -115,21 +115,23 @@ fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> String {
     text.push_str(&fact("links", &words::links(plan)));
     text.push_str(&fact("file", &words::file(summary)));
     if let Some(Done::Bound(bound)) = worked.done() {
-        let library = bound.audit_library.as_ref().map(|path| {
-            let answers = plan.table.as_ref().map_or(0, |table| table.len());
-            format!("`{}` answers the loader, with {}", printable(path), counted(answers as u64, "entry"))
+        let library = plan.audit_library.as_ref().map(|library| {
+            let entries = counted(library.table.len() as u64, "entry");
+            format!("`{}` answers the loader, with {entries}", printable(&library.path))
         });
         text.push_str(&fact("audit", &library.unwrap_or_default()));
         text.push_str(&fact("proof", &proof_words(&bound.replacement.proof)));
-        let path = printable(&bound.replacement.path);
+        let path = &bound.replacement.path;
         let kept = bound.replacement.kept_original.as_ref();
         let kept = kept.map(|kept| format!("; the original is kept as `{}`", printable(kept))).unwrap_or_default();
-        text.push_str(&fact("undo", &format!("`coldstart unbind --in-place {path}` restores the original{kept}")));
+        let unbind = command::of_ours_in_prose("unbind --in-place", path);
+        text.push_str(&list("undo", &format!("`{unbind}` restores the original{kept}")));
+        let verify = command::of_ours_in_prose("verify --run", path);
         let next = match bound.plan.binding.mode {
-            Mode::Audit => format!("`coldstart verify --run {path}` counts what a start tries"),
-            _ => format!("`coldstart verify --run {path}` starts it and the original, and compares"),
+            Mode::Audit => format!("`{verify}` counts what a start tries"),
+            _ => format!("`{verify}` starts it and the original, and compares"),
         };
-        text.push_str(&fact("next", &next));
+        text.push_str(&list("next", &next));
     }
     text
 }

@@ -1,6 +1,6 @@
 //! What binding did, in words.
 
-use coldstart_bind::{BindPlan, Caution, KeepReason, Mode, Predicted};
+use coldstart_bind::{BindPlan, Caution, KeepReason, Mode, Predicted, Writer};
 use coldstart_rewrite::{SearchRoom, SearchSummary};
 
 use crate::output::path::printable;
@@ -42,7 +42,7 @@ pub(super) fn file(summary: &SearchSummary) -> String {
 }
 
 /// Something the user should know, as a sentence.
-pub(super) fn caution(caution: &Caution) -> String {
+pub(in crate::commands) fn caution(caution: &Caution) -> String {
     match caution {
         Caution::NotOverridable { libraries } => format!(
             "LD_LIBRARY_PATH no longer replaces {}: the program has an RPATH, which goes before it",
@@ -88,6 +88,14 @@ pub(super) fn caution(caution: &Caution) -> String {
         Caution::OriginMoves => {
             "$ORIGIN in its search path means another folder now, because the bound program stands in another"
                 .to_owned()
+        }
+        Caution::AuditLibraryWritable { path, by } => {
+            let by = match by {
+                Writer::Others => "every user",
+                Writer::Group => "its group, which may not write to the program,",
+                Writer::Owner => "its owner, who does not own the program,",
+            };
+            format!("{by} may write to `{}`, and so run code in the program", printable(path))
         }
         Caution::NameWithoutMeaning { name } => {
             format!("`{}` has no meaning on this machine, and stands last now", escaped(name))

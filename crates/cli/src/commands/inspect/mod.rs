@@ -9,14 +9,16 @@ mod survey;
 mod targets;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use coldstart_inspect::FindingKind;
+use coldstart_output::{Inputs, OutputPlace};
 
 use crate::args::inspect::{FailOn, InspectArgs};
 use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
 use crate::output::path::printable;
-use crate::output::{self, destination, json};
+use crate::output::{self, destination, json, kinds};
 use result::Survey;
 use survey::survey;
 
@@ -26,8 +28,15 @@ pub(crate) use read::hint;
 const SCHEMA: &str = "coldstart.inspect/1";
 
 pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
-    destination::try_out(args.html.as_deref())?;
-    destination::try_out(args.svg.as_deref())?;
+    let targets = args.targets.iter().chain(&args.compare);
+    let inputs = targets.fold(Inputs::default(), |inputs, path| {
+        inputs.with(format!("`{}`, which is inspected", printable(path)), path)
+    });
+    let place =
+        |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
+    let mut page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
+    let mut picture_place = args.svg.as_deref().map(|path| place(path, kinds::SVG)).transpose()?;
+    destination::try_out(page_place.iter().chain(&picture_place))?;
     let mut complaints = Complaints::default();
     let inspected = survey(&args.targets, args, &mut complaints);
     let other = args.compare.as_ref().map(|other| survey(std::slice::from_ref(other), args, &mut complaints));
@@ -40,13 +49,19 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
         let name = args.compare.as_deref().map(printable).unwrap_or_default();
         return Err(anyhow::anyhow!("there is nothing to compare with in `{name}`").into());
     }
-    if let Some(path) = &args.svg {
+    // Files that were found below directories, or are loaded by programs, are known only now.
+    for place in page_place.iter_mut().chain(&mut picture_place) {
+        for object in inspected.objects.iter().chain(other.iter().flat_map(|other| &other.objects)) {
+            place.add_input(format!("`{}`, which was inspected", printable(&object.path)), &object.path);
+        }
+    }
+    if let Some(place) = &picture_place {
         let picture = render::svg(&inspected);
-        destination::write_file(path, picture.as_bytes())?;
+        destination::write_file(place, picture.as_bytes())?;
     }
     let all = WithOther { survey: &inspected, compared_with: other.as_ref() };
-    if let Some(path) = &args.html {
-        page::write(path, args, &all)?;
+    if let Some(place) = &page_place {
+        page::write(place, args, &all)?;
     }
     match (&other, args.json) {
         (_, true) => json::print(SCHEMA, &all)?,

@@ -1,7 +1,6 @@
 //! `--html`: an inspection as a page.
 
-use std::path::Path;
-
+use coldstart_output::OutputPlace;
 use coldstart_view::page::ReportKind;
 
 use super::{SCHEMA, WithOther};
@@ -11,8 +10,8 @@ use crate::output::page;
 use crate::output::path::printable;
 
 /// Writes the page of what was found out.
-pub(super) fn write(path: &Path, args: &InspectArgs, all: &WithOther<'_>) -> Result<(), CliError> {
-    page::write(path, ReportKind::Inspect, &title(args), SCHEMA, all)
+pub(super) fn write(place: &OutputPlace, args: &InspectArgs, all: &WithOther<'_>) -> Result<(), CliError> {
+    page::write(place, ReportKind::Inspect, &title(args), SCHEMA, all)
 }
 
 fn title(args: &InspectArgs) -> String {

@@ -11,6 +11,7 @@ use crate::args::ldcache::CheckArgs;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
+use crate::output::text::{counted, plain};
 use crate::output::{self, json};
 
 /// Lines that are printed; `--json` has them all.
@@ -126,8 +127,7 @@ fn tell(args: &CheckArgs, answer: &Answer) -> Result<(), CliError> {
     }
     let verdict = match faults.len() {
         0 => "all is well".to_owned(),
-        1 => "1 fault".to_owned(),
-        count => format!("{count} faults"),
+        count => plain(&counted(count as u64, "fault")),
     };
     let (count, [one, several]) = (answer.entries, answer.noun);
     let noun = if count == 1 { one } else { several };

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use anyhow::Context;
 use coldstart_loader::LoaderBuild;
 use coldstart_loader::cache::{FAMILIES, Family, FolderAsked, Folders, Listed, Scan, ScanRules, scan};
 
@@ -48,13 +49,12 @@ pub(super) fn gather(
     let mut asked = Vec::new();
     for folder in &args.folders {
         let name = inside(root, folder)?;
-        if root.folder(&name).is_none() {
-            let missing = anyhow::anyhow!("`{}` is no folder{}", shown(&name), place(root));
-            return Err(missing).hint(|| match root.sysroot() {
-                Some(_) => "paths are looked up inside the sysroot; leave its own path out",
-                None => "name folders that hold libraries",
-            });
-        }
+        let usable = root.check_folder(&name);
+        let usable = usable.with_context(|| format!("cannot use `{}`{}", shown(&name), place(root)));
+        usable.hint(|| match root.sysroot() {
+            Some(_) => "paths are looked up inside the sysroot; leave its own path out",
+            None => "name directories that hold libraries",
+        })?;
         asked.extend(if args.recursive { below(root, &name) } else { vec![folder_asked(&name)] });
     }
     let conf = args.ld_so_conf.as_deref().or(args.folders.is_empty().then_some(Path::new("/etc/ld.so.conf")));

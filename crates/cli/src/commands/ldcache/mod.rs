@@ -21,7 +21,7 @@ use anyhow::Context;
 use coldstart_loader::cache::LdSoCache;
 use serde::{Serialize, Serializer};
 
-use super::reading::open_regular;
+use super::reading::read;
 use crate::args::ldcache::{LdcacheAction, LdcacheArgs};
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
@@ -32,7 +32,7 @@ const SCHEMA: &str = "coldstart.ldcache/1";
 /// The system's cache.
 const SYSTEM_CACHE: &str = "/etc/ld.so.cache";
 /// A cache for all libraries of a machine is below 1 MiB.
-const LARGEST_CACHE: u64 = 1 << 30;
+const LARGEST_CACHE: u64 = 256 << 20;
 
 pub(super) fn run(args: &LdcacheArgs) -> Result<Exit, CliError> {
     match &args.action {
@@ -47,15 +47,7 @@ pub(super) fn run(args: &LdcacheArgs) -> Result<Exit, CliError> {
 
 /// A file's bytes.
 fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
-    use std::io::Read;
-    let failed = || format!("cannot read `{}`", printable(path));
-    let file = open_regular(path).with_context(failed)?;
-    let mut bytes = Vec::new();
-    file.take(LARGEST_CACHE + 1).read_to_end(&mut bytes).with_context(failed)?;
-    if bytes.len() as u64 > LARGEST_CACHE {
-        return Err(anyhow::anyhow!("`{}` is larger than any loader cache", printable(path)).into());
-    }
-    Ok(bytes)
+    read("", path, LARGEST_CACHE)
 }
 
 /// A cache that has to be whole.

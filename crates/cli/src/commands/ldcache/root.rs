@@ -14,9 +14,11 @@ use coldstart_elf::{ElfError, ElfFile, FileType};
 use coldstart_loader::cache::{Folders, Library, Listed, NoLibrary};
 use coldstart_loader::{FileSystem, Identity, ObjectFacts, Probe};
 use coldstart_sys::file_view::FileView;
+use coldstart_sys::named_file::{NamedFile, read_to_limit};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use crate::commands::reading::directory;
 use crate::error::{CliError, HintExt};
 use crate::output::path::printable;
 
@@ -31,6 +33,7 @@ impl Root {
     pub(super) fn open(sysroot: Option<&Path>) -> Result<Self, CliError> {
         let Some(path) = sysroot else { return Ok(Self { inside: None }) };
         let failed = || format!("cannot use the sysroot `{}`", printable(path));
+        directory("the sysroot", path)?;
         let path = std::path::absolute(path).with_context(failed)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(&path, flags, Mode::empty()).map_err(io::Error::from).with_context(failed)?;
@@ -67,29 +70,28 @@ impl Root {
 
     /// Opens a regular file.
     pub(super) fn file(&self, path: &[u8]) -> io::Result<File> {
-        // O_PATH first: opening a device may do something.
-        let found = self.open_inside(path, OFlags::PATH)?;
-        let kind = found.metadata()?.file_type();
-        if kind.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        if !kind.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
-        }
-        self.open_inside(path, OFlags::RDONLY)
+        Ok(self.regular(path)?.open(OFlags::empty())?.0)
+    }
+
+    fn regular(&self, path: &[u8]) -> io::Result<NamedFile<'static>> {
+        NamedFile::of_handle(self.open_inside(path, OFlags::PATH)?.into())?.regular()
     }
 
     /// A file's content.
     pub(super) fn read(&self, path: &[u8]) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        io::Read::read_to_end(&mut io::Read::take(self.file(path)?, super::LARGEST_CACHE), &mut bytes)?;
-        Ok(bytes)
+        let (file, stat) = self.regular(path)?.open(OFlags::empty())?;
+        read_to_limit(file, u64::try_from(stat.st_size).unwrap_or(0), super::LARGEST_CACHE)
     }
 
     /// Which file or folder a path leads to.
     pub(super) fn identity(&self, path: &[u8]) -> io::Result<Identity> {
         let metadata = self.open_inside(path, OFlags::PATH)?.metadata()?;
         Ok(Identity { device: metadata.dev(), inode: metadata.ino() })
+    }
+
+    /// Whether a path leads to a folder; the error says what it is instead.
+    pub(super) fn check_folder(&self, path: &[u8]) -> io::Result<()> {
+        NamedFile::of_handle(self.open_inside(path, OFlags::PATH)?.into())?.directory().map(|_| ())
     }
 
     /// Whether a path leads to a folder.

@@ -1,10 +1,8 @@
 //! `coldstart ldcache show`: what a cache holds.
 
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use anyhow::Context;
 use coldstart_loader::cache::{CacheEntry, CacheFormat, EntryHwcap, LdSoCache};
 use coldstart_profile::pattern::fits;
 use serde::Serialize;
@@ -74,17 +72,9 @@ fn as_ldconfig(args: &ShowArgs) -> Result<Exit, CliError> {
         return Ok(Exit::Done);
     }
     let text = read_cache(&args.file)?.describe_all(args.file.as_os_str().as_bytes());
-    print_bytes(&text)?;
+    // As they are: who asks for `ldconfig`'s words compares them.
+    output::print_bytes(&text)?;
     Ok(Exit::Done)
-}
-
-/// Prints bytes as they are: who asks for `ldconfig`'s words compares them.
-fn print_bytes(text: &[u8]) -> Result<(), CliError> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(output::ReaderLeft.into()),
-        written => Ok(written.context("cannot write the result to stdout")?),
-    }
 }
 
 fn to_text(file: &Path, cache: &LdSoCache, entries: &[CacheEntry<'_>]) -> String {

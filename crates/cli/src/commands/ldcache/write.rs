@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_loader::cache::{CacheBuilder, LdSoCache, NoLibrary, read_back};
+use coldstart_output::Inputs;
 use serde::Serialize;
 
 use super::closures::{Following, files_below, follow};
@@ -13,6 +14,7 @@ use super::root::Root;
 use super::target::Target;
 use super::{Place, SCHEMA, folders, levels, shown};
 use crate::args::ldcache::WriteArgs;
+use crate::commands::reading::directory;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
@@ -73,7 +75,14 @@ pub(super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
     let root = Root::open(args.sysroot.as_deref())?;
     let levels = levels(&args.hwcaps)?;
     let output = output_path(args, &root)?;
-    let target = Target::new(&output, args.force)?;
+    let mut inputs = Inputs::default();
+    for path in args.closure.iter().chain(&args.ld_so_conf) {
+        // Paths are those inside the sysroot.
+        let read =
+            root.sysroot().map_or_else(|| path.clone(), |sysroot| sysroot.join(path.strip_prefix("/").unwrap_or(path)));
+        inputs.add(format!("`{}`, which is read", printable(&read)), &read);
+    }
+    let target = Target::new(&output, inputs, args.force.force)?;
     let generator = |what: &str| {
         let own = || format!("coldstart {} ldcache ({what})", env!("CARGO_PKG_VERSION"));
         args.generator.clone().unwrap_or_else(own).into_bytes()
@@ -105,9 +114,7 @@ fn output_path(args: &WriteArgs, root: &Root) -> Result<PathBuf, CliError> {
         Some(sysroot) => sysroot.join(prefix.strip_prefix("/").unwrap_or(prefix)),
         None => prefix.clone(),
     };
-    if !prefix.is_dir() {
-        return Err(anyhow::anyhow!("`{}` is no folder", printable(&prefix)).into());
-    }
+    directory("the store item", &prefix)?;
     let folder = prefix.join("etc");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", printable(&folder)))?;
     Ok(folder.join("ld.so.cache"))

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -17,9 +17,10 @@ use coldstart_elf::{ElfError, ElfFile, FileType};
 use coldstart_loader::dlopen_notes::dlopen_texts;
 use coldstart_loader::{Fault, FileSystem, Glance, Identity, ObjectFacts, Probe};
 use coldstart_sys::file_view::FileView;
+use coldstart_sys::named_file::{open_regular, read_regular};
 
 use super::{LoadingOptions, ProgramKind};
-use crate::commands::reading::{open_regular, open_with_metadata};
+use crate::commands::reading::directory;
 use crate::error::CliError;
 use crate::output::path::printable;
 
@@ -58,10 +59,8 @@ pub(crate) struct Contents {
 impl Files {
     /// The files in a sysroot, or of this machine.
     pub(super) fn new(options: &LoadingOptions) -> Result<Self, CliError> {
-        if let Some(sysroot) = &options.sysroot
-            && !sysroot.is_dir()
-        {
-            return Err(anyhow::anyhow!("the sysroot `{}` is no directory", printable(sysroot)).into());
+        if let Some(sysroot) = &options.sysroot {
+            directory("the sysroot", sysroot)?;
         }
         let sysroot = options.sysroot.as_ref().map(|path| path.canonicalize()).transpose().context("the sysroot")?;
         let start = match (&options.current_directory, &sysroot) {
@@ -70,7 +69,12 @@ impl Files {
             (None, Some(_)) => Some(PathBuf::from("/")),
             (None, None) => None,
         };
-        Ok(Self { sysroot, start, program: None, dlopen_texts: Mutex::default() })
+        let files = Self { sysroot, start, program: None, dlopen_texts: Mutex::default() };
+        if let (Some(start), Some(_)) = (&files.start, &options.current_directory) {
+            let place = files.on_disk(start).with_context(|| format!("cannot look up `{}`", printable(start)))?;
+            directory("the current directory", &place)?;
+        }
+        Ok(files)
     }
 
     /// Where absolute paths begin, without links; none for this machine's root.
@@ -111,7 +115,7 @@ impl Files {
     /// # Errors
     /// `InvalidData` for what can be opened and is no object, `IsADirectory` for a directory.
     pub(crate) fn contents(&self, path: &Path) -> io::Result<Contents> {
-        let (file, metadata) = open_with_metadata(&self.on_disk(path)?)?;
+        let (file, metadata) = self.open(path)?;
         let (facts, file_type, dynamic_flags) = match glance(&file, &metadata) {
             Some(glance) if matches!(glance.facts.fault, None | Some(Fault::Mapping(_))) => {
                 (glance.facts, glance.file_type, glance.dynamic_flags)
@@ -137,7 +141,7 @@ impl Files {
     }
 
     fn probe(&self, path: &Path) -> io::Result<Probe> {
-        let (file, metadata) = open_with_metadata(&self.on_disk(path)?)?;
+        let (file, metadata) = self.open(path)?;
         let identity = identity(&metadata);
         let set_user_id = metadata.mode() & 0o4000 != 0;
         let (probe, texts) = match glance(&file, &metadata) {
@@ -177,14 +181,14 @@ impl Files {
 
     /// What a configuration file holds.
     pub(super) fn content(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let (file, metadata) = open_with_metadata(&self.on_disk(path)?)?;
-        let size = usize::try_from(metadata.len().min(MAX_CONTENT)).unwrap_or_default();
-        let mut content = Vec::with_capacity(size.saturating_add(1));
-        file.take(MAX_CONTENT + 1).read_to_end(&mut content)?;
-        if content.len() as u64 > MAX_CONTENT {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        Ok(content)
+        read_regular(&self.on_disk(path)?, MAX_CONTENT)
+    }
+
+    /// Opens a regular file.
+    fn open(&self, path: &Path) -> io::Result<(File, Metadata)> {
+        let file = open_regular(&self.on_disk(path)?)?;
+        let metadata = file.metadata()?;
+        Ok((file, metadata))
     }
 }
 

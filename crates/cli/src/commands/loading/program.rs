@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use coldstart_elf::FileKind;
 use coldstart_launch::find_program;
+use coldstart_sys::named_file::read_beginning;
 
 use super::{Contents, Files};
-use crate::commands::reading::open_regular;
 use crate::error::{CliError, HintExt};
+use crate::output::command;
 use crate::output::path::printable;
 
 /// Where programs are in a sysroot, whose `PATH` nobody knows.
@@ -91,7 +92,7 @@ pub(super) fn read(program: &Path, files: &Files) -> Result<Contents, CliError> 
 
 fn refusal(program: &Path, place: &Path, error: io::Error) -> CliError {
     let context = format!("cannot tell what `{}` loads", printable(program));
-    let start = first_bytes(place).unwrap_or_default();
+    let start = read_beginning(place, FIRST_LINE).unwrap_or_default();
     let hint = match FileKind::of(&start) {
         FileKind::Script => return hinted(anyhow!("{context}: it is a script"), script_hint(&start)),
         FileKind::Text => "if it is a linker script, name the library that it stands for",
@@ -106,11 +107,12 @@ fn refusal(program: &Path, place: &Path, error: io::Error) -> CliError {
 
 fn script_hint(start: &[u8]) -> String {
     let words = script_interpreter(start);
+    let resolve = |program: &String| command::of_ours("resolve", [OsStr::new(program)]);
     match (words.first(), words.get(1)) {
         (Some(env), Some(program)) if env.ends_with("/env") => {
-            format!("`{env}` starts `{program}` for it: `coldstart resolve {program}`")
+            format!("`{env}` starts `{program}` for it: `{}`", resolve(program))
         }
-        (Some(interpreter), _) => format!("what is loaded is its interpreter: `coldstart resolve {interpreter}`"),
+        (Some(interpreter), _) => format!("what is loaded is its interpreter: `{}`", resolve(interpreter)),
         (None, _) => "its first line names no interpreter, so a shell runs it: `coldstart resolve /bin/sh`".to_owned(),
     }
 }
@@ -120,14 +122,6 @@ fn hinted(error: anyhow::Error, hint: String) -> CliError {
         Err(error) => error,
         Ok(never) => match never {},
     }
-}
-
-fn first_bytes(place: &Path) -> io::Result<Vec<u8>> {
-    use std::os::unix::fs::FileExt;
-    let mut start = vec![0; FIRST_LINE];
-    let count = open_regular(place)?.read_at(&mut start, 0)?;
-    start.truncate(count);
-    Ok(start)
 }
 
 /// The words of a script's first line; `env`'s own options are left out.

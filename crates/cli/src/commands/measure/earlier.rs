@@ -6,7 +6,7 @@ use coldstart_profile::measurement::KeptMeasurement;
 
 use super::baseline::{Condition, times};
 use super::gate::states;
-use super::gate_report::word;
+use super::report::verdict;
 use super::store::Store;
 use crate::output::text::{counted, plain};
 use crate::output::time::seconds;
@@ -46,7 +46,7 @@ pub(super) fn lines(store: &Store, kept: &KeptMeasurement) -> String {
         let Some((before, difference)) = median(&medians).zip(session_difference(&earlier, &now)) else { continue };
         let count = plain(&counted(earlier.len() as u64, "measurement"));
         let line =
-            format!("earlier {state}: {count}, median {}; this one: {}", seconds(before), word(difference.verdict));
+            format!("earlier {state}: {count}, median {}; this one: {}", seconds(before), verdict(difference.verdict));
         text.push_str(&wrapped(&line, 0));
     }
     text

@@ -136,6 +136,11 @@ fn of_measurement(number: Option<i64>, kept: &KeptMeasurement, command: usize) -
     ]
 }
 
+/// Empty where a figure is not known.
+fn known(figure: Option<impl ToString>) -> String {
+    figure.map(|figure| figure.to_string()).unwrap_or_default()
+}
+
 fn of_sample(sample: &Sample) -> Vec<String> {
     let (used, reason) = match &sample.used {
         Use::Counted => ("counted", ""),
@@ -153,7 +158,8 @@ fn of_sample(sample: &Sample) -> Vec<String> {
         sample.residency.as_ref().map(|residency| value(residency).to_string()).unwrap_or_default()
     };
     let sum = |value: fn(&coldstart_profile::measurement::DeviceReads) -> u64| {
-        sample.devices.iter().map(value).fold(0, u64::saturating_add).to_string()
+        let total = sample.devices.iter().map(value).fold(0, u64::saturating_add);
+        known((!sample.devices.is_empty()).then_some(total))
     };
     let devices: Vec<&str> = sample.devices.iter().map(|device| device.device.as_str()).collect();
     vec![
@@ -170,11 +176,11 @@ fn of_sample(sample: &Sample) -> Vec<String> {
         residency(|residency| residency.resident_pages),
         residency(|residency| residency.unknown_files),
         residency(|residency| residency.missing_files),
-        sample.bytes_read.to_string(),
-        sample.major_faults.to_string(),
-        sample.minor_faults.to_string(),
-        sample.user_seconds.to_string(),
-        sample.system_seconds.to_string(),
+        known(sample.bytes_read),
+        known(sample.major_faults),
+        known(sample.minor_faults),
+        known(sample.user_seconds),
+        known(sample.system_seconds),
         sum(|device| device.requests),
         sum(|device| device.bytes),
         devices.join(" "),

@@ -1,8 +1,7 @@
 //! The gate's answer as people read it: the figures, what the rate means, and what would have been missed.
 
-use coldstart_profile::measurement::Verdict;
-
 use super::gate::{Gate, StateAnswer};
+use super::report::verdict;
 use crate::output::table::{Align, Table};
 use crate::output::wrap::wrapped;
 
@@ -25,7 +24,7 @@ pub(super) fn report(gate: &Gate) -> String {
             ("", Align::Left),
             ("ratio", Align::Right),
             ("95 %", Align::Left),
-            ("", Align::Left),
+            ("verdict, by 99 %", Align::Left),
         ]),
     };
     for answer in &gate.states {
@@ -63,20 +62,10 @@ fn row(answer: &StateAnswer) -> Vec<String> {
         _ => {
             let interval = answer.interval.map(|interval| format!("{:.3} to {:.3}", interval.low, interval.high));
             cells.push(interval.unwrap_or_default());
-            cells.push(answer.verdict.map_or("", word).to_owned());
+            cells.push(answer.verdict.map_or("", verdict).to_owned());
         }
     }
     cells
-}
-
-/// A verdict in words.
-pub(super) fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::NotShown => "no difference shown",
-        Verdict::TooFew => "too few runs to say",
-    }
 }
 
 fn conclusion(gate: &Gate, percent: f64) -> String {

@@ -3,28 +3,30 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use anyhow::anyhow;
 use coldstart_history::{History, KnownProgram, Search, Stored};
+use coldstart_output::{Inputs, OutputPlace};
 use coldstart_profile::measurement::path_to_text;
 use serde::Serialize;
 
 use super::date::minute;
-use super::gate_report::word;
 use super::report::machine_line;
-use super::store::{open_to_read, told};
+use super::report::verdict;
+use super::store::{add_history, open_to_read, told};
 use super::trend::{Point, Series, series};
 use super::{export, page, picture};
 use crate::args::measure::MeasureArgs;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
-use crate::output::destination::write_file;
+use crate::output::destination::{try_out, write_file};
 use crate::output::path::printable;
 use crate::output::table::{Align, Table};
 use crate::output::text::{cut, escaped};
 use crate::output::time::{seconds, spread};
 use crate::output::wrap::wrapped;
-use crate::output::{self, json};
+use crate::output::{self, json, kinds};
 
 const SCHEMA: &str = "coldstart.measure-history/1";
 /// Points of a sparkline, the newest.
@@ -34,6 +36,13 @@ const LABEL: usize = 16;
 
 pub(super) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
     let history = open_to_read(&args.keeping)?;
+    let mut inputs = Inputs::default();
+    add_history(&args.keeping, &mut inputs);
+    let place =
+        |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
+    let picture_place = args.keeping.svg.as_deref().map(|path| place(path, kinds::SVG)).transpose()?;
+    let page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
+    try_out(picture_place.iter().chain(&page_place))?;
     let wanted = wanted(args);
     let is_drawn = args.keeping.svg.is_some() || args.html.is_some();
     if wanted.is_empty() && !is_drawn && args.export.is_none() {
@@ -43,13 +52,13 @@ pub(super) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
     let (stored, text) = find(&history, &wanted)?;
     let is_wanted = |line: &str, path: Option<&str>| line.contains(&text) || path == Some(text.as_str());
     let series = series(&stored, is_wanted);
-    if let Some(path) = &args.keeping.svg {
+    if let Some(place) = &picture_place {
         let picture = picture::svg(&text, &series);
-        write_file(path, picture.as_bytes())?;
+        write_file(place, picture.as_bytes())?;
     }
     let found = Shown { programs: None, series: Some(&series) };
-    if let Some(path) = &args.html {
-        page::write_history(path, &text, SCHEMA, &found)?;
+    if let Some(place) = &page_place {
+        page::write_history(place, &text, SCHEMA, &found)?;
     }
     match args.export {
         Some(format) => output::print(&export::exported(format, &stored, is_wanted)?)?,
@@ -188,6 +197,6 @@ fn row(point: &Point) -> Vec<String> {
         seconds(point.mean),
         half.unwrap_or_default(),
         change.map_or_else(String::new, |change| format!("{:+.1} %", (change.ratio - 1.0) * 100.0)),
-        change.map_or("", |change| word(change.verdict)).to_owned(),
+        change.map_or("", |change| verdict(change.verdict)).to_owned(),
     ]
 }

@@ -22,17 +22,19 @@ use std::time::SystemTime;
 use anyhow::Context;
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::{Candidate, MeasureError, MeasurePlan, Measurement, frequency, measure};
+use coldstart_output::OutputPlace;
 use coldstart_profile::measurement::{KeptMeasurement, Warning};
 use coldstart_profile::{FileKind, WorkingSet};
 use coldstart_trace::record_working_set;
 use serde::Serialize;
 
 use crate::args::launching::ProgramArgs;
-use crate::args::measure::MeasureArgs;
-use crate::commands::launching::{command_line, launch_options};
+use crate::args::measure::{Baseline, MeasureArgs, StateChoice};
+use crate::commands::launching::{command_line, inputs_of, launch_options};
 use crate::error::{CliError, Complaints, HintExt};
 use crate::exit::Exit;
-use crate::output::{self, destination, json};
+use crate::output::path::printable;
+use crate::output::{self, destination, json, kinds};
 
 pub(crate) use progress::Progress;
 pub(crate) use states::coldest_state;
@@ -65,7 +67,7 @@ fn measure_and_compare(args: &MeasureArgs) -> Result<Exit, CliError> {
             .hint(|| "--against BASELINE compares with an earlier measurement, --compare COMMAND side by side");
     }
     // What may be wrong with the states, the history, the page or the baseline is told now, and not after an hour of measuring.
-    destination::try_out(args.html.as_deref())?;
+    let page_place = args.html.as_deref().map(|path| page_place(args, &commands, path)).transpose()?;
     if args.fixed_frequency {
         frequency::check(Path::new(frequency::SYSFS)).map_err(MeasureError::from)?;
     }
@@ -107,7 +109,7 @@ fn measure_and_compare(args: &MeasureArgs) -> Result<Exit, CliError> {
         None => None,
     };
     let answer = gate.as_ref().and_then(|gate| gate.as_ref().ok());
-    show(args, number, &kept, answer, &earlier)?;
+    show(args, page_place.as_ref(), number, &kept, answer, &earlier)?;
     let measured = exit_of(&kept.measurement);
     match gate {
         None => Ok(measured),
@@ -146,16 +148,34 @@ struct Printed<'a> {
     gate: Option<&'a Gate>,
 }
 
+/// The page's place, tried out.
+fn page_place(args: &MeasureArgs, commands: &[CommandLine], path: &Path) -> Result<OutputPlace, CliError> {
+    let mut inputs = inputs_of(commands, args.launching.input.as_deref());
+    store::add_history(&args.keeping, &mut inputs);
+    if let Some(Baseline::File(file)) = &args.gate.against {
+        inputs.add(format!("the baseline `{}`", printable(file)), file);
+    }
+    for state in &args.states {
+        if let StateChoice::Boot(file) = state {
+            inputs.add(format!("the saved page cache `{}`", printable(file)), file);
+        }
+    }
+    let place = OutputPlace::new(path, kinds::PAGE, args.force.force)?.not_over(inputs);
+    destination::try_out([&place])?;
+    Ok(place)
+}
+
 fn show(
     args: &MeasureArgs,
+    page_place: Option<&OutputPlace>,
     number: Option<i64>,
     kept: &KeptMeasurement,
     gate: Option<&Gate>,
     earlier: &str,
 ) -> Result<(), CliError> {
     let printed = Printed { kept, number, gate };
-    if let Some(path) = &args.html {
-        page::write(path, &kept.measurement, &printed)?;
+    if let Some(place) = page_place {
+        page::write(place, &kept.measurement, &printed)?;
     }
     if args.json {
         return json::print(SCHEMA, &printed);

@@ -11,7 +11,7 @@ use super::date::minute;
 use super::history::{condition, is_apart};
 use super::trend::{Point, Series};
 use crate::output::drawing::{decimal, legal, rectangle, text};
-use crate::output::text::{cut, escaped};
+use crate::output::text::{counted, cut, escaped, plain};
 use crate::output::time::seconds;
 
 /// Size of the picture and its parts, in the picture's own unit.
@@ -59,6 +59,7 @@ pub(super) fn svg(name: &str, all: &[Series]) -> String {
         .set("role", "img")
         .set("font-family", "system-ui, sans-serif")
         .set("font-size", "13")
+        .add(coldstart_view::mark::comment())
         .add(Title::new(title))
         .add(Style::new(STYLE))
         .add(rectangle("page", 0.0, 0.0, WIDTH, height))
@@ -132,7 +133,8 @@ fn tip(point: &Point) -> String {
     let label = point.label.as_deref().map_or_else(String::new, |label| format!(" {}", escaped(label)));
     let interval = point.interval.map(|interval| format!(" ({} to {})", seconds(interval.low), seconds(interval.high)));
     let (mean, interval) = (seconds(point.mean), interval.unwrap_or_default());
-    format!("#{}{label}, {}: {mean}{interval}, {} runs", point.number, minute(point.measured_at), point.runs)
+    let runs = plain(&counted(point.runs as u64, "run"));
+    format!("#{}{label}, {}: {mean}{interval}, {runs}", point.number, minute(point.measured_at))
 }
 
 /// The axis of times.

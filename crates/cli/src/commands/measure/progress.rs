@@ -3,7 +3,9 @@
 use std::io::IsTerminal;
 
 use coldstart_measure::{Event, Observer};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+
+use crate::commands::progress::progress_style;
 
 /// Draws nothing by itself: no timer thread may disturb a timed run.
 pub(crate) struct Progress {
@@ -16,7 +18,7 @@ impl Progress {
         let target =
             if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {eta} left  {msg}") {
+        if let Some(style) = progress_style("{bar:30} {pos}/{len} runs, {eta} left  {msg}") {
             bar.set_style(style);
         }
         Self { bar, labels }

@@ -58,7 +58,7 @@ fn times_table(measurement: &Measurement) -> String {
     for summary in &measurement.summaries {
         let mut row = vec![summary.state.to_string(), label(measurement, summary.command).to_owned()];
         row.extend(figures(summary));
-        row.push(summary.major_faults.map_or_else(|| "-".to_owned(), |faults| size::grouped(faults as u64)));
+        row.push(counted(summary, summary.major_faults, size::grouped));
         table.row(row);
     }
     table.render()
@@ -88,9 +88,18 @@ pub(crate) fn figures(summary: &Summary) -> Vec<String> {
         interval.unwrap_or_default(),
         time(summary.min),
         time(summary.max),
-        summary.bytes_read.map_or_else(|| "-".to_owned(), |bytes| size::bytes(bytes as u64)),
+        counted(summary, summary.bytes_read, size::bytes),
         summary.requests.map_or_else(|| "-".to_owned(), |requests| size::grouped(requests as u64)),
     ]
+}
+
+/// What the runs that count have read; "-" where none counts.
+fn counted(summary: &Summary, figure: Option<f64>, shown: fn(u64) -> String) -> String {
+    match figure {
+        Some(figure) => shown(figure as u64),
+        None if summary.counted == 0 => "-".to_owned(),
+        None => "unknown".to_owned(),
+    }
 }
 
 fn half_width(interval: &Interval, of: f64) -> String {
@@ -106,36 +115,63 @@ fn comparison_sentence(measurement: &Measurement, comparison: &Comparison) -> St
     let Some(ratio) = comparison.ratio else {
         return format!("{}: {other} and {baseline} cannot be compared, one of them has no times", comparison.state);
     };
-    let interval = comparison
-        .interval
-        .map(|interval| format!(" ({:.0} %: {:.3} to {:.3})", interval.confidence * 100.0, interval.low, interval.high))
-        .unwrap_or_default();
+    let in_words = |value: f64| format!("{value:.3}");
     format!(
-        "{}: {other} takes {ratio:.3} of the time of {baseline}{interval}: {}",
+        "{}: {other} takes {ratio:.3} of the time of {baseline}{}: {}",
         comparison.state,
-        verdict(comparison.verdict)
+        range(comparison.interval.as_ref(), in_words),
+        judged(comparison.verdict, comparison.wide_interval.as_ref(), in_words)
     )
 }
 
 fn input_output_sentence(measurement: &Measurement, comparison: &InputOutputComparison) -> String {
     let (other, baseline) = (label(measurement, comparison.command), label(measurement, comparison.baseline));
-    let interval = comparison.interval.map(|interval| format!(" {}", half_width(&interval, comparison.difference)));
     format!(
         "I/O alone ({} - hot): {} for {other}, {} for {baseline}, difference {}{}: {}",
         comparison.cold,
         seconds(comparison.command_cost),
         seconds(comparison.baseline_cost),
         seconds(comparison.difference),
-        interval.unwrap_or_default(),
-        verdict(comparison.verdict)
+        range(comparison.interval.as_ref(), seconds),
+        judged(comparison.verdict, comparison.wide_interval.as_ref(), seconds)
     )
 }
 
-fn verdict(verdict: Verdict) -> &'static str {
+/// " (95 %: 0.640 to 0.750)"; nothing without an interval.
+pub(crate) fn range(interval: Option<&Interval>, in_words: impl Fn(f64) -> String) -> String {
+    let words = |interval: &Interval| {
+        let confidence = interval.confidence * 100.0;
+        format!(" ({confidence:.0} %: {} to {})", in_words(interval.low), in_words(interval.high))
+    };
+    interval.map(words).unwrap_or_default()
+}
+
+/// "faster (99 %: 0.630 to 0.760)": a verdict with the interval that it goes by, which is wider than the one of the figure.
+pub(crate) fn judged(judged: Verdict, wide: Option<&Interval>, in_words: impl Fn(f64) -> String) -> String {
+    format!("{}{}", verdict(judged), range(wide, in_words))
+}
+
+/// A verdict in words.
+pub(super) fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
         Verdict::NotShown => "no difference shown",
         Verdict::TooFew => "too few runs to say",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_interval_says_its_confidence() {
+        let interval = |low, high, confidence| Some(Interval { low, high, confidence });
+        let in_words = |value: f64| format!("{value:.3}");
+        assert_eq!(range(interval(0.64, 0.75, 0.95).as_ref(), in_words), " (95 %: 0.640 to 0.750)");
+        let wide = interval(0.96, 1.04, 0.99);
+        assert_eq!(judged(Verdict::NotShown, wide.as_ref(), in_words), "no difference shown (99 %: 0.960 to 1.040)");
+        assert_eq!(judged(Verdict::TooFew, None, in_words), "too few runs to say");
     }
 }

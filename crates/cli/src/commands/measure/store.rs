@@ -1,6 +1,5 @@
 //! Keeping a measurement: the place is tried before measuring, and what was measured is not lost when it fails after.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,6 +7,7 @@ use anyhow::{Context, anyhow};
 use coldstart_history::{Added, History, HistoryError, Surroundings, default_path};
 use coldstart_launch::CommandLine;
 use coldstart_measure::Measurement;
+use coldstart_output::{Inputs, OutputPlace};
 use coldstart_profile::measurement::{KeptMeasurement, ProgramIdentity};
 use serde::Serialize;
 
@@ -15,10 +15,15 @@ use super::SCHEMA;
 use super::date::compact;
 use super::identity::identity_of;
 use crate::args::measure::KeepingArgs;
+use crate::commands::reading::read;
 use crate::error::{CliError, HintExt};
-use crate::output;
-use crate::output::file::write_beside;
+use crate::output::destination::write_file;
+use crate::output::kinds;
 use crate::output::path::printable;
+use crate::output::{self, command};
+
+/// The largest measurement that is read, in bytes: ten thousand runs take some ten million.
+const MOST_BYTES: u64 = 32 << 20;
 
 /// Where measurements are to be kept.
 pub(super) struct Store {
@@ -79,6 +84,13 @@ pub(super) fn path_of(args: &KeepingArgs) -> Option<PathBuf> {
     args.history_file.clone().or_else(|| default_path(&Surroundings::of_process()))
 }
 
+/// Adds the history's file to what outputs must not replace: it is read, and added to.
+pub(super) fn add_history(args: &KeepingArgs, inputs: &mut Inputs) {
+    if let Some(path) = path_of(args) {
+        inputs.add(format!("the history `{}`", printable(&path)), &path);
+    }
+}
+
 /// The history that `args` name, to look things up; `None` if there is none, or nothing is to be kept.
 pub(super) fn to_read(args: &KeepingArgs) -> Result<Option<History>, CliError> {
     if args.no_history {
@@ -125,7 +137,7 @@ pub(super) fn import(args: &KeepingArgs) -> Result<String, CliError> {
 /// When it cannot be read, or is something else.
 pub(super) fn read_json(file: &Path) -> Result<KeptMeasurement, CliError> {
     let name = || printable(file);
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read `{}`", name()))?;
+    let bytes = read("", file, MOST_BYTES)?;
     let no_measurement = || format!("`{}` is no measurement", name());
     let hint = || "`coldstart measure --json` writes one";
     let json: serde_json::Value = serde_json::from_slice(&bytes).with_context(no_measurement).hint(hint)?;
@@ -176,17 +188,14 @@ fn rescue(history: &Path, kept: &KeptMeasurement, error: &HistoryError) {
     let save = |folder: PathBuf| {
         let file = folder.join(&name);
         let bytes = serde_json::to_vec_pretty(&Document { schema: SCHEMA, kept }).ok()?;
-        write_beside(&file, &bytes).ok()?;
+        write_file(&OutputPlace::new(&file, kinds::MEASUREMENT, false).ok()?.private(), &bytes).ok()?;
         Some(file)
     };
     output::note(&format!("this measurement was not kept in the history: {error}"));
     match folders.into_iter().flatten().find_map(save) {
         Some(file) => {
-            let words = shell_words::quote(&String::from_utf8_lossy(file.as_os_str().as_bytes())).into_owned();
-            output::hint(&format!(
-                "it is saved as `{}`; `coldstart measure --import {words}` takes it in",
-                printable(&file)
-            ));
+            let import = command::of_ours("measure --import", [file.as_os_str()]);
+            output::hint(&format!("it is saved as `{}`; `{import}` takes it in", printable(&file)));
         }
         None => output::hint("it could not be saved elsewhere either; --json prints it"),
     }

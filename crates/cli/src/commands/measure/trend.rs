@@ -3,6 +3,7 @@
 //! Only what is alike stands in one row: the same command line, readiness and state, on what counts as the same machine,
 //! brought back from the same saved state, at the same held frequency if any.
 
+use crate::output::charset::either;
 use coldstart_history::Stored;
 use coldstart_measure::StartState;
 use coldstart_measure::statistics::{mean, mean_interval, median, session_difference};
@@ -127,7 +128,7 @@ impl Series {
 
     /// The medians as a line of blocks, the smallest lowest.
     pub(super) fn sparkline(&self, most: usize) -> String {
-        const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        let blocks = either(['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'], ['_', '.', ':', '-', '=', '+', '*', '#']);
         let points = self.points.get(self.points.len().saturating_sub(most)..).unwrap_or_default();
         let medians: Vec<f64> = points.iter().map(|point| point.median).collect();
         let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
@@ -135,7 +136,7 @@ impl Series {
         let block = |median: &f64| {
             // A row that hardly changes is shown as such and not blown up: a tenth is the least full height.
             let height = (median - least) / (most - least).max(least * 0.1);
-            BLOCKS.get((height * 7.0).round() as usize).copied().unwrap_or('▁')
+            blocks.get((height * 7.0).round() as usize).copied().unwrap_or(blocks[0])
         };
         medians.iter().map(block).collect()
     }

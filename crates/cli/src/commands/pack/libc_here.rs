@@ -13,12 +13,16 @@ use coldstart_elf::{ElfFile, VersionTable};
 use coldstart_loader::cache::LdSoCache;
 use coldstart_loader::{Class, LoaderBuild, Machine, ObjectFacts, Rules};
 
+use coldstart_sys::named_file::read_regular;
+
 use crate::commands::reading::map;
 use crate::commands::rewriting::Refused;
 use crate::output::path::printable;
 
 /// The version that a glibc defines whose loader applies `DT_RELR` (its elf/Versions, since 2.36).
 const RELR_VERSION: &[u8] = b"GLIBC_ABI_DT_RELR";
+/// The largest loader or cache that is read, in bytes.
+const MOST_BYTES: u64 = 64 << 20;
 const LIBC: &str = "libc.so.6";
 
 /// What decides which C library an object gets.
@@ -64,7 +68,8 @@ fn candidates(facts: &ObjectFacts) -> Vec<PathBuf> {
     }
     let mut candidates = Vec::new();
     let cache = build.cache_path.clone().unwrap_or_else(|| b"/etc/ld.so.cache".to_vec());
-    if let Some(cache) = std::fs::read(path_of(cache)).ok().and_then(|bytes| LdSoCache::parse(&bytes).ok()) {
+    if let Some(cache) = read_regular(&path_of(cache), MOST_BYTES).ok().and_then(|bytes| LdSoCache::parse(&bytes).ok())
+    {
         let entries = cache.entries().filter(|entry| entry.name == LIBC.as_bytes());
         candidates.extend(entries.map(|entry| path_of(entry.path.to_vec())));
     }
@@ -77,7 +82,7 @@ fn candidates(facts: &ObjectFacts) -> Vec<PathBuf> {
 
 /// The loader that a program names; that of our own programs for a library of our own machine.
 fn loader_of(facts: &ObjectFacts) -> Option<Vec<u8>> {
-    let read = |interpreter: &[u8]| std::fs::read(path_of(interpreter.to_vec())).ok();
+    let read = |interpreter: &[u8]| read_regular(&path_of(interpreter.to_vec()), MOST_BYTES).ok();
     if let Some(interpreter) = &facts.interpreter {
         return read(interpreter);
     }

@@ -11,13 +11,13 @@ use std::path::PathBuf;
 use coldstart_launch::Interrupt;
 use coldstart_rewrite::{Allowed, Caution, PackOptions};
 
-use super::rewriting::{Destination, complain, finish, gather, over_tasks};
+use super::rewriting::{Destination, Rule, complain, finish, gather, over_tasks};
 use crate::args::pack::PackArgs;
 use crate::args::rewriting::PlaceArgs;
 use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
 use crate::output::text::{counted, plain};
-use crate::output::{self, note};
+use crate::output::{self, kinds, note};
 use libc_here::LibcsHere;
 use one::Packer;
 use report::{Report, warnings};
@@ -30,8 +30,10 @@ pub(super) fn run(args: &PackArgs) -> Result<Exit, CliError> {
     let results: Vec<_> =
         [Some(&place), keep_original.as_ref()].into_iter().flatten().filter_map(Destination::directory).collect();
     let gathered = gather(&args.targets, args.many.one_file_system, &results, &interrupt, &mut complaints);
-    for place in [Some(&place), keep_original.as_ref()].into_iter().flatten() {
-        place.check("pack", &gathered.tasks)?;
+    let rule = Rule::new(kinds::PACKED, args.place.force, &gathered.tasks);
+    place.check("pack", &gathered.tasks, &rule)?;
+    if let Some(keep) = &keep_original {
+        keep.check_names("pack", &gathered.tasks)?;
     }
     let is_one = !gathered.has_walked && args.targets.len() == 1;
     let packer = Packer {
@@ -48,6 +50,7 @@ pub(super) fn run(args: &PackArgs) -> Result<Exit, CliError> {
             frozen: place != Destination::InPlace,
         },
         place,
+        rule,
         keep_original,
         copies_unchanged: is_one,
         libcs: LibcsHere::default(),
@@ -71,7 +74,7 @@ pub(super) fn run(args: &PackArgs) -> Result<Exit, CliError> {
 
 /// Where originals are kept.
 fn kept(path: PathBuf, targets: &[PathBuf]) -> Result<Destination, CliError> {
-    Destination::of("pack", &PlaceArgs { output: Some(path), in_place: false }, targets, false)
+    Destination::of("pack", &PlaceArgs { output: Some(path), ..PlaceArgs::default() }, targets, false)
 }
 
 /// Says what the user of the files should know.

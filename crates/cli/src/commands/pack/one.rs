@@ -1,18 +1,20 @@
 //! The work on one file: plan, write, prove, put in place.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_elf::ElfFile;
 use coldstart_rewrite::{
     Allowed, NothingToPack, OriginalFile, PackDecision, PackOptions, PackSummary, Proof, Refusal, Replacement, Script,
-    Source,
+    Source, WayBack,
 };
 use coldstart_sys::file_view::FileView;
 
 use super::libc_here::LibcsHere;
 use crate::commands::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Task, Unproven, Worked, Writing, proven, shrank, write,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, proven, proven_edit,
+    shrank, write,
 };
 use crate::error::CliError;
 use crate::output::path::printable;
@@ -22,6 +24,8 @@ pub(super) struct Packer {
     pub(super) options: PackOptions,
     pub(super) allowed: Allowed,
     pub(super) place: Destination,
+    /// What a result may replace there.
+    pub(super) rule: Rule,
     /// The name for the only original, or a directory for several.
     pub(super) keep_original: Option<Destination>,
     /// Whether a file that cannot be packed any further is copied as it is.
@@ -45,6 +49,16 @@ impl Packer {
         Worked::on(task, |original, planning| self.work_on(task, original, planning))
     }
 
+    fn writing<'a>(
+        &'a self,
+        task: &'a Task,
+        original: &'a OriginalFile,
+        view: &'a FileView,
+        keep_original: Option<PathBuf>,
+    ) -> Writing<'a> {
+        Writing { task, original, view, content: None, place: &self.place, rule: &self.rule, keep_original }
+    }
+
     fn work_on(
         &self,
         task: &Task,
@@ -66,9 +80,8 @@ impl Packer {
                 }
                 let copied = if self.copies_unchanged && self.place.is_elsewhere() {
                     let script = Script::identity(file.encoding(), file.size());
-                    let writing =
-                        Writing { task, original, view: &view, content: None, place: &self.place, keep_original: None };
-                    match write_or_refuse(&writing, &script)? {
+                    let writing = self.writing(task, original, &view, None);
+                    match write_or_refuse(&writing, &script, proven)? {
                         Ok(copied) => Some(Box::new(copied)),
                         Err(refused) => return Ok(Outcome::Refused(refused)),
                     }
@@ -87,6 +100,9 @@ impl Packer {
         {
             return Ok(Outcome::Refused(refused));
         }
+        if let Some(refused) = self.lost(&plan.summary) {
+            return Ok(Outcome::Refused(refused));
+        }
         if self.place == Destination::Nowhere {
             return if view.shrank() {
                 Err(shrank(&task.path))
@@ -95,11 +111,29 @@ impl Packer {
             };
         }
         let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
-        let writing = Writing { task, original, view: &view, content: None, place: &self.place, keep_original };
-        Ok(match write_or_refuse(&writing, &plan.script)? {
+        let writing = self.writing(task, original, &view, keep_original);
+        Ok(match write_or_refuse(&writing, &plan.script, proven_edit)? {
             Ok(replacement) => Outcome::Done(Done::Packed(Box::new((plan.summary, replacement)))),
             Err(refused) => Outcome::Refused(refused),
         })
+    }
+}
+
+impl Packer {
+    /// Refuses to put a file in the place of its original that cannot be restored, unless that was asked for.
+    fn lost(&self, summary: &PackSummary) -> Option<Refused> {
+        let is_lost = self.place == Destination::InPlace && self.keep_original.is_none();
+        let refused = || Refused {
+            code: "no-way-back",
+            reason:
+                "the packed file could not be unpacked: what restores the original takes more than a quarter of what \
+                     packing saves"
+                    .to_owned(),
+            hint: Some(
+                "`--keep-original PATH` keeps the original; `--no-undo` packs the file without a way back".to_owned(),
+            ),
+        };
+        (is_lost && summary.way_back == WayBack::TooLong).then(refused)
     }
 }
 
@@ -109,8 +143,14 @@ fn refused(task: &Task, view: &FileView, refusal: Refusal) -> Result<Outcome<Don
 }
 
 /// Writes a result; or refuses, because the file breaks rules by itself.
-fn write_or_refuse(writing: &Writing<'_>, script: &Script) -> Result<Result<Replacement<Proof>, Refused>, CliError> {
-    match write(writing, script, |output| proof(writing.task, writing.view, output)) {
+fn write_or_refuse(
+    writing: &Writing<'_>,
+    script: &Script,
+    prove: fn(&Path, Source<'_>, Source<'_>) -> Result<Proof, Unproven>,
+) -> Result<Result<Replacement<Proof>, Refused>, CliError> {
+    let release = |range: Range<usize>| writing.view.release(range);
+    let original = Source { bytes: writing.view.bytes(), release: &release };
+    match write(writing, script, |output| prove(&writing.task.path, original, output)) {
         Ok(replacement) => Ok(Ok(replacement)),
         // Whatever went wrong, it began with that.
         Err(_) if writing.view.shrank() => Err(shrank(&writing.task.path)),
@@ -119,10 +159,4 @@ fn write_or_refuse(writing: &Writing<'_>, script: &Script) -> Result<Result<Repl
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// The proof that a result is the same to a loader.
-fn proof(task: &Task, view: &FileView, output: Source<'_>) -> Result<Proof, Unproven> {
-    let release = |range: Range<usize>| view.release(range);
-    proven(&task.path, Source { bytes: view.bytes(), release: &release }, output)
 }

@@ -9,10 +9,11 @@ use coldstart_rewrite::{NothingToPack, PackSummary};
 use super::one::Done;
 use super::{Report, words};
 use crate::commands::rewriting::{Destination, Task, Worked, proof_words, refused_part};
+use crate::output::command;
 use crate::output::path::{fitted, printable};
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, MAX_WIDTH, Table};
-use crate::output::text::{counted, fact, fit, heading, number, omitted, plain, prose, share, size, table};
+use crate::output::text::{counted, fact, fit, heading, list, number, omitted, plain, prose, share, size, table};
 
 /// Files listed, unless all are asked for.
 const SOME: usize = 20;
@@ -28,14 +29,15 @@ pub(super) fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> St
             let mut text = prose(&format!("packed {}: {sizes}", place.words(task, &replacement.path)), 0, 2);
             text.push_str(&facts_of(summary));
             text.push_str(&fact("proof", &proof_words(&replacement.proof)));
-            text.push_str(&fact("undo", &undo(summary, &replacement.path, replacement.kept_original.as_deref())));
+            text.push_str(&list("undo", &undo(summary, &replacement.path, replacement.kept_original.as_deref())));
             text.push_str(&fact("time", &words::time(worked.plan_seconds, replacement)));
             text
         }
         Done::WouldPack(summary) => {
             let sizes = words::sizes(summary.size_before, summary.size_after);
             let text = format!("would pack {name}: {sizes}; nothing was written, and nothing proven");
-            prose(&text, 0, 2) + &facts_of(summary)
+            let undo = words::no_way_back(summary.way_back).map(|words| fact("undo", words)).unwrap_or_default();
+            prose(&text, 0, 2) + &facts_of(summary) + &undo
         }
         Done::Nothing(nothing, copied) => {
             let done = match copied {
@@ -55,9 +57,8 @@ fn facts_of(summary: &PackSummary) -> String {
 
 fn undo(summary: &PackSummary, path: &Path, kept: Option<&Path>) -> String {
     let kept = kept.map(|kept| format!("the original is kept as `{}`", printable(kept)));
-    let unpack = format!("`coldstart unpack {}` restores the original", printable(path));
-    let unpack =
-        if summary.can_unpack { unpack } else { "cannot be unpacked: the note does not hold enough".to_owned() };
+    let unpack = format!("`{}` restores the original", command::of_ours_in_prose("unpack", path));
+    let unpack = words::no_way_back(summary.way_back).map_or(unpack, str::to_owned);
     [Some(unpack), kept].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

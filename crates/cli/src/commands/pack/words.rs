@@ -1,6 +1,6 @@
 //! Words for what packing does.
 
-use coldstart_rewrite::{Caution, NothingToPack, PackSummary, Replacement, Room, SlotSource, Stuck};
+use coldstart_rewrite::{Caution, NothingToPack, PackSummary, Replacement, Room, SlotSource, Stuck, WayBack};
 
 use crate::output::text::{counted, glued, number, plain, share, size};
 use crate::output::time::seconds;
@@ -112,6 +112,17 @@ fn slot(slot: SlotSource) -> &'static str {
         SlotSource::ProfilingOnly => "a function that only starts profiling",
         SlotSource::IgnoredRpath => "an RPATH that loaders ignore",
         SlotSource::SymbolEntrySize => "DT_SYMENT",
+    }
+}
+
+/// Why the result cannot be unpacked, if it cannot.
+pub(super) fn no_way_back(way_back: WayBack) -> Option<&'static str> {
+    match way_back {
+        WayBack::Kept => None,
+        WayBack::Declined => Some("cannot be unpacked, as asked for with `--no-undo`"),
+        WayBack::TooLong => {
+            Some("cannot be unpacked: what restores the original takes more than a quarter of what packing saves")
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::output::path::printable;
 use crate::output::size::{bytes, grouped};
+use crate::output::text::{counted, plain};
 
 /// Processes named in a sentence; the rest are counted.
 const MOST_NAMED: usize = 4;
@@ -23,8 +24,8 @@ pub(super) fn sentence(reason: &Stayed) -> String {
             "something is using them: a process in a container, a loop device, or I/O under way".to_owned()
         }
         Stayed::InUse { unreadable_processes } => format!(
-            "something is using them; {} processes could not be looked at (root may)",
-            grouped(*unreadable_processes)
+            "something is using them; {} could not be looked at (root may)",
+            plain(&counted(*unreadable_processes, "process"))
         ),
         Stayed::NotTold(reason) => format!("whether they went is not known: {reason}"),
     }

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use coldstart_launch::Interrupt;
+use coldstart_output::{Inputs, OutputPlace};
 use coldstart_pagecache::{SaveNotes, SaveOptions, SavedError, SavedFile, SavedPageCache};
 use coldstart_profile::PAGE_SIZE;
 use serde::Serialize;
@@ -17,13 +18,13 @@ use crate::output::destination::{try_out, write_file};
 use crate::output::path::{JsonPath, printable};
 use crate::output::size::{bytes, grouped};
 use crate::output::text::{counted, escaped, plain};
-use crate::output::{self, hint, json, note};
+use crate::output::{self, hint, json, kinds, note};
 
 /// Paths named in one note; more are only counted.
 const PATHS_NAMED: usize = 3;
 
 pub(super) fn run(args: &SaveArgs) -> Result<Exit, CliError> {
-    try_out(Some(&args.file)).hint(|| "FILE, the first argument, is what is written; trees to save come behind it")?;
+    let place = place(args).hint(|| "FILE, the first argument, is what is written; trees to save come behind it")?;
     let interrupt = Interrupt::listen()?;
     let options = SaveOptions {
         paths: args.paths.clone(),
@@ -46,7 +47,7 @@ pub(super) fn run(args: &SaveArgs) -> Result<Exit, CliError> {
     if interrupt.signal().is_some() {
         return Ok(stopped());
     }
-    write_file(&args.file, &contents)?;
+    write_file(&place, &contents)?;
     if args.json {
         print_json(args, &saved, &notes)?;
     } else {
@@ -54,6 +55,16 @@ pub(super) fn run(args: &SaveArgs) -> Result<Exit, CliError> {
         tell(&saved, &notes);
     }
     Ok(Exit::Done)
+}
+
+/// The file's place, tried out.
+fn place(args: &SaveArgs) -> Result<OutputPlace, CliError> {
+    let inputs = args.paths.iter().fold(Inputs::default(), |inputs, path| {
+        inputs.with(format!("`{}`, whose pages are to be saved", printable(path)), path)
+    });
+    let place = OutputPlace::new(&args.file, kinds::SAVED_PAGE_CACHE, args.force.force)?.not_over(inputs);
+    try_out([&place])?;
+    Ok(place)
 }
 
 fn stopped() -> Exit {

@@ -2,15 +2,25 @@
 
 use coldstart_profile::PageRange;
 
+use crate::output::charset::either;
+
 /// Width of a strip.
 pub(super) const CELLS: usize = 20;
 
 /// From a sliver to nearly full. None and all have signs of their own, so that they cannot be mistaken.
-const PARTIAL: [char; 7] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇'];
+const UTF_8: Signs = Signs { none: '·', partial: ['▁', '▂', '▃', '▄', '▅', '▆', '▇'], all: '█' };
+const ASCII: Signs = Signs { none: '.', partial: ['1', '2', '3', '4', '5', '6', '7'], all: '#' };
+
+struct Signs {
+    none: char,
+    partial: [char; 7],
+    all: char,
+}
 
 /// Draws which parts of a file of `file_pages` pages are in `ranges` (in order, not overlapping). Empty for an empty file.
 ///
-/// A cell is a twentieth of the file: `·` holds no resident page, `█` nothing else, the blocks between show the share.
+/// A cell is a twentieth of the file: `·` holds no resident page, `█` nothing else, the blocks between show the share. In
+/// ASCII these are `.`, `#`, and `1` to `7`.
 pub(super) fn strip(ranges: &[PageRange], file_pages: u64) -> String {
     if file_pages == 0 {
         return String::new();
@@ -33,14 +43,15 @@ fn covered(ranges: &[PageRange], file_pages: u64, cell: u128) -> u128 {
 }
 
 fn glyph(covered: u128, whole: u128) -> char {
+    let signs = either(UTF_8, ASCII);
     if covered == 0 {
-        return '·';
+        return signs.none;
     }
     if covered >= whole {
-        return '█';
+        return signs.all;
     }
-    let level = (covered * PARTIAL.len() as u128).div_ceil(whole) as usize;
-    PARTIAL[level.clamp(1, PARTIAL.len()) - 1]
+    let level = (covered * signs.partial.len() as u128).div_ceil(whole) as usize;
+    signs.partial[level.clamp(1, signs.partial.len()) - 1]
 }
 
 #[cfg(test)]

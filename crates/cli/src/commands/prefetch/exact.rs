@@ -22,6 +22,7 @@ use crate::args::prefetch::PlanningArgs;
 use crate::error::{CliError, HintExt};
 use crate::output::path::printable;
 use crate::output::size;
+use crate::output::text::{counted, counted_are, plain};
 
 /// Traces a start and plans it twice. A program that cannot be traced is recorded the other way.
 pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, CliError> {
@@ -126,8 +127,8 @@ fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner<'_>) -> Rec
     notes.extend(notes_in_words(&sets.notes));
     if let Some(first) = sets.changed_files.first() {
         notes.push(format!(
-            "{} files are left out, because they have changed since the trace was recorded; the first: {}",
-            sets.changed_files.len(),
+            "{} left out, changed since the trace was recorded; the first: {}",
+            plain(&counted_are(sets.changed_files.len() as u64, "file")),
             printable(first)
         ));
     }
@@ -162,10 +163,8 @@ fn start_notes(run: &Run) -> Vec<String> {
         );
     }
     if run.lost_events > 0 {
-        let lost = size::grouped(run.lost_events);
-        notes.push(format!(
-            "{lost} events of the traced start were lost: pages that only they told of are not in the plan"
-        ));
+        let lost = plain(&counted(run.lost_events, "event"));
+        notes.push(format!("lost {lost} of the traced start: pages that nothing else tells of are not in the plan"));
     }
     notes
 }
@@ -180,8 +179,8 @@ fn exact_notes(exact: &ExactWorkingSet, pages: PagesSeen) -> Vec<String> {
     }
     if exact.cached_files > 0 {
         notes.push(format!(
-            "of {} files it is not known which pages were used: those that were cached count as used",
-            size::grouped(exact.cached_files)
+            "of {} it is not known which pages were used: those that were cached count as used",
+            plain(&counted(exact.cached_files, "file"))
         ));
     }
     notes
@@ -241,10 +240,10 @@ fn why(choice: &Choice) -> String {
 pub(super) fn in_words(choice: &Choice, with_program: bool) -> String {
     let line = |name: &str, of: &Forecast, taken: bool| {
         format!(
-            "{name} {}, read as {} in {} reads, {:.3} s predicted for {}{}\n",
+            "{name} {}, read as {} in {}, {:.3} s predicted for {}{}\n",
             size::bytes(of.used_bytes),
             size::bytes(of.bytes),
-            size::grouped(of.reads),
+            plain(&counted(of.reads, "read")),
             of.predicted.as_secs_f64(),
             if with_program { "the start" } else { "the replay" },
             if taken { format!("  <- taken: {}", why(choice)) } else { String::new() },
@@ -266,7 +265,7 @@ mod tests {
         assert_eq!(sets.notes, RecordingNotes::default());
         assert_eq!(
             start_notes(&trace.run),
-            ["123 events of the traced start were lost: pages that only they told of are not in the plan"]
+            ["lost 123 events of the traced start: pages that nothing else tells of are not in the plan"]
         );
         assert!(start_notes(&Run::default()).is_empty());
     }

@@ -11,6 +11,7 @@ use crate::exit::Exit;
 
 pub(crate) use record::{PlanRecorder, RecordedPlan, default_plan_path, write_plan};
 pub(crate) use run::{plain_form as launcher_form, run as run_launcher};
+pub(crate) use show::{read_plan, view_plan};
 
 pub(crate) fn run(args: &PrefetchArgs) -> Result<Exit, CliError> {
     match &args.action {

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, anyhow};
 use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
+use coldstart_output::OutputPlace;
 use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_prefetch::{Choice, PlanInput, Strategy, plan_prefetch, probe_device};
 use coldstart_profile::plan::{PlannedDevice, PrefetchPlan};
@@ -17,18 +18,25 @@ use serde::Serialize;
 use super::exact::{self, ChoiceJson};
 use crate::args::launching::ProgramArgs;
 use crate::args::prefetch::{PlanningArgs, RecordArgs, StrategyChoice};
-use crate::commands::launching::{command_line, launch_options};
+use crate::commands::launching::{command_line, inputs_of, launch_options};
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::destination::{try_out, write_file};
 use crate::output::path::{JsonPath, printable};
-use crate::output::{self, json, size};
+use crate::output::text::{counted, counted_are, plain};
+use crate::output::{self, command, json, kinds, size};
 
 pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
-    try_out(args.output.as_deref())?;
+    // With `--from`, the program's name stands in the trace.
+    let early = args.output.clone().or_else(|| Some(default_path(Some(args.words.first()?))));
+    let early = early.map(|path| place(args, &path)).transpose()?;
     let recorded = recorded(args)?;
-    let output = args.output.clone().unwrap_or_else(|| default_path(recorded.plan.command.first()));
-    write_plan(&output, &recorded.plan)?;
+    let place = match early {
+        Some(place) => place,
+        None => place(args, &default_path(recorded.plan.command.first()))?,
+    };
+    let output = place.path().to_owned();
+    write_plan(&place, &recorded.plan)?;
     for note in &recorded.notes {
         output::note(note);
     }
@@ -39,6 +47,18 @@ pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
         output::print(&in_words(&output, &summary, &recorded))?;
     }
     Ok(Exit::Done)
+}
+
+/// The plan's place, tried out.
+fn place(args: &RecordArgs, path: &Path) -> Result<OutputPlace, CliError> {
+    let command = command_line(&ProgramArgs { words: args.words.clone() });
+    let mut inputs = inputs_of([&command], args.launching.input.as_deref());
+    if let Some(trace) = &args.from {
+        inputs.add(format!("the trace `{}`", printable(trace)), trace);
+    }
+    let place = OutputPlace::new(path, kinds::PLAN, args.force.force)?.not_over(inputs);
+    try_out([&place])?;
+    Ok(place)
 }
 
 fn recorded(args: &RecordArgs) -> Result<RecordedPlan, CliError> {
@@ -65,9 +85,9 @@ fn default_path(program: Option<&OsString>) -> PathBuf {
 }
 
 /// Writes beside the target and renames: a program that starts meanwhile sees the old plan or the new one, whole.
-pub(crate) fn write_plan(path: &Path, plan: &PrefetchPlan) -> Result<(), CliError> {
-    let bytes = plan.to_bytes().with_context(|| format!("cannot write the plan `{}`", printable(path)))?;
-    write_file(path, &bytes)
+pub(crate) fn write_plan(place: &OutputPlace, plan: &PrefetchPlan) -> Result<(), CliError> {
+    let bytes = plan.to_bytes().with_context(|| format!("cannot write the plan `{}`", printable(place.path())))?;
+    write_file(place, &bytes)
 }
 
 /// How to record a plan.
@@ -127,13 +147,22 @@ impl PlanRecorder<'_> {
         Ok(recording)
     }
 
-    /// The better of two starts right after another: what remains when nothing is read from the disk.
+    /// The better of two starts right after another: what remains when nothing is read from the disk. A start that fails
+    /// between others that do not is made again.
     pub(super) fn hot_start(&self) -> Result<Option<Duration>, CliError> {
         let mut best = None;
-        for _ in 0..2 {
+        let (mut succeeded, mut failed) = (0, 0);
+        while succeeded < HOT_STARTS {
             let launched = launch(self.command, self.options, None, &mut || ())?;
-            self.demand_readiness(&launched)?;
-            best = launched.ready_after.into_iter().chain(best).min();
+            if launched.succeeded() {
+                succeeded += 1;
+                best = launched.ready_after.into_iter().chain(best).min();
+                continue;
+            }
+            failed += 1;
+            if failed > HOT_STARTS {
+                self.demand_readiness(&launched)?;
+            }
         }
         Ok(best)
     }
@@ -146,6 +175,9 @@ impl PlanRecorder<'_> {
             .hint(|| "run it by hand first; --show-output shows what it says, --ready says when it counts as started")
     }
 }
+
+/// Hot starts of which the best counts, and as many may fail.
+const HOT_STARTS: u32 = 2;
 
 /// From a working set to a plan.
 pub(super) struct Planner<'args> {
@@ -201,8 +233,8 @@ pub(super) fn notes_in_words(notes: &RecordingNotes) -> Vec<String> {
     }
     if let Some(first) = notes.unknown_files.first() {
         words.push(format!(
-            "{} files are left out, because what of them is in memory cannot be told; the first: {first}",
-            notes.unknown_files.len()
+            "{} left out, because what is in memory cannot be told; the first: {first}",
+            plain(&counted_are(notes.unknown_files.len() as u64, "file"))
         ));
     }
     words
@@ -267,19 +299,20 @@ fn in_words(path: &Path, summary: &RecordJson, recorded: &RecordedPlan) -> Strin
             summary.recorded_start_seconds
         )
     };
+    let command = &recorded.plan.command;
+    let words = [path.as_os_str(), OsStr::new("--")].into_iter().chain(command.iter().map(OsString::as_os_str));
     format!(
-        "wrote {}: {} in {} reads of {} files, {} names\n\
+        "wrote {}: {} in {} of {}, {}\n\
          {choice}\
          device: {}\n\
          {times}\n\
-         start it with: coldstart prefetch run {} -- {}\n",
+         start it with: {}\n",
         printable(path),
         size::bytes(summary.bytes),
-        size::grouped(summary.reads),
-        size::grouped(summary.files as u64),
-        size::grouped(summary.names as u64),
+        plain(&counted(summary.reads, "read")),
+        plain(&counted(summary.files as u64, "file")),
+        plain(&counted(summary.names as u64, "name")),
         super::show::device_line(&recorded.plan.summary),
-        printable(path),
-        shell_words::join(recorded.plan.command.iter().map(|word| word.to_string_lossy())),
+        command::of_ours("prefetch run", words),
     )
 }

@@ -12,6 +12,7 @@ use coldstart_sys::become_program::become_program;
 use crate::args::prefetch::RunArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::text::{counted, plain};
 use crate::output::{self, path::printable, size};
 
 /// Recognises `coldstart prefetch run PLAN -- PROGRAM ...` word for word.
@@ -64,12 +65,12 @@ fn replay_only(path: &Path) -> Result<Exit, CliError> {
     replay.beside_program();
     let report = replay.report();
     output::print(&format!(
-        "{} steps in {:.3} s (predicted {:.3} s when all is cold): {} asked for, {} steps left out\n",
-        size::grouped(report.steps),
+        "{} in {:.3} s (predicted {:.3} s when all is cold): {} asked for, {} left out\n",
+        plain(&counted(report.steps, "step")),
         start.elapsed().as_secs_f64(),
         plan.summary().predicted_replay.as_secs_f64(),
         size::bytes(report.bytes),
-        report.left_out,
+        plain(&counted(report.left_out, "step")),
     ))?;
     Ok(Exit::Done)
 }

@@ -6,23 +6,26 @@ use std::time::Duration;
 
 use anyhow::Context;
 use coldstart_prefetch::{TargetOutcome, check_targets};
-use coldstart_profile::plan::{PlanSummary, PlanView, Step, TargetKind};
+use coldstart_profile::plan::{MOST_BYTES, PlanSummary, PlanView, Step, TargetKind};
 use serde::Serialize;
 
 use crate::args::prefetch::ShowArgs;
+use crate::commands::reading::read;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
+use crate::output::charset::either;
 use crate::output::path::{JsonPath, fitted, printable};
 use crate::output::table::{Align, MAX_WIDTH, Table};
+use crate::output::text::{counted, plain};
 use crate::output::{self, json, size};
 
 /// Reads a plan's file.
-pub(super) fn read_plan(path: &Path) -> Result<Vec<u8>, CliError> {
-    Ok(std::fs::read(path).with_context(|| format!("cannot read the plan `{}`", printable(path)))?)
+pub(crate) fn read_plan(path: &Path) -> Result<Vec<u8>, CliError> {
+    read("the plan ", path, MOST_BYTES)
 }
 
 /// Checks a plan's bytes.
-pub(super) fn view_plan<'bytes>(path: &Path, bytes: &'bytes [u8]) -> Result<PlanView<'bytes>, CliError> {
+pub(crate) fn view_plan<'bytes>(path: &Path, bytes: &'bytes [u8]) -> Result<PlanView<'bytes>, CliError> {
     PlanView::read(bytes)
         .with_context(|| format!("cannot use `{}`", printable(path)))
         .hint(|| "record it again with `coldstart prefetch record -- PROGRAM`")
@@ -174,7 +177,7 @@ fn stale_reason(outcome: TargetOutcome) -> String {
         TargetOutcome::Changed { now } => {
             format!("changed since it was recorded (now {}): not prefetched", size::bytes(now.size))
         }
-        _ => "not there any more, or no regular file: not prefetched".to_owned(),
+        _ => "gone, or not a file of the kind that was recorded: not prefetched".to_owned(),
     }
 }
 
@@ -184,12 +187,12 @@ fn describe(plan: &PlanView<'_>, contents: &PlanContents) -> String {
     let command: Vec<String> = plan.command().iter().map(|word| printable(Path::new(word))).collect();
     let reads: u64 = contents.files.values().map(|(_, steps)| steps).sum();
     let mut text = format!(
-        "program     {}\nreads       {} in {} reads of {} files, {} names\nreplay      {}\ndevice      {}\n",
+        "program     {}\nreads       {} in {} of {}, {}\nreplay      {}\ndevice      {}\n",
         command.join(" "),
         size::bytes(contents.bytes),
-        size::grouped(reads),
-        size::grouped(contents.files.len() as u64),
-        size::grouped(contents.names),
+        plain(&counted(reads, "read")),
+        plain(&counted(contents.files.len() as u64, "file")),
+        plain(&counted(contents.names, "name")),
         strategy_line(&summary),
         device_line(&summary),
     );
@@ -203,31 +206,35 @@ fn describe(plan: &PlanView<'_>, contents: &PlanContents) -> String {
     }
     text.push('\n');
     if contents.unreadable > 0 {
-        text.push_str(&format!("left out    {} files that this user may not read\n", contents.unreadable));
+        text.push_str(&format!(
+            "left out    {} that this user may not read\n",
+            plain(&counted(contents.unreadable, "file"))
+        ));
     }
     if !contents.stale.is_empty() {
-        text.push_str(&format!("STALE       {} files have changed or are gone; record again\n", contents.stale.len()));
+        let stale = plain(&counted(contents.stale.len() as u64, "file"));
+        text.push_str(&format!("STALE       {stale} changed or gone since; record again\n"));
     }
     text.push('\n');
     text
 }
 
 fn strategy_line(summary: &PlanSummary) -> String {
-    let threads = if summary.device.seeks { 1 } else { summary.threads };
+    let threads = plain(&counted(if summary.device.seeks { 1 } else { u64::from(summary.threads) }, "thread"));
     if summary.is_blocking() {
-        format!("before the program starts, in order of place on the disk, {threads} threads")
+        format!("before the program starts, in order of place on the disk, {threads}")
     } else {
-        format!("beside the program, in order of first use, {threads} threads")
+        format!("beside the program, in order of first use, {threads}")
     }
 }
 
 pub(super) fn device_line(summary: &PlanSummary) -> String {
     let device = &summary.device;
     format!(
-        "{:.2} ms a read, {} MB/s, {} reads at once{}",
+        "{:.2} ms a read, {} MB/s, {} at once{}",
         device.latency.as_secs_f64() * 1e3,
         device.bandwidth / 1_000_000,
-        device.parallel,
+        plain(&counted(u64::from(device.parallel), "read")),
         if device.seeks { ", one head that seeks" } else { "" },
     )
 }
@@ -255,7 +262,11 @@ fn files_table(plan: &PlanView<'_>, contents: &PlanContents, limit: usize) -> St
     }
     let mut text = table.render();
     if contents.order.len() > limit {
-        text.push_str(&format!("… and {} more files (--limit 0 lists all)\n", contents.order.len() - limit));
+        text.push_str(&format!(
+            "{} and {} more files (--limit 0 lists all)\n",
+            either("…", "..."),
+            contents.order.len() - limit
+        ));
     }
     text
 }

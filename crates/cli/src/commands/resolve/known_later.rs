@@ -7,12 +7,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_loader::{Closure, Identity};
-use coldstart_profile::plan::{PlanView, TargetKind};
+use coldstart_profile::plan::TargetKind;
+use coldstart_sys::named_file::read_regular;
 
 use crate::args::resolve::LaterArgs;
 use crate::commands::loading::{Loading, ProgramKind};
+use crate::commands::prefetch::{read_plan, view_plan};
+use crate::commands::reading::read;
 use crate::error::{CliError, HintExt};
-use crate::output::path::printable;
+
+/// The most that is read of a process's map, in bytes: a line takes some hundred, and a process has at most 65,530 mappings
+/// unless the administrator allows more (`vm.max_map_count`).
+const MOST_MAPS: u64 = 64 << 20;
 
 /// A shared object that was opened later.
 #[derive(Debug)]
@@ -27,21 +33,18 @@ pub(super) struct Opened {
 pub(super) fn gather(args: &LaterArgs) -> Result<Option<Vec<PathBuf>>, CliError> {
     let mut paths = BTreeSet::new();
     if let Some(path) = &args.later {
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read the plan `{}`", printable(path)))?;
-        let plan = PlanView::read(&bytes)
-            .with_context(|| format!("cannot use `{}`", printable(path)))
-            .hint(|| "record it again with `coldstart prefetch record -- PROGRAM`")?;
+        let bytes = read_plan(path)?;
+        let plan = view_plan(path, &bytes)?;
         let targets = (0_u32..).take(plan.target_count()).filter_map(|number| plan.target(number));
         paths.extend(targets.filter(|(_, kind)| matches!(kind, TargetKind::File(_))).map(|(path, _)| path.to_owned()));
     }
     if let Some(pid) = args.pid {
-        let maps = std::fs::read(format!("/proc/{pid}/maps"));
+        let maps = read_regular(format!("/proc/{pid}/maps").as_ref(), MOST_MAPS);
         let maps = maps.with_context(|| format!("cannot read what process {pid} has mapped"));
         paths.extend(mapped(&maps.hint(|| "it may have ended; other users' processes need root")?));
     }
     if let Some(path) = &args.mapped {
-        let maps = std::fs::read(path).with_context(|| format!("cannot read `{}`", printable(path)))?;
-        paths.extend(mapped(&maps));
+        paths.extend(mapped(&read("", path, MOST_MAPS)?));
     }
     let asked = args.later.is_some() || args.pid.is_some() || args.mapped.is_some();
     Ok(asked.then(|| paths.into_iter().collect()))

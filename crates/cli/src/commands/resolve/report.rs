@@ -11,6 +11,7 @@ use super::answer::Answer;
 use super::hints::Hint;
 use super::{notable, words};
 use crate::commands::loading::ProgramKind;
+use crate::output::command;
 use crate::output::path::{fitted, printable};
 use crate::output::style::HEADING;
 use crate::output::table::{Align, Table};
@@ -80,11 +81,8 @@ fn facts(answer: &Answer) -> String {
         text.push_str(&fact("cache", &format!("{path} counts as empty: {}", words::text(problem.as_bytes()))));
     }
     if !failed.is_empty() && answer.is_complete() {
-        let program = printable(&answer.loading.program);
-        text.push_str(&fact(
-            "fix",
-            &format!("`coldstart bind {program}` lets every library be found at the first try"),
-        ));
+        let bind = command::of_ours_in_prose("bind", &answer.loading.program);
+        text.push_str(&list("fix", &format!("`{bind}` lets every library be found at the first try")));
     }
     text
 }

@@ -5,6 +5,7 @@
 
 use super::answer::Answer;
 use super::words;
+use crate::output::charset::either;
 use crate::output::path::printable;
 
 /// The tree, one line for each request. Lines are as long as their paths.
@@ -16,6 +17,7 @@ pub(super) fn tree(answer: &Answer) -> String {
             requests.push(index);
         }
     }
+    let (goes_on, last, middle) = either(("│   ", "└── ", "├── "), ("|   ", "`-- ", "|-- "));
     // Not by recursion: a hostile chain may be as deep as there are files.
     let of = |object: usize| asked_by.get(object).cloned().unwrap_or_default();
     let mut open: Vec<(Vec<usize>, usize)> = vec![(of(0), 0)];
@@ -27,9 +29,9 @@ pub(super) fn tree(answer: &Answer) -> String {
         *next += 1;
         let below = open.iter().rev().skip(1).rev();
         let mut line: String =
-            below.map(|(requests, next)| if *next < requests.len() { "│   " } else { "    " }).collect();
+            below.map(|(requests, next)| if *next < requests.len() { goes_on } else { "    " }).collect();
         let is_last = open.last().is_some_and(|(requests, next)| *next >= requests.len());
-        line.push_str(if is_last { "└── " } else { "├── " });
+        line.push_str(if is_last { last } else { middle });
         text.push_str(&format!("{line}{}\n", request_line(answer, request)));
         if answer.brings_in(request)
             && let Some(object) = answer.closure.requests.get(request).and_then(|request| request.object)

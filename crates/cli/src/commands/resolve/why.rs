@@ -7,6 +7,7 @@ use coldstart_loader::{FoundBy, Request};
 
 use super::answer::Answer;
 use super::{report, words};
+use crate::output::charset::either;
 use crate::output::path::printable;
 use crate::output::style::HEADING;
 use crate::output::text::{counted, plain, prose};
@@ -96,7 +97,7 @@ fn of_object(answer: &Answer, index: usize) -> String {
     let chain = chain(answer, index);
     if chain.len() > 2 {
         let chain: Vec<String> = chain.into_iter().map(|object| answer.file_name(object)).collect();
-        text.push_str(&prose(&format!("The way to it: {}.", chain.join(" → ")), 2, 4));
+        text.push_str(&prose(&format!("The way to it: {}.", chain.join(either(" → ", " -> "))), 2, 4));
     }
     if let Some(soname) = &object.facts.soname {
         text.push_str(&prose(&format!("It calls itself {} (its soname).", words::text(soname)), 2, 4));

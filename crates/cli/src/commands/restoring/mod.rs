@@ -2,20 +2,23 @@
 
 mod report;
 
+use std::path::Path;
+
 use anyhow::Context;
 use coldstart_elf::ElfFile;
 use coldstart_launch::Interrupt;
-use coldstart_rewrite::{OriginalFile, Refusal, Replacement, plan_unpack};
+use coldstart_rewrite::{About, Change, ChangedFile, OriginalFile, Payload, Refusal, Replacement, plan_unpack};
 
 use super::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Task, Unproven, Worked, Writing, complain, finish, gather,
-    over_tasks, shrank, write,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, complain, finish,
+    gather, over_tasks, shrank, write,
 };
-use crate::args::rewriting::{ManyArgs, PlaceArgs};
+use crate::args::rewriting::{ChangedArgs, ManyArgs, PlaceArgs};
 use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
 use crate::output::path::printable;
-use crate::output::{self, note};
+use crate::output::text::escaped;
+use crate::output::{self, command, kinds, note};
 use report::Report;
 
 /// Which edit is taken back, and by which verb.
@@ -40,6 +43,7 @@ pub(super) type Afterwards<'a> = &'a (dyn Fn(&Task, &ElfFile<'_>) -> Vec<String>
 pub(super) struct Restoring<'a> {
     pub(super) targets: &'a [std::path::PathBuf],
     pub(super) place: &'a PlaceArgs,
+    pub(super) changed: &'a ChangedArgs,
     pub(super) many: &'a ManyArgs,
 }
 
@@ -59,6 +63,8 @@ struct Restored {
     packed_by: String,
     /// Names of the edits that were taken back.
     edits: Vec<String>,
+    /// What was appended to it, and is kept.
+    payload: Option<Payload>,
     /// What became of what belonged to it.
     notes: Vec<String>,
 }
@@ -70,10 +76,17 @@ pub(super) fn restore(taking: Taking, args: &Restoring<'_>, afterwards: Afterwar
     let mut complaints = Complaints::default();
     let results: Vec<_> = place.directory().into_iter().collect();
     let gathered = gather(args.targets, args.many.one_file_system, &results, &interrupt, &mut complaints);
-    place.check(taking.verb, &gathered.tasks)?;
+    let rule = Rule::new(kinds::RESTORED, args.place.force, &gathered.tasks);
+    place.check(taking.verb, &gathered.tasks, &rule)?;
     let is_one = !gathered.has_walked && args.targets.len() == 1;
+    let changed = match args.changed {
+        ChangedArgs { keep_payload: true, .. } => ChangedFile::KeepPayload,
+        ChangedArgs { discard_changes: true, .. } => ChangedFile::Discard,
+        _ => ChangedFile::Refuse,
+    };
+    let restorer = Restorer { taking, changed, place: &place, rule: &rule, afterwards };
     let passage = over_tasks(gathered.tasks, &interrupt, |task| {
-        Worked::on(task, |edited, planning| one(taking, task, edited, &place, planning, afterwards))
+        Worked::on(task, |edited, planning| restorer.restore(task, edited, planning))
     });
     let report = Report::new(taking, passage);
     if args.many.json {
@@ -95,65 +108,118 @@ pub(super) fn restore(taking: Taking, args: &Restoring<'_>, afterwards: Afterwar
     Ok(finish(complaints, refused, &interrupt, not_begun))
 }
 
-fn one(
+/// How to restore a file, and where to.
+struct Restorer<'a> {
     taking: Taking,
-    task: &Task,
-    edited: &OriginalFile,
-    place: &Destination,
-    planning: &mut Planning,
-    afterwards: Afterwards<'_>,
-) -> Result<Outcome<Done>, CliError> {
-    let view = edited.map().with_context(|| format!("cannot read `{}`", printable(&task.path)))?;
-    let file = ElfFile::parse(view.bytes());
-    let plan = file.as_ref().map_err(|error| Refusal::from(error.clone())).and_then(plan_unpack);
-    planning.ends();
-    let plan = match plan {
-        _ if view.shrank() => return Err(shrank(&task.path)),
-        Ok(plan) if plan.about.edits.last().is_some_and(|edit| edit != taking.edit) => {
+    changed: ChangedFile,
+    place: &'a Destination,
+    rule: &'a Rule,
+    afterwards: Afterwards<'a>,
+}
+
+impl Restorer<'_> {
+    fn restore(&self, task: &Task, edited: &OriginalFile, planning: &mut Planning) -> Result<Outcome<Done>, CliError> {
+        let view = edited.map().with_context(|| format!("cannot read `{}`", printable(&task.path)))?;
+        let parsed = ElfFile::parse(view.bytes()).map_err(Refusal::from);
+        let last = parsed.as_ref().ok().and_then(About::read).and_then(|about| about.edits.last().cloned());
+        let other = last.filter(|last| last != self.taking.edit);
+        let plan = match (&other, &parsed) {
+            (Some(_), _) => Err(Refusal::NotOurs),
+            (None, Err(refusal)) => Err(refusal.clone()),
+            (None, Ok(file)) => plan_unpack(file, self.changed),
+        };
+        planning.ends();
+        let plan = match (plan, other) {
+            _ if view.shrank() => return Err(shrank(&task.path)),
+            (Ok(plan), _) => plan,
             // In a directory, it is not meant.
-            if !task.is_named {
-                return Ok(Outcome::Done(Done::NotOurs));
+            (Err(Refusal::NotOurs), _) if !task.is_named => return Ok(Outcome::Done(Done::NotOurs)),
+            (Err(_), Some(last)) => return Ok(Outcome::Refused(other_edit(&last))),
+            (Err(refusal), None) => return Ok(Outcome::Refused(self.refused(task, refusal))),
+        };
+        let writing = Writing {
+            task,
+            original: edited,
+            view: &view,
+            content: None,
+            place: self.place,
+            rule: self.rule,
+            keep_original: None,
+        };
+        let written = write(&writing, &plan.script, |restored| match plan.check(restored) {
+            Ok(restored) => Ok(restored.blake3),
+            Err(source) => Err(Unproven::NotRestored { path: task.path.clone(), source }),
+        });
+        let replacement = match written {
+            Ok(replacement) => replacement,
+            // What was changed cannot be told from what was there: an answer, not a fault.
+            Err(NotWritten::Unproven(Unproven::NotRestored { source, .. })) => {
+                return Ok(Outcome::Refused(self.refused(task, source)));
             }
-            return Ok(Outcome::Refused(other_edit(plan.about.edits.last().map_or("", String::as_str))));
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Outcome::Done(Done::Restored(Box::new(Restored {
+            replacement,
+            size_before: edited.facts().size,
+            packed_by: plan.about.coldstart,
+            edits: plan.about.edits,
+            payload: plan.payload,
+            // What belongs to the file is taken away only where the file itself was replaced.
+            notes: match (self.place, parsed) {
+                (Destination::InPlace, Ok(file)) => (self.afterwards)(task, &file),
+                _ => Vec::new(),
+            },
+        }))))
+    }
+
+    fn refused(&self, task: &Task, refusal: Refusal) -> Refused {
+        let hint = match &refusal {
+            Refusal::ChangedSince(change) => Some(way_out(&task.path, change, Some(self.taking.edit))),
+            other => other.hint(),
+        };
+        Refused { hint, ..Refused::from(refusal) }
+    }
+}
+
+/// The advice for a file that was changed after we had written it, by the name of the edit made last. The commands in it can be
+/// pasted.
+pub(super) fn way_out(path: &Path, change: &Change, edit: Option<&str>) -> String {
+    let verb = match edit {
+        Some("relr") => Some("unpack"),
+        Some("bind") => Some("unbind"),
+        _ => None,
+    };
+    let undo = |verb: &str, option: &str| command::of_ours_in_prose(&format!("{verb} --in-place {option}"), path);
+    match (change, verb) {
+        (Change::Appended { size_before, .. }, verb) => {
+            let keep =
+                verb.map(|verb| format!("`{}` keeps them behind the restored file; ", undo(verb, "--keep-payload")));
+            let truncate = command::in_prose(&["truncate", "-s", &size_before.to_string()], path);
+            format!("{}`{truncate}` takes the appended bytes away", keep.unwrap_or_default())
         }
-        Ok(plan) => plan,
-        Err(Refusal::NotOurs) if !task.is_named => return Ok(Outcome::Done(Done::NotOurs)),
-        Err(refusal) => return Ok(Outcome::Refused(refusal.into())),
-    };
-    let writing = Writing { task, original: edited, view: &view, content: None, place, keep_original: None };
-    let written = write(&writing, &plan.script, |restored| match plan.check(restored) {
-        Ok(restored) => Ok(restored.blake3),
-        Err(source) => Err(Unproven::NotRestored { path: task.path.clone(), source }),
-    });
-    let replacement = match written {
-        Ok(replacement) => replacement,
-        // The file was changed since: an answer, not a fault.
-        Err(NotWritten::Unproven(Unproven::NotRestored { source, .. })) => return Ok(Outcome::Refused(source.into())),
-        Err(error) => return Err(error.into()),
-    };
-    Ok(Outcome::Done(Done::Restored(Box::new(Restored {
-        replacement,
-        size_before: edited.facts().size,
-        packed_by: plan.about.coldstart,
-        edits: plan.about.edits,
-        // What belongs to the file is taken away only where the file itself was replaced.
-        notes: match (place, file) {
-            (Destination::InPlace, Ok(file)) => afterwards(task, &file),
-            _ => Vec::new(),
-        },
-    }))))
+        (Change::Edited { .. }, Some(verb)) => {
+            format!("`{}` restores the original without what was changed, if it can", undo(verb, "--discard-changes"))
+        }
+        _ => Refusal::ChangedSince(change.clone()).hint().unwrap_or_default(),
+    }
 }
 
 /// The last edit in the file is not the one that shall be taken back.
-fn other_edit(last: &str) -> Refused {
-    Refused { code: "other-edit", reason: format!("the last edit in it is `{last}`"), hint: taken_back_by(last) }
+pub(super) fn other_edit(last: &str) -> Refused {
+    let reason = match last {
+        "bind" => "the last edit in it is a binding".to_owned(),
+        "relr" => "the last edit in it is packing".to_owned(),
+        "nix-note" => "the last edit in it is a resolution note for Nix's loader".to_owned(),
+        last => format!("the last edit in it is `{}`", escaped(last)),
+    };
+    Refused { code: "other-edit", reason, hint: taken_back_by(last) }
 }
 
 /// The advice to take an edit of ours back before anything else, by its name in our note.
 pub(super) fn taken_back_by(edit: &str) -> Option<String> {
     let verb = match edit {
-        "bind" => "unbind",
-        "relr" => "unpack",
+        "bind" => "unbind --in-place FILE",
+        "relr" => "unpack --in-place FILE",
         "nix-note" => "ldcache write --note FILE --remove --in-place",
         _ => return None,
     };

@@ -1,5 +1,6 @@
 //! What became of the files, in text and in JSON.
 
+use coldstart_rewrite::Payload;
 use serde::Serialize;
 
 use super::{Done, Restored, Taking};
@@ -78,11 +79,21 @@ struct Record<'a> {
     digest: Option<&'a str>,
     /// The version that made the edit.
     packed_by: Option<&'a str>,
+    /// What was appended to the file, and is kept.
+    payload: Option<JsonPayload>,
     /// The edits that were taken back.
     edits: Option<&'a [String]>,
     seconds: JsonSeconds,
     other_links: u64,
     warnings: Vec<String>,
+}
+
+/// Appended bytes that are kept: where they were, where they are, and how many.
+#[derive(Serialize)]
+struct JsonPayload {
+    from: u64,
+    to: u64,
+    size: u64,
 }
 
 /// A file that was restored.
@@ -110,6 +121,10 @@ fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
         size_after: replacement.map(|replacement| replacement.size),
         digest: replacement.map(|replacement| replacement.proof.as_str()),
         packed_by: restored.map(|restored| restored.packed_by.as_str()),
+        payload: restored.and_then(|restored| restored.payload.as_ref()).map(|payload| {
+            let Payload { from, to, size, .. } = *payload;
+            JsonPayload { from, to, size }
+        }),
         edits: restored.map(|restored| restored.edits.as_slice()),
         seconds: JsonSeconds::of(worked.plan_seconds, replacement),
         other_links: replacement.map_or(0, |replacement| replacement.other_links),
@@ -127,6 +142,14 @@ pub(super) fn one(taking: Taking, task: &Task, worked: &Worked<Done>, place: &De
     let mut text = prose(&format!("restored {into}: {size}, {was} by version {packed_by}"), 0, 2);
     let digest = &restored.replacement.proof;
     text.push_str(&fact("digest", &format!("BLAKE3 {digest}, as before {}", taking.doing)));
+    if let Some(payload) = &restored.payload {
+        let bytes = counted(payload.size, "appended byte");
+        let place = match payload.from == payload.to {
+            true => format!("at file offset {}, where they were", payload.to),
+            false => format!("at file offset {}, and were at {}", payload.to, payload.from),
+        };
+        text.push_str(&fact("payload", &format!("{bytes} {place}")));
+    }
     for note in &restored.notes {
         text.push_str(&fact("with it", note));
     }

@@ -1,9 +1,13 @@
 //! Where the result of each file goes.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use coldstart_output::{Inputs, OutputError, OutputKind, OutputPlace, OutputRefusal};
+
 use super::gather::Task;
+use crate::args::output::ForceArgs;
 use crate::args::rewriting::PlaceArgs;
 use crate::error::{CliError, HintExt};
 use crate::output::path::printable;
@@ -98,8 +102,23 @@ impl Destination {
         }
     }
 
+    /// Holds that no two results would be one file, that none would lie over its original, and that what stands at their
+    /// places may be replaced by the rule for outputs.
+    pub(in super::super) fn check(&self, verb: &str, tasks: &[Task], rule: &Rule) -> Result<(), CliError> {
+        self.check_names(verb, tasks)?;
+        for target in tasks.iter().filter_map(|task| self.target(task)) {
+            match rule.place(&target).and_then(|place| place.check()) {
+                // Its directory is made when there is a result.
+                Err(OutputError { refusal: OutputRefusal::Io(error), .. })
+                    if error.kind() == ErrorKind::NotFound && self.directory().is_some() => {}
+                checked => checked?,
+            }
+        }
+        Ok(())
+    }
+
     /// Holds that no two results would be one file, and that none would lie over its original.
-    pub(in super::super) fn check(&self, verb: &str, tasks: &[Task]) -> Result<(), CliError> {
+    pub(in super::super) fn check_names(&self, verb: &str, tasks: &[Task]) -> Result<(), CliError> {
         let mut taken: HashMap<PathBuf, &Task> = HashMap::new();
         for task in tasks {
             let Some(target) = self.target(task) else { continue };
@@ -120,6 +139,40 @@ impl Destination {
     }
 }
 
+/// What results may replace: the kind of the verb's results, whether `--force` was given, and what is worked on, which they
+/// must not replace.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Rule {
+    kind: OutputKind,
+    force: ForceArgs,
+    inputs: Inputs,
+}
+
+impl Rule {
+    /// For results made of these files.
+    pub(in super::super) fn new(kind: OutputKind, force: ForceArgs, tasks: &[Task]) -> Self {
+        let inputs = tasks.iter().fold(Inputs::default(), |inputs, task| {
+            inputs.with(format!("`{}`, which is worked on", printable(&task.path)), &task.path)
+        });
+        Self { kind, force, inputs }
+    }
+
+    /// Whether files that are no earlier results may be replaced.
+    pub(in super::super) fn is_forced(&self) -> bool {
+        self.force.force
+    }
+
+    /// The place of a result.
+    pub(in super::super) fn place(&self, path: &Path) -> Result<OutputPlace, OutputError> {
+        Ok(OutputPlace::new(path, self.kind, self.force.force)?.not_over(self.inputs.clone()))
+    }
+
+    /// The same for a result of another kind.
+    pub(in super::super) fn of_kind(&self, kind: OutputKind) -> Self {
+        Self { kind, ..self.clone() }
+    }
+}
+
 /// Whether both paths lead to one name in one directory, or one is a link to the other. Two names of one file (hard links)
 /// are not the same: replacing one leaves the other as it is.
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -134,7 +187,7 @@ mod tests {
     use super::*;
 
     fn place(output: Option<&Path>, targets: &[&Path]) -> Result<Destination, CliError> {
-        let args = PlaceArgs { output: output.map(Path::to_owned), in_place: false };
+        let args = PlaceArgs { output: output.map(Path::to_owned), ..PlaceArgs::default() };
         Destination::of("pack", &args, &targets.iter().map(|target| target.to_path_buf()).collect::<Vec<_>>(), false)
     }
 
@@ -160,14 +213,20 @@ mod tests {
             is_named: true,
             below: PathBuf::from("a.so"),
         };
+        let check = |destination: &Destination, tasks: &[Task]| {
+            let rule = Rule::new(crate::output::kinds::PACKED, ForceArgs::default(), tasks);
+            destination.check("pack", tasks, &rule)
+        };
         let below = Destination::Below(scratch.path().join("out"));
-        assert!(below.check("pack", &[task("one")]).is_ok());
-        assert!(below.check("pack", &[task("one"), task("two")]).is_err());
+        assert!(check(&below, &[task("one")]).is_ok());
+        assert!(check(&below, &[task("one"), task("two")]).is_err());
         std::fs::create_dir(scratch.path().join("one")).unwrap();
         std::fs::write(scratch.path().join("one/a.so"), "x").unwrap();
-        std::fs::hard_link(scratch.path().join("one/a.so"), scratch.path().join("a.so")).unwrap();
         let over = Destination::File(scratch.path().join("one/../one/a.so"));
-        assert!(over.check("pack", &[task("one")]).is_err());
-        assert!(Destination::Below(scratch.path().to_owned()).check("pack", &[task("one")]).is_ok());
+        assert!(check(&over, &[task("one")]).is_err());
+        assert!(check(&Destination::Below(scratch.path().to_owned()), &[task("one")]).is_ok());
+        // Another name of what is worked on.
+        std::fs::hard_link(scratch.path().join("one/a.so"), scratch.path().join("a.so")).unwrap();
+        assert!(check(&Destination::Below(scratch.path().to_owned()), &[task("one")]).is_err());
     }
 }

@@ -8,14 +8,15 @@ mod proof;
 mod worked;
 mod writing;
 
-pub(super) use destination::Destination;
+pub(super) use destination::{Destination, Rule};
 pub(super) use gather::{Task, gather};
 pub(super) use outcome::Refused;
 pub(super) use passage::{Passage, complain_refused, finish, over_tasks};
 pub(super) use proof::proof_words;
 pub(super) use worked::{Outcome, Planning, Worked, complain, refused_part};
 pub(super) use writing::{
-    JsonSeconds, NotWritten, Unproven, Writing, link_warnings, proven, proven_search, shrank, taken_back, write,
+    JsonSeconds, NotWritten, Unproven, Writing, link_warnings, proven, proven_edit, proven_search, shrank, taken_back,
+    write,
 };
 
 /// The advice of an error of these verbs.

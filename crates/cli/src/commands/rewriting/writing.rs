@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_rewrite::{
-    NotProven, OriginalFile, Proof, Replacement, Script, SearchEdit, Source, Target, WriteError, prove, prove_search,
-    write_proven,
+    NotProven, OriginalFile, Proof, Replacement, Script, SearchEdit, Source, Target, WriteError, prove, prove_identity,
+    prove_search, write_proven,
 };
 use coldstart_sys::file_view::FileView;
 use serde::Serialize;
 
-use super::destination::Destination;
+use super::destination::{Destination, Rule};
 use super::gather::Task;
 use crate::error::CliError;
 use crate::output::path::printable;
@@ -27,7 +27,7 @@ pub(in super::super) enum Unproven {
     Contradicts { path: PathBuf, source: NotProven },
     #[error("`{}` became shorter while it was read", printable(.path))]
     Shrank { path: PathBuf },
-    #[error("what was made of `{}` is not what it was before packing", printable(.path))]
+    #[error("what was made of `{}` is not what it was before it was rewritten", printable(.path))]
     NotRestored { path: PathBuf, source: coldstart_rewrite::Refusal },
 }
 
@@ -71,6 +71,8 @@ pub(in super::super) struct Writing<'a> {
     /// What the script copies from, where that is not the file as it stands.
     pub(in super::super) content: Option<&'a [u8]>,
     pub(in super::super) place: &'a Destination,
+    /// What it may replace there.
+    pub(in super::super) rule: &'a Rule,
     /// Where the file that was there is kept.
     pub(in super::super) keep_original: Option<PathBuf>,
 }
@@ -105,7 +107,8 @@ pub(in super::super) fn write<P>(
             if writing.place.directory().is_some() {
                 make_folder_of(&path).map_err(NotWritten::Broken)?;
             }
-            Target::At(path)
+            let place = writing.rule.place(&path).map_err(|error| NotWritten::Broken(error.into()))?;
+            Target::At(Box::new(place))
         }
         None => Target::InPlace,
     };
@@ -133,7 +136,17 @@ pub(in super::super) fn proven(path: &Path, original: Source<'_>, output: Source
     proven_by(path, original, || prove(original, output))
 }
 
-/// Proves that a result is the same to a loader as what it was made from, but for an edit of its library search.
+/// As [`proven`], of a result of an edit: its note must identify it, too.
+pub(in super::super) fn proven_edit(path: &Path, original: Source<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
+    proven_by(path, original, || identified(prove(original, output)?, output))
+}
+
+fn identified(proof: Proof, output: Source<'_>) -> Result<Proof, NotProven> {
+    prove_identity(output).map(|()| proof)
+}
+
+/// Proves that a result is the same to a loader as what it was made from, but for an edit of its library search; its note must
+/// identify it.
 pub(in super::super) fn proven_search(
     writing: &Writing<'_>,
     output: Source<'_>,
@@ -141,7 +154,7 @@ pub(in super::super) fn proven_search(
 ) -> Result<Proof, Unproven> {
     let release = |range: Range<usize>| writing.view.release(range);
     let original = writing.source(&release);
-    proven_by(&writing.task.path, original, || prove_search(original, output, edit))
+    proven_by(&writing.task.path, original, || identified(prove_search(original, output, edit)?, output))
 }
 
 /// Has a proof made, and says whose fault it is when there is none.

@@ -34,4 +34,6 @@ pub(crate) struct Proof {
     pub(crate) holds: bool,
     /// Each thing compared, a sentence's part.
     pub(crate) findings: Vec<String>,
+    /// What could not be compared because the program itself varies, a sentence's part each.
+    pub(crate) unchecked: Vec<String>,
 }

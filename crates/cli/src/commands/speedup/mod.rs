@@ -3,18 +3,23 @@
 mod fix;
 mod page;
 mod prefetch_fix;
+mod sameness;
 mod story;
 
+use std::path::Path;
+
 use coldstart_measure::{Candidate, MeasurePlan, StartState};
+use coldstart_output::OutputPlace;
 use coldstart_prefetch::transfer_limit;
 
 use crate::args::speedup::SpeedupArgs;
-use crate::commands::launching::{command_line, launch_options};
+use crate::commands::launching::{command_line, inputs_of, launch_options};
 use crate::commands::measure::{candidate, coldest_state, files_of, measure_with_progress};
 use crate::commands::prefetch::{PlanRecorder, default_plan_path};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{self, destination, json};
+use crate::output::text;
+use crate::output::{self, destination, json, kinds};
 use fix::Fix;
 use prefetch_fix::PrefetchFix;
 use story::{Step, Story};
@@ -23,11 +28,15 @@ use story::{Step, Story};
 const SCHEMA: &str = "coldstart.speedup/1";
 
 pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
-    destination::try_out(args.html.as_deref())?;
     let program = command_line(&args.program);
     let options = launch_options(&args.launching)?;
     let plan_path = args.output.clone().unwrap_or_else(|| default_plan_path(&program));
-    destination::try_out(Some(&plan_path))?;
+    let inputs = inputs_of([&program], args.launching.input.as_deref());
+    let place =
+        |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
+    let plan_place = place(&plan_path, kinds::PLAN)?;
+    let page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
+    destination::try_out([&plan_place].into_iter().chain(&page_place))?;
     let cold = coldest_state();
 
     output::note(&format!("recording a {cold} start of {program}"));
@@ -39,7 +48,7 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
 
     // Later fixes join this list; each is measured beside the plain start, in the same rounds.
     let mut fixes: Vec<Box<dyn Fix + '_>> =
-        vec![Box::new(PrefetchFix::new(&program, &options, &plan_path, &recorded)?)];
+        vec![Box::new(PrefetchFix::new(&program, &options, &plan_place, &recorded)?)];
 
     let plain = Candidate {
         label: "before".to_owned(),
@@ -57,12 +66,16 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
             predicted: fix.predict(),
             proven: proof.holds,
             findings: proof.findings,
+            unchecked: proof.unchecked,
             command: fix.command_from_now_on(),
         });
         candidates.push(candidate(format!("with {}", fix.name()), command, &options)?);
     }
 
-    output::note(&format!("measuring {} starts of each, in alternating order", args.runs));
+    output::note(&format!(
+        "measuring {} of each, in alternating order",
+        text::plain(&text::counted(args.runs as u64, "start"))
+    ));
     let mut plan = MeasurePlan::new(candidates, vec![cold, StartState::Hot]);
     plan.runs = args.runs;
     let measurement = measure_with_progress(&plan)?;
@@ -70,8 +83,8 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     let bytes = recorded.working_set.bytes();
     let device = recorded.plan.summary.device;
     let story = Story::new(measurement, steps, cold, bytes, device, transfer_limit(bytes, &device));
-    if let Some(path) = &args.html {
-        page::write(path, &program.to_string(), &story)?;
+    if let Some(place) = &page_place {
+        page::write(place, &program.to_string(), &story)?;
     }
     if args.json {
         json::print(SCHEMA, &story)?;

@@ -1,7 +1,6 @@
 //! `--html`: the story as a page.
 
-use std::path::Path;
-
+use coldstart_output::OutputPlace;
 use coldstart_view::page::ReportKind;
 
 use super::SCHEMA;
@@ -10,6 +9,6 @@ use crate::error::CliError;
 use crate::output::page;
 
 /// Writes the page of a program's story.
-pub(super) fn write(path: &Path, program: &str, story: &Story) -> Result<(), CliError> {
-    page::write(path, ReportKind::Speedup, &format!("Before and after: {program}"), SCHEMA, story)
+pub(super) fn write(place: &OutputPlace, program: &str, story: &Story) -> Result<(), CliError> {
+    page::write(place, ReportKind::Speedup, &format!("Before and after: {program}"), SCHEMA, story)
 }

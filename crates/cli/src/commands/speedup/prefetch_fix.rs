@@ -1,28 +1,36 @@
 //! The fix "prefetch": a plan, and a launcher that replays it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use coldstart_launch::{CommandLine, LaunchOptions, Output, launch};
+use coldstart_launch::{CommandLine, End, LaunchOptions, Output, launch};
+use coldstart_output::{OutputPlace, StagedFile};
 use coldstart_prefetch::{TargetOutcome, check_targets};
 use coldstart_profile::plan::PlanView;
 
 use super::fix::{Fix, Proof};
-use crate::commands::prefetch::{RecordedPlan, write_plan};
+use super::sameness::{Sameness, Start, compare};
+use crate::commands::prefetch::{RecordedPlan, read_plan, write_plan};
 use crate::error::CliError;
 use crate::output::path::printable;
-use crate::output::size;
+use crate::output::text::{counted_are, plain};
 
 /// See `crates/launcher`.
 const SMALL_LAUNCHER: &str = "coldstart-run";
+
+/// Starts with the plan that are compared; without it, there is one more.
+const STARTS: usize = 3;
+/// Further starts without the plan, where something differs.
+const MORE_STARTS: usize = 8;
 
 /// A recorded plan on its way to being used.
 pub(crate) struct PrefetchFix<'args> {
     program: &'args CommandLine,
     options: &'args LaunchOptions,
+    place: &'args OutputPlace,
     plan_path: PathBuf,
     recorded: &'args RecordedPlan,
     launcher: LauncherCopy,
@@ -32,12 +40,12 @@ impl<'args> PrefetchFix<'args> {
     pub(crate) fn new(
         program: &'args CommandLine,
         options: &'args LaunchOptions,
-        plan_path: &Path,
+        place: &'args OutputPlace,
         recorded: &'args RecordedPlan,
     ) -> Result<Self, CliError> {
-        let plan_path = std::path::absolute(plan_path).context("cannot tell the working directory")?;
+        let plan_path = std::path::absolute(place.path()).context("cannot tell the working directory")?;
         let launcher = LauncherCopy::beside(&plan_path)?;
-        Ok(Self { program, options, plan_path, recorded, launcher })
+        Ok(Self { program, options, place, plan_path, recorded, launcher })
     }
 
     fn command(&self, launcher: &Path) -> CommandLine {
@@ -59,40 +67,27 @@ impl Fix for PrefetchFix<'_> {
     }
 
     fn apply(&mut self) -> Result<CommandLine, CliError> {
-        write_plan(&self.plan_path, &self.recorded.plan)?;
+        write_plan(self.place, &self.recorded.plan)?;
         Ok(self.command(&self.launcher.path))
     }
 
     fn prove(&self) -> Result<Proof, CliError> {
-        let bytes = fs::read(&self.plan_path)
-            .with_context(|| format!("cannot read the plan `{}`", printable(&self.plan_path)))?;
+        let bytes = read_plan(&self.plan_path)?;
         let plan = PlanView::read(&bytes).context("the plan that was just written does not hold")?;
         let stale = check_targets(&plan)
             .iter()
             .filter(|outcome| matches!(outcome, TargetOutcome::Changed { .. } | TargetOutcome::Missing))
             .count();
-        let mut proof = Proof { holds: true, findings: Vec::new() };
-        proof.findings.push(match stale {
+        let whole = match stale {
             0 => "the plan reads back whole and all its files are as recorded".to_owned(),
-            1 => "the plan reads back whole; 1 file changed meanwhile and is left out".to_owned(),
-            stale => format!("the plan reads back whole; {stale} files changed meanwhile and are left out"),
-        });
-        let plain = self.outcome(self.program)?;
-        let with_fix = self.outcome(&self.command(&self.launcher.path))?;
-        proof.holds = plain.end == with_fix.end;
-        proof.findings.push(match proof.holds {
-            true => format!("the program {} with and without it", plain.end),
-            false => format!("the program {} without it, but {} with it", plain.end, with_fix.end),
-        });
-        proof.findings.push(if plain.output == with_fix.output {
-            format!("its output is the same ({})", size::bytes(plain.output.len() as u64))
-        } else if plain.output == self.outcome(self.program)?.output {
-            proof.holds = false;
-            "its output differs".to_owned()
-        } else {
-            "its output differs from start to start without it, too".to_owned()
-        });
-        Ok(proof)
+            stale => {
+                let left_out = plain(&counted_are(stale as u64, "file"));
+                format!("the plan reads back whole; {left_out} left out, changed meanwhile")
+            }
+        };
+        let Sameness { differs, findings, unchecked } = self.compared()?;
+        let findings = std::iter::once(whole).chain(findings).collect();
+        Ok(Proof { holds: !differs, findings, unchecked })
     }
 
     fn command_from_now_on(&self) -> String {
@@ -101,19 +96,37 @@ impl Fix for PrefetchFix<'_> {
 }
 
 impl PrefetchFix<'_> {
+    /// Starts the program without the plan and with it, and compares.
+    ///
+    /// Starts without it come first and last, so that what changes with time changes between those, too. If something
+    /// differs, more of them follow in a row: a program that does something else at each second or third start shows it then.
+    fn compared(&self) -> Result<Sameness, CliError> {
+        let with_plan = self.command(&self.launcher.path);
+        let mut plain = vec![self.start(self.program)?];
+        let mut fixed = Vec::new();
+        for _ in 0..STARTS {
+            fixed.push(self.start(&with_plan)?);
+            plain.push(self.start(self.program)?);
+        }
+        let found = compare(&plain, &fixed);
+        if !found.differs {
+            return Ok(found);
+        }
+        for _ in 0..MORE_STARTS {
+            plain.push(self.start(self.program)?);
+        }
+        Ok(compare(&plain, &fixed))
+    }
+
     /// One start with its output kept.
-    fn outcome(&self, command: &CommandLine) -> Result<Outcome, CliError> {
+    fn start(&self, command: &CommandLine) -> Result<Start, CliError> {
         let file = tempfile::NamedTempFile::new().context("cannot keep the program's output for comparison")?;
         let options = LaunchOptions { output: Output::File(file.path().to_path_buf()), ..self.options.clone() };
         let launched = launch(command, &options, None, &mut || ())?;
         let output = fs::read(file.path()).context("cannot read the program's output back")?;
-        Ok(Outcome { end: launched.end.to_string(), output })
+        let was_cut = matches!(launched.end, End::Ended | End::TimedOut);
+        Ok(Start { end: launched.end.to_string(), output, was_cut })
     }
-}
-
-struct Outcome {
-    end: String,
-    output: Vec<u8>,
 }
 
 /// A copy of the launcher, beside the plan, removed when the measurement is over.
@@ -126,7 +139,7 @@ struct LauncherCopy {
     /// Words between it and the plan.
     verb: Vec<OsString>,
     path: PathBuf,
-    _file: tempfile::TempPath,
+    _file: StagedFile,
 }
 
 impl LauncherCopy {
@@ -140,15 +153,19 @@ impl LauncherCopy {
         } else {
             ("coldstart", vec!["prefetch".into(), "run".into()], ourselves)
         };
-        let copy = || -> std::io::Result<tempfile::TempPath> {
-            let mut file = tempfile::Builder::new().prefix(".coldstart-launcher-").tempfile_in(folder)?;
-            std::io::copy(&mut fs::File::open(&source)?, &mut file)?;
-            file.as_file().set_permissions(fs::Permissions::from_mode(0o755))?;
-            file.as_file().sync_all()?;
+        let copy = || -> std::io::Result<StagedFile> {
+            // What a killed run has left there is removed when the plan is written.
+            let mut file = StagedFile::create_named(folder, OsStr::new(name), 0o755)?;
+            std::io::copy(&mut fs::File::open(&source)?, &mut file.file())?;
+            file.file().set_permissions(fs::Permissions::from_mode(0o755))?;
+            file.file().sync_all()?;
             // Closed for writing, or it could not be executed (ETXTBSY).
-            Ok(file.into_temp_path())
+            file.close_writer();
+            Ok(file)
         };
-        let file = copy().with_context(|| format!("cannot write a launcher into `{}`", printable(folder)))?;
-        Ok(Self { name, verb, path: file.to_path_buf(), _file: file })
+        let cannot = || format!("cannot write a launcher into `{}`", printable(folder));
+        let file = copy().with_context(cannot)?;
+        let path = file.temporary_path().with_context(cannot)?.to_owned();
+        Ok(Self { name, verb, path, _file: file })
     }
 }

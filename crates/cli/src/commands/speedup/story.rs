@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use coldstart_measure::{Measurement, StartState};
-use coldstart_profile::measurement::{Comparison, Summary, Verdict};
+use coldstart_profile::measurement::{Comparison, Interval, Summary, Verdict};
 use coldstart_profile::plan::PlannedDevice;
 use serde::Serialize;
 
-use crate::commands::measure::report::{FIGURES, figures, machine_line};
+use crate::commands::measure::report::{FIGURES, figures, judged, machine_line, range};
 use crate::output::size;
 use crate::output::table::{Align, Table};
 use crate::output::time::seconds;
@@ -37,6 +37,8 @@ pub(crate) struct Step {
     pub(crate) predicted: Option<f64>,
     pub(crate) proven: bool,
     pub(crate) findings: Vec<String>,
+    /// What could not be checked, because the program varies by itself.
+    pub(crate) unchecked: Vec<String>,
     /// What to run from now on.
     pub(crate) command: String,
 }
@@ -120,8 +122,15 @@ impl Story {
         if let (Some(predicted), Some(measured)) = (fix.predicted, self.median(command, self.cold)) {
             text.push_str(&wrapped(&format!("predicted {}, measured {}", seconds(predicted), seconds(measured)), 0));
         }
-        let proof = if fix.proven { "proven" } else { "NOT PROVEN" };
+        let proof = match (fix.proven, fix.unchecked.is_empty()) {
+            (true, true) => "proven",
+            (true, false) => "proven as far as it can be",
+            (false, _) => "NOT PROVEN",
+        };
         text.push_str(&wrapped(&format!("{proof}: {}", fix.findings.join("; ")), 0));
+        if !fix.unchecked.is_empty() {
+            text.push_str(&wrapped(&format!("could not be checked: {}", fix.unchecked.join("; ")), 0));
+        }
         let faster = self.comparison(command, self.cold).is_some_and(|found| found.verdict == Verdict::Faster);
         if faster && fix.proven {
             // Not wrapped: it is there to be copied.
@@ -152,25 +161,31 @@ impl Story {
     }
 }
 
-/// "cold: 3.7 times as fast with prefetch (95 %: 3.6 to 3.9)".
+/// "cold: 3.70 times as fast with prefetch (95 %: 3.60 to 3.90): faster (99 %: 3.52 to 3.98)".
 fn comparison_sentence(fix: &str, state: &str, comparison: &Comparison) -> String {
     let Some(ratio) = comparison.ratio.filter(|&ratio| ratio > 0.0) else {
         return format!("{state}: cannot be compared, one side has no times");
     };
-    let interval = comparison.interval.filter(|range| range.low > 0.0);
-    match comparison.verdict {
+    let (interval, wide) = (comparison.interval, comparison.wide_interval);
+    let verdict = comparison.verdict;
+    match verdict {
         Verdict::Faster => {
-            let range = interval.map(|range| format!(" (95 %: {:.2} to {:.2})", 1.0 / range.high, 1.0 / range.low));
-            format!("{state}: {:.2} times as fast with {fix}{}", 1.0 / ratio, range.unwrap_or_default())
+            // A speed is the reciprocal of a time.
+            let speeds = |times: Interval| {
+                let speeds = Interval { low: 1.0 / times.high, high: 1.0 / times.low, ..times };
+                (times.low > 0.0).then_some(speeds)
+            };
+            let (interval, wide) = (interval.and_then(speeds), wide.and_then(speeds));
+            let in_words = |value: f64| format!("{value:.2}");
+            let range = range(interval.as_ref(), in_words);
+            let judged = judged(verdict, wide.as_ref(), in_words);
+            format!("{state}: {:.2} times as fast with {fix}{range}: {judged}", 1.0 / ratio)
         }
         verdict => {
-            let range = interval.map(|range| format!(" (95 %: {:.3} to {:.3})", range.low, range.high));
-            let judged = match verdict {
-                Verdict::Slower => "slower",
-                Verdict::TooFew => "too few runs to say",
-                _ => "no difference shown",
-            };
-            format!("{state}: {ratio:.3} of the time with {fix}{}: {judged}", range.unwrap_or_default())
+            let in_words = |value: f64| format!("{value:.3}");
+            let range = range(interval.as_ref(), in_words);
+            let judged = judged(verdict, wide.as_ref(), in_words);
+            format!("{state}: {ratio:.3} of the time with {fix}{range}: {judged}")
         }
     }
 }

@@ -5,25 +5,24 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_launch::{CommandLine, Input, LaunchOptions, Output, Readiness};
+use coldstart_output::OutputPlace;
 use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_profile::trace::{FileCategory, Layer, Run, RunEnd, StartState, Trace, TracedFile};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
-use coldstart_tracefile::{TraceFileError, write_trace};
+use coldstart_tracefile::{try_out, write_trace_at};
 
 use super::{is_meant, show};
 use crate::args::trace::RecordArgs;
-use crate::commands::launching::{command_line, waiting_options};
+use crate::commands::launching::{command_line, input, inputs_of, waiting_options};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output;
 use crate::output::path::printable;
+use crate::output::{self, kinds};
 
 /// What is to be recorded, and how.
 struct Wanted<'a> {
@@ -41,7 +40,9 @@ struct Wanted<'a> {
 pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
     let command = command_line(&args.program);
     let file = args.output.clone().unwrap_or_else(|| default_path(&command));
-    check_place(&file)?;
+    let inputs = inputs_of([&command], args.input.as_deref());
+    let place = OutputPlace::new(&file, kinds::TRACE, args.force.force)?.not_over(inputs);
+    try_out(&place)?;
     let (options, layers) = (launch_options(args)?, args.layers());
     let wanted = Wanted {
         command: &command,
@@ -52,7 +53,7 @@ pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
         cold: args.cold,
     };
     let trace = recorded(&wanted)?;
-    write_trace(&file, &trace)?;
+    write_trace_at(&place, &trace)?;
     if args.json {
         show::print_json(&trace, "coldstart.trace/1")?;
         return Ok(if trace.run.ready_at.is_some() { Exit::Done } else { Exit::No });
@@ -114,29 +115,10 @@ fn default_path(command: &CommandLine) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Says before the program is started what would keep its trace from being written: a start cannot be repeated as it was.
-fn check_place(file: &Path) -> Result<(), TraceFileError> {
-    let not_writable = |source| TraceFileError::NotWritable { path: file.to_owned(), source };
-    match fs::metadata(file) {
-        Ok(metadata) if metadata.is_dir() => return Err(not_writable(io::ErrorKind::IsADirectory.into())),
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(not_writable(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")));
-        }
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(not_writable(error)),
-    }
-    // It is written beside its place, and then renamed.
-    let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    tempfile::Builder::new().prefix(".").suffix(".coldtrace.partial").tempfile_in(folder).map_err(not_writable)?;
-    Ok(())
-}
-
 /// The program's streams are ours unless something else is asked for.
 fn launch_options(args: &RecordArgs) -> Result<LaunchOptions, CliError> {
     Ok(LaunchOptions {
-        input: args.input.clone().map_or(Input::Inherit, Input::File),
+        input: input(args.input.as_deref(), Input::Inherit)?,
         output: if args.hide_output || args.json { Output::Null } else { Output::Inherit },
         ..waiting_options(&args.waiting)?
     })

@@ -10,7 +10,10 @@ use std::path::Path;
 use anyhow::Context;
 use coldstart_bind::Binding;
 use coldstart_elf::ElfFile;
-use coldstart_rewrite::{About, NotProven, Proof, Refusal, Source, binding_note, plan_unpack, prove, prove_search};
+use coldstart_rewrite::{
+    About, ChangedFile, Identity, NotProven, Proof, Refusal, Source, binding_note, identify, plan_unpack, prove,
+    prove_search,
+};
 use coldstart_sys::file_view::FileView;
 use serde::Serialize;
 
@@ -21,7 +24,7 @@ use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
 use crate::output::text::{escaped, fact, prose};
-use crate::output::{self, json};
+use crate::output::{self, command, json};
 use run::Starts;
 use search::Search;
 
@@ -36,6 +39,8 @@ struct Verdict {
     /// What it was compared with; null for what its note restores.
     against: Option<String>,
     same: bool,
+    /// Whether OUT is the file that its note was written into; null without a note.
+    identity: Option<Identity>,
     proof: Option<Proof>,
     difference: Option<Difference>,
     refusal: Option<Refused>,
@@ -60,14 +65,15 @@ pub(super) fn run(args: &VerifyArgs) -> Result<Exit, CliError> {
         Some(path) => {
             let original = open(path)?;
             let release = release_of(&original);
-            let compared = compare(mapped(&original, &release), mapped(&view, &release_of(&view)), binding.as_ref());
+            let compared = against_file(&view, mapped(&original, &release), binding.as_ref());
             if original.shrank() {
                 return Err(shrank(path));
             }
-            (Compared::Proven(compared), None)
+            (compared, None)
         }
         None => against_note(&view, binding.as_ref()),
     };
+    let identity = ElfFile::parse(view.bytes()).ok().and_then(|file| identify(&file));
     if view.shrank() {
         return Err(shrank(&args.output));
     }
@@ -76,7 +82,7 @@ pub(super) fn run(args: &VerifyArgs) -> Result<Exit, CliError> {
         (Some(binding), true) => Some(run::starts(args, binding, original.as_deref())?),
         (None, true) => {
             return Err(anyhow::anyhow!(
-                "`{}` is no bound program, so that there is nothing to start",
+                "`{}` is not a bound program, and `--run` starts only bound ones",
                 printable(&args.output)
             ))
             .hint(|| "without --run the file is proven against what it was made from");
@@ -84,27 +90,37 @@ pub(super) fn run(args: &VerifyArgs) -> Result<Exit, CliError> {
         _ => None,
     };
     let is_same = matches!(compared, Compared::Proven(Ok(_)))
+        && !matches!(identity, Some(Identity::Changed { .. }))
         && search.as_ref().is_none_or(Search::holds)
         && starts.as_ref().is_none_or(Starts::holds);
     let exit = if is_same { Exit::Done } else { Exit::No };
     if args.json {
-        json::print(SCHEMA, &verdict(args, is_same, compared, search, starts))?;
+        json::print(SCHEMA, &verdict(args, is_same, identity, compared, search, starts))?;
     } else {
         tell(args, compared)?;
-        let name = printable(&args.output);
-        output::print(&search.iter().map(words::search).chain(starts.iter().map(words::starts)).collect::<String>())?;
-        if !is_same && binding.is_some() {
-            output::hint(&format!("`coldstart status {name}` tells what has changed since it was bound"));
+        // Without --against, that is the answer.
+        if let (Some(Identity::Changed { change }), Some(_)) = (&identity, &args.against) {
+            output::note(&escaped(&format!("`{}` is not as coldstart wrote it: {change}", printable(&args.output))));
+        }
+        output::print(&search.as_ref().map(words::search).unwrap_or_default())?;
+        output::print(&starts.as_ref().map(|starts| words::starts(starts, &args.waiting)).unwrap_or_default())?;
+        if starts.as_ref().is_some_and(Starts::reached_limit) {
+            output::hint("`--ready WHEN` says when it counts as started; `--time-limit SECONDS` waits longer for it");
+        } else if !is_same && binding.is_some() {
+            let status = command::of_ours("status", [args.output.as_os_str()]);
+            output::hint(&format!("`{status}` tells what has changed since it was bound"));
         }
     }
     Ok(exit)
 }
 
-/// How the file was bound, if that was the last that was done to it.
+/// How the file was bound, whatever was edited since.
 fn binding(view: &FileView) -> Option<Binding> {
-    let file = ElfFile::parse(view.bytes()).ok()?;
-    About::read(&file).filter(|about| about.edits.last().is_some_and(|edit| edit == "bind"))?;
-    Binding::from_json(binding_note(&file)?).ok()
+    Binding::from_json(&binding_text(view.bytes())?).ok()
+}
+
+fn binding_text(bytes: &[u8]) -> Option<String> {
+    binding_note(&ElfFile::parse(bytes).ok()?).map(str::to_owned)
 }
 
 /// What came of the comparison.
@@ -121,18 +137,81 @@ fn compare(original: Source<'_>, output: Source<'_>, binding: Option<&Binding>) 
     }
 }
 
-/// Compares with what the note restores, in memory.
+/// Compares with a file: what it was made from, or for a program that was edited after it had been bound, what it was before or
+/// after the binding.
+fn against_file(view: &FileView, original: Source<'_>, binding: Option<&Binding>) -> Compared {
+    let release = release_of(view);
+    if binding.is_none() || binding_text(original.bytes) == binding_text(view.bytes()) {
+        return Compared::Proven(prove(original, mapped(view, &release)));
+    }
+    match LaterEdits::take_back(view) {
+        Err(refusal) => Compared::Refused(refusal),
+        Ok(later) => Compared::Proven(later.with(compare(original, later.bound(mapped(view, &release)), binding))),
+    }
+}
+
+/// Compares with what the note restores, in memory; of a bound program, that is the program before it was bound.
 fn against_note(view: &FileView, binding: Option<&Binding>) -> (Compared, Option<Vec<u8>>) {
-    let restored =
-        ElfFile::parse(view.bytes()).map_err(Refusal::from).and_then(|file| plan_unpack(&file)?.restore(view.bytes()));
-    match restored {
-        Ok(restored) => {
-            let original = Source::in_memory(&restored);
-            let compared = compare(original, mapped(view, &release_of(view)), binding);
-            (Compared::Proven(compared), Some(restored))
-        }
+    let release = release_of(view);
+    let compared = || {
+        let later = if binding.is_some() { LaterEdits::take_back(view)? } else { LaterEdits::default() };
+        let output = later.bound(mapped(view, &release));
+        let restored = taken_back(output.bytes)?;
+        let compared = later.with(compare(Source::in_memory(&restored), output, binding));
+        Ok::<_, Refusal>((compared, restored))
+    };
+    match compared() {
+        Ok((compared, restored)) => (Compared::Proven(compared), Some(restored)),
         Err(refusal) => (Compared::Refused(refusal), None),
     }
+}
+
+/// The edits that were made in a program after it had been bound, taken back.
+#[derive(Default)]
+struct LaterEdits {
+    /// The program as it was bound; none without later edits.
+    bound: Option<Vec<u8>>,
+    /// The proof of the last edit, or the first difference.
+    proven: Option<Result<Proof, NotProven>>,
+}
+
+impl LaterEdits {
+    /// Takes them back in memory, and proves each.
+    fn take_back(view: &FileView) -> Result<Self, Refusal> {
+        let release = release_of(view);
+        let mut later = Self::default();
+        loop {
+            let output = later.bound(mapped(view, &release));
+            // A binding that others have edited cannot be taken back, and need not.
+            if About::read(&ElfFile::parse(output.bytes)?)
+                .is_some_and(|about| about.edits.ends_with(&["bind".to_owned()]))
+            {
+                return Ok(later);
+            }
+            let restored = taken_back(output.bytes)?;
+            let step = prove(Source::in_memory(&restored), output);
+            later = Self { proven: Some(later.with(step)), bound: Some(restored) };
+        }
+    }
+
+    /// The program as it was bound, where `now` is the program as it stands.
+    fn bound<'a>(&'a self, now: Source<'a>) -> Source<'a> {
+        self.bound.as_deref().map_or(now, Source::in_memory)
+    }
+
+    /// What these proofs and the one of an edit before them say together.
+    fn with(&self, before: Result<Proof, NotProven>) -> Result<Proof, NotProven> {
+        match &self.proven {
+            Some(Ok(last)) => before.map(|_| last.clone()),
+            Some(Err(difference)) => Err(difference.clone()),
+            None => before,
+        }
+    }
+}
+
+/// A file before its last edit.
+fn taken_back(bytes: &[u8]) -> Result<Vec<u8>, Refusal> {
+    plan_unpack(&ElfFile::parse(bytes)?, ChangedFile::Refuse)?.restore(bytes)
 }
 
 fn open(path: &Path) -> Result<FileView, CliError> {
@@ -150,6 +229,7 @@ fn mapped<'a>(view: &'a FileView, release: &'a (dyn Fn(Range<usize>) + Sync)) ->
 fn verdict(
     args: &VerifyArgs,
     same: bool,
+    identity: Option<Identity>,
     compared: Compared,
     search: Option<Search>,
     starts: Option<Starts>,
@@ -159,6 +239,7 @@ fn verdict(
         path: JsonPath::new(&args.output),
         against,
         same,
+        identity,
         proof: None,
         difference: None,
         refusal: None,

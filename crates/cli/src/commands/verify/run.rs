@@ -1,20 +1,24 @@
 //! Starts of a bound program and of its original: what the loader does, what it costs, how they end.
 
-use std::fs::{File, Permissions};
+use std::fs::Permissions;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_bind::Binding;
-use coldstart_launch::{CommandLine, End, Input, Interrupt, LaunchOptions, Output};
+use coldstart_launch::{CommandLine, End, LaunchOptions, Readiness};
+use coldstart_output::{StagedFile, remove_leftovers};
+use coldstart_sys::named_file::read_regular;
 use coldstart_trace::loader_log::{
-    LoaderDifference, LoaderLog, LoaderLogMode, MappedObject, Parting, compare, loader_log, relocation_cycles,
+    LoaderDifference, LoaderLog, LoaderLogError, LoaderLogMode, MappedObject, Parting, compare, loader_log,
+    relocation_cycles,
 };
-use coldstart_trace::syscalls::{CountOptions, SyscallCounts, count_syscalls};
+use coldstart_trace::syscalls::{CountOptions, Ended, SyscallCounts, SyscallsError, Until, count_syscalls};
 use serde::Serialize;
 
 use crate::args::verify::VerifyArgs;
+use crate::commands::launching::waiting_options;
 use crate::error::CliError;
 use crate::output::path::printable;
 
@@ -40,17 +44,31 @@ pub(super) struct Starts {
 /// What one of the programs did.
 #[derive(Debug, Serialize)]
 pub(super) struct Start {
-    /// How it ended: "exit code 0", "signal 11".
+    /// How it ended: "exited with code 0", "was killed by signal 11".
     pub(super) end: String,
+    /// It had not ended, or was not ready, at the time limit, and was ended.
+    pub(super) reached_limit: bool,
     /// Of the first process.
     pub(super) system_calls: u64,
     pub(super) failed_calls: u64,
+    pub(super) counted_until: CountedUntil,
     /// Files that the loader tried in vain before the program got control.
     pub(super) failed_probes: usize,
     /// Relocations whose symbol was looked up.
     pub(super) relocations: Option<u64>,
     /// The loader's time for relocation in each run, in cycles, ascending.
     pub(super) relocation_cycles: Vec<u64>,
+}
+
+/// Up to where system calls were counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum CountedUntil {
+    /// To the end of the last process.
+    Exit,
+    /// To the program's entry point, where the loader is done.
+    EntryPoint,
+    TimeLimit,
 }
 
 impl Start {
@@ -67,6 +85,12 @@ impl Starts {
             && self.stray_probes.is_empty()
             && self.before.as_ref().is_none_or(|before| before.end == self.after.end)
             && !self.relocates_slower()
+            && !self.reached_limit()
+    }
+
+    /// Whether one of both was ended at the time limit, so that not all could be compared.
+    pub(super) fn reached_limit(&self) -> bool {
+        [self.before.as_ref(), Some(&self.after)].into_iter().flatten().any(|start| start.reached_limit)
     }
 
     /// Whether every run of the bound program took longer for relocation than every run of the original, by more than 3 %
@@ -86,7 +110,7 @@ impl Starts {
 
 /// Starts both.
 pub(super) fn starts(args: &VerifyArgs, binding: &Binding, original: Option<&[u8]>) -> Result<Starts, CliError> {
-    let interrupt = Interrupt::listen()?;
+    let launching = waiting_options(&args.waiting)?;
     let bound = std::path::absolute(&args.output)?;
     let (original, no_original) = match Standing::of(args, binding, &bound, original) {
         Ok(original) => (Some(original), None),
@@ -95,17 +119,26 @@ pub(super) fn starts(args: &VerifyArgs, binding: &Binding, original: Option<&[u8
     let command = |program: &Path| CommandLine::new(program, args.arguments.iter().cloned());
     let original = original.as_ref().map(|original| command(&original.path));
     let bound_command = command(&bound);
-    let watch = |command: &CommandLine| watched(command, &interrupt);
-    let before = original.as_ref().map(watch).transpose()?;
-    let after = watch(&bound_command)?;
+    let before_log = original.as_ref().map(|original| log_of(original, &launching)).transpose()?;
+    let after_log = log_of(&bound_command, &launching)?;
+    let reached_limit = [before_log.as_ref(), Some(&after_log)].into_iter().flatten().any(reached_limit);
+    // A program that does not end by itself shows with its first instruction what there is to count.
+    let to_the_end = matches!(launching.readiness, Readiness::Exit) && !reached_limit;
+    let watched = |command: &CommandLine, log| {
+        Ok::<_, CliError>(Watched { counts: counts(command, &launching, to_the_end)?, log })
+    };
+    let before = original.as_ref().zip(before_log).map(|(original, log)| watched(original, log)).transpose()?;
+    let after = watched(&bound_command, after_log)?;
     let mut cycles = [Vec::new(), Vec::new()];
-    for number in 0..args.runs {
+    let runs = if after.log.is_ok() && !reached_limit { args.runs } else { 0 };
+    for number in 0..runs {
         // Whatever else the machine does meanwhile hits both alike.
         let both = [original.as_ref(), Some(&bound_command)];
         for turn in 0..2 {
             let which = (turn + number as usize) % 2;
-            if let (Some(command), true) = (both[which], after.log.is_ok()) {
-                cycles[which].extend(relocation_cycles(command, &silent(&interrupt), 1)?);
+            if let Some(command) = both[which] {
+                cycles[which]
+                    .extend(unless_not_started(relocation_cycles(command, &launching, 1))?.unwrap_or_default());
             }
         }
     }
@@ -135,18 +168,44 @@ struct Watched {
     log: Result<LoaderLog, String>,
 }
 
-fn watched(command: &CommandLine, interrupt: &Interrupt) -> Result<Watched, CliError> {
+/// The loader's log of a start, or why there is none.
+fn log_of(command: &CommandLine, launching: &LaunchOptions) -> Result<Result<LoaderLog, String>, CliError> {
+    let log = unless_not_started(loader_log(command, launching, LoaderLogMode::Run))?;
+    // An auditing library has a namespace of its own.
+    Ok(log.map(|log| LoaderLog { objects: log.objects.into_iter().filter(is_programs).collect(), ..log }))
+}
+
+/// Tells a program that could not be started, or was interrupted, from one whose loader tells nothing.
+fn unless_not_started<T>(result: Result<T, LoaderLogError>) -> Result<Result<T, String>, CliError> {
+    match result {
+        Ok(done) => Ok(Ok(done)),
+        Err(LoaderLogError::Launch(error)) => Err(error.into()),
+        Err(error) => Ok(Err(error.to_string())),
+    }
+}
+
+/// Whether we ended the program at the time limit.
+fn reached_limit(log: &Result<LoaderLog, String>) -> bool {
+    log.as_ref().is_ok_and(|log| log.end == Some(End::TimedOut))
+}
+
+/// The system calls of a start: to its end, or up to the program's entry point.
+fn counts(command: &CommandLine, launching: &LaunchOptions, to_the_end: bool) -> Result<SyscallCounts, CliError> {
     let options = CountOptions {
-        input: Input::Null,
-        output: Output::Null,
-        interrupt: Some(interrupt.clone()),
+        until: if to_the_end { Until::Exit } else { Until::AfterLoader },
+        input: launching.input.clone(),
+        output: launching.output.clone(),
+        time_limit: launching.time_limit,
+        interrupt: launching.interrupt.clone(),
         ..CountOptions::default()
     };
-    let counts = count_syscalls(command, &options)?;
-    let log = loader_log(command, &silent(interrupt), LoaderLogMode::Run).map_err(|error| error.to_string());
-    // An auditing library has a namespace of its own.
-    let log = log.map(|log| LoaderLog { objects: log.objects.into_iter().filter(is_programs).collect(), ..log });
-    Ok(Watched { counts, log })
+    match count_syscalls(command, &options) {
+        // On this processor no breakpoint is known.
+        Err(SyscallsError::EntryPoint { .. }) => {
+            Ok(count_syscalls(command, &CountOptions { until: Until::Exit, ..options })?)
+        }
+        counts => Ok(counts?),
+    }
 }
 
 /// Whether an object is in the program's namespace.
@@ -154,33 +213,26 @@ fn is_programs(object: &MappedObject) -> bool {
     object.namespace == 0
 }
 
-fn silent(interrupt: &Interrupt) -> LaunchOptions {
-    LaunchOptions {
-        input: Input::Null,
-        output: Output::Null,
-        interrupt: Some(interrupt.clone()),
-        ..LaunchOptions::default()
-    }
-}
-
 impl Watched {
     fn start(self, relocation_cycles: Vec<u64>) -> Start {
         let calls = self.counts.first_process.total();
+        let reached_limit = reached_limit(&self.log);
         let log = self.log.as_ref().ok();
         Start {
-            end: log.and_then(|log| log.end.as_ref()).map_or_else(String::new, ended),
+            end: log.and_then(|log| log.end).map_or_else(String::new, |end| end.to_string()),
+            reached_limit,
             system_calls: calls.calls,
             failed_calls: calls.failed,
+            counted_until: match self.counts.ended {
+                Ended::TreeGone | Ended::FirstProcessGone => CountedUntil::Exit,
+                Ended::LoaderDone => CountedUntil::EntryPoint,
+                Ended::TimedOut => CountedUntil::TimeLimit,
+            },
             failed_probes: log.map_or(0, |log| log.failed_probes.iter().filter(|probe| !probe.later).count()),
             relocations: log.and_then(|log| log.statistics?.relocations),
             relocation_cycles,
         }
     }
-}
-
-/// How a program ended, in words.
-fn ended(end: &End) -> String {
-    end.to_string()
 }
 
 /// Where two starts part, in words.
@@ -193,6 +245,8 @@ fn parting(before: Option<&Watched>, after: &Watched) -> Option<String> {
         Ok(log) => log,
         Err(reason) => return Some(format!("the loader's log of the original is missing: {reason}")),
     };
+    let cut = [before_log, after_log].into_iter().any(was_cut).then(|| common(before_log, after_log));
+    let (before_log, after_log) = cut.as_ref().map_or((before_log, after_log), |(before, after)| (before, after));
     let difference: LoaderDifference = compare(before_log, after_log, same_file);
     let shown = |what: &str, parting: &Option<Parting>| {
         let parting = parting.as_ref()?;
@@ -210,6 +264,23 @@ fn parting(before: Option<&Watched>, after: &Watched) -> Option<String> {
         .or_else(|| missing.map(|name| format!("`{}` is not found by the bound program", printable(name))))
 }
 
+/// Whether we ended a program before the loader had handed over to it.
+fn was_cut(log: &LoaderLog) -> bool {
+    log.end == Some(End::TimedOut) && log.program.is_none()
+}
+
+/// As much of two logs as both starts came to do.
+fn common(before: &LoaderLog, after: &LoaderLog) -> (LoaderLog, LoaderLog) {
+    let objects = before.objects.len().min(after.objects.len());
+    let initialisers = before.initialisers.len().min(after.initialisers.len());
+    let cut = |log: &LoaderLog| LoaderLog {
+        objects: log.objects.iter().take(objects).cloned().collect(),
+        initialisers: log.initialisers.iter().take(initialisers).cloned().collect(),
+        ..LoaderLog::default()
+    };
+    (cut(before), cut(after))
+}
+
 /// Whether two paths lead to one file.
 fn same_file(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| path.metadata().map(|metadata| (metadata.dev(), metadata.ino())).ok();
@@ -225,7 +296,7 @@ fn stray(log: &LoaderLog, binding: &Binding, program: &Path) -> Vec<PathBuf> {
 /// The original as a file that can be started; one that we made goes away in the end.
 struct Standing {
     path: PathBuf,
-    _made: Option<tempfile::TempPath>,
+    _made: Option<StagedFile>,
 }
 
 impl Standing {
@@ -238,20 +309,26 @@ impl Standing {
         }
         let content = content.ok_or("it cannot be restored")?;
         let earlier = binding.original_program.as_ref().map(PathBuf::from);
-        if let Some(path) = earlier.filter(|path| std::fs::read(path).is_ok_and(|bytes| bytes == content)) {
+        if let Some(path) =
+            earlier.filter(|path| read_regular(path, content.len() as u64).is_ok_and(|bytes| bytes == content))
+        {
             return Ok(Self { path, _made: None });
         }
         let made = || -> anyhow::Result<Self> {
             let real = bound.canonicalize()?;
             let folder = real.parent().unwrap_or(Path::new("/"));
-            let mode = File::open(&real)?.metadata()?.permissions().mode() & 0o777;
-            let file = tempfile::Builder::new().prefix(".coldstart-original-").tempfile_in(folder);
-            let mut file = file.with_context(|| format!("cannot put it into `{}`", printable(folder)))?;
-            file.write_all(content)?;
-            file.as_file().set_permissions(Permissions::from_mode(mode | 0o500))?;
+            let mode = std::fs::metadata(&real)?.permissions().mode() & 0o777;
+            let name = real.file_name().unwrap_or_default();
+            // What a killed run has left there; whoever may not remove it need not.
+            let _ = remove_leftovers(folder);
+            let mut file = StagedFile::create_named(folder, name, 0o600)
+                .with_context(|| format!("cannot put it into `{}`", printable(folder)))?;
+            file.file().write_all(content)?;
+            file.file().set_permissions(Permissions::from_mode(mode | 0o500))?;
             // A file that is open for writing cannot be executed.
-            let path = file.into_temp_path();
-            Ok(Self { path: path.to_path_buf(), _made: Some(path) })
+            file.close_writer();
+            let path = file.temporary_path().context("it has no name")?.to_owned();
+            Ok(Self { path, _made: Some(file) })
         };
         made().map_err(|error| format!("{error:#}"))
     }

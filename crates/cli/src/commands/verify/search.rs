@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use coldstart_bind::{Binding, MachineFiles, Mode, Searches};
+use coldstart_bind::{Binding, Change, MachineFiles, Misled, Mode, Searches, audit_library_change};
 use coldstart_loader::Closure;
 use serde::Serialize;
 
@@ -25,6 +25,10 @@ pub(super) struct Search {
     pub(super) variant_probes_after: usize,
     /// The others, in order; the first few.
     pub(super) stray_probes: Vec<PathBuf>,
+    /// Mode `audit`: how the auditing library is not the one that was written.
+    pub(super) audit_library: Option<Change>,
+    /// Mode `audit`: answers of the auditing library by which another file is loaded.
+    pub(super) misled: Vec<Misled>,
 }
 
 /// A place at which two orders part.
@@ -40,9 +44,13 @@ pub(super) struct Parting {
 const LISTED: usize = 20;
 
 impl Search {
-    /// Whether the same is loaded, without probes in vain that were not foreseen.
+    /// Whether the same is loaded by the same means, without probes in vain that were not foreseen.
     pub(super) fn holds(&self) -> bool {
-        self.parting.is_none() && self.missing.is_empty() && (self.stray_probes.is_empty() || self.mode != Mode::Soname)
+        self.parting.is_none()
+            && self.missing.is_empty()
+            && (self.stray_probes.is_empty() || self.mode != Mode::Soname)
+            && self.audit_library.is_none()
+            && self.misled.is_empty()
     }
 }
 
@@ -51,7 +59,7 @@ pub(super) fn compare(program: &Path, binding: &Binding) -> Result<Search, CliEr
     let files = MachineFiles::default();
     let real = program.canonicalize()?;
     let environment = coldstart_bind::machine_environment(&real, &files, false);
-    let Searches { before, after } = coldstart_bind::searches(binding, &real, &files, &environment)?;
+    let Searches { before, after, misled } = coldstart_bind::searches(binding, &real, &files, &environment)?;
     let is_variant = |path: &Path| binding.farm.as_ref().is_some_and(|farm| farm.is_variant(&real, path));
     let failed = || after.failed_probes.iter().map(|probe| probe.path.as_path());
     let rules_tell = binding.mode != Mode::Audit;
@@ -67,6 +75,8 @@ pub(super) fn compare(program: &Path, binding: &Binding) -> Result<Search, CliEr
             true => failed().filter(|path| !binding.foresees(&real, path)).take(LISTED).map(Path::to_owned).collect(),
             false => Vec::new(),
         },
+        audit_library: audit_library_change(binding, &real),
+        misled,
     })
 }
 

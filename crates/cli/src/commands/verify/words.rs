@@ -1,7 +1,11 @@
 //! What was found out about a bound program, in words.
 
-use super::run::{Start, Starts};
+use coldstart_launch::Readiness;
+
+use super::run::{CountedUntil, Start, Starts};
 use super::search::Search;
+use crate::args::launching::WaitingArgs;
+use crate::commands::status;
 use crate::output::path::printable;
 use crate::output::table::{Align, Table};
 use crate::output::text::{counted, escaped, fact, number, plain, table};
@@ -37,11 +41,27 @@ pub(super) fn search(search: &Search) -> String {
         );
         text.push_str(&fact("probes", &probes));
     }
+    if let Some(change) = &search.audit_library {
+        text.push_str(&fact("audit", &status::changed(change)));
+    }
+    if let Some(misled) = search.misled.first() {
+        let there = if misled.is_there { "" } else { ", which is not there" };
+        let more = match search.misled.len() - 1 {
+            0 => String::new(),
+            more => format!("; and {}", counted(more as u64, "other answer")),
+        };
+        let (name, was) = (escaped(&misled.library), printable(&misled.was));
+        let (asks, answer) = (printable(&misled.requester), printable(&misled.answer));
+        text.push_str(&fact(
+            "answers",
+            &format!("`{asks}` asks for `{name}` and is sent to `{answer}`{there}; the original loads `{was}`{more}"),
+        ));
+    }
     text
 }
 
 /// What the starts did.
-pub(super) fn starts(starts: &Starts) -> String {
+pub(super) fn starts(starts: &Starts, waiting: &WaitingArgs) -> String {
     let mut rows = Table::new(&[
         ("start", Align::Left),
         ("system calls", Align::Right),
@@ -52,8 +72,7 @@ pub(super) fn starts(starts: &Starts) -> String {
         ("end", Align::Left),
     ]);
     let mut row = |name: &str, start: &Start| {
-        let cycles =
-            start.median_cycles().map_or_else(|| "-".to_owned(), |cycles| format!("{} cycles", number(cycles)));
+        let cycles = start.median_cycles().map_or_else(|| "-".to_owned(), |cycles| counted(cycles, "cycle"));
         rows.row(vec![
             name.to_owned(),
             plain(&number(start.system_calls)),
@@ -61,7 +80,10 @@ pub(super) fn starts(starts: &Starts) -> String {
             plain(&number(start.failed_probes as u64)),
             start.relocations.map_or_else(|| "-".to_owned(), |count| plain(&number(count))),
             plain(&cycles),
-            start.end.clone(),
+            match (start.reached_limit, &waiting.ready) {
+                (true, Readiness::Exit) => "was ended at the time limit".to_owned(),
+                _ => start.end.clone(),
+            },
         ]);
     };
     if let Some(before) = &starts.before {
@@ -88,6 +110,10 @@ pub(super) fn starts(starts: &Starts) -> String {
             &format!("{count} failed that should not have, the first for `{}`", printable(path)),
         ));
     }
+    if starts.after.counted_until == CountedUntil::EntryPoint {
+        text.push_str(&fact("calls", "counted up to the program's entry point"));
+    }
+    text.push_str(&fact("limit", &limit(starts, waiting)));
     if starts.relocates_slower() {
         text.push_str(&fact(
             "cost",
@@ -95,4 +121,33 @@ pub(super) fn starts(starts: &Starts) -> String {
         ));
     }
     text
+}
+
+/// What the time limit has left out; nothing when both were done before.
+fn limit(starts: &Starts, waiting: &WaitingArgs) -> String {
+    if !starts.reached_limit() {
+        return String::new();
+    }
+    let seconds = format!("{}\u{a0}s", waiting.time_limit.as_secs_f64());
+    let (state, other) = match waiting.ready {
+        Readiness::Exit => ("had not ended", "had"),
+        _ => ("was not ready", "was"),
+    };
+    match &starts.before {
+        Some(before) if before.reached_limit != starts.after.reached_limit => {
+            let (slow, fast) =
+                if before.reached_limit { ("original", "bound program") } else { ("bound program", "original") };
+            format!("the {slow} {state} after {seconds}, and the {fast} {other}")
+        }
+        both => {
+            let who = match (both, &waiting.ready) {
+                (Some(_), Readiness::Exit) => format!("neither had ended after {seconds}, and both were"),
+                (Some(_), _) => format!("neither was ready after {seconds}, and both were"),
+                (None, _) => format!("the bound program {state} after {seconds}, and was"),
+            };
+            format!(
+                "{who} stopped; only what the loader did until then is compared, not their end or the cost of relocation"
+            )
+        }
+    }
 }

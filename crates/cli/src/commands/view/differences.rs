@@ -10,9 +10,14 @@ use super::sources::Source;
 use super::tables::{Rows, bytes_in_words};
 use crate::error::CliError;
 
+const FIGURES: [&str; 5] = ["group", "key", "figure", "unit", "value"];
+const TWO_FIGURES: [&str; 7] = ["group", "key", "figure", "unit", "value", "other_value", "change"];
+const INITIALISERS: [&str; 10] =
+    ["process", "pid", "path", "nth", "symbol", "address", "begin_ms", "itself_ms", "jump", "known"];
+
 /// A row for each figure.
 pub(super) fn figures(source: &Source, table: &mut Rows<'_>) -> Result<(), CliError> {
-    table.columns(&["group", "key", "figure", "unit", "value"])?;
+    table.columns(&FIGURES)?;
     for group in figure_groups(&source.trace, &source.figures) {
         for figure in &group.figures {
             table.row(named(&group.title, figure).into_iter().chain([optional(figure.value)]))?;
@@ -23,7 +28,7 @@ pub(super) fn figures(source: &Source, table: &mut Rows<'_>) -> Result<(), CliEr
 
 /// A row for each figure of two traces, and how much more the second has.
 pub(super) fn two_figures(first: &Source, second: &Source, table: &mut Rows<'_>) -> Result<(), CliError> {
-    table.columns(&["group", "key", "figure", "unit", "value", "other_value", "change"])?;
+    table.columns(&TWO_FIGURES)?;
     let groups = figure_groups(&first.trace, &first.figures);
     let others = figure_groups(&second.trace, &second.figures);
     let of_key = |key: &str| others.iter().flat_map(|group| &group.figures).find(|figure| figure.key == key);
@@ -50,7 +55,7 @@ fn named(group: &str, figure: &Figure) -> [String; 4] {
 
 /// A row for each initialiser, in the order in which those of an object ran in a process.
 pub(super) fn initialisers(source: &Source, table: &mut Rows<'_>) -> Result<(), CliError> {
-    table.columns(&["process", "pid", "path", "nth", "symbol", "address", "begin_ms", "itself_ms", "jump", "known"])?;
+    table.columns(&INITIALISERS)?;
     let trace = &source.trace;
     for order in &source.figures.initialisers {
         let pid = trace.process(order.process).map(|process| process.number);
@@ -96,11 +101,21 @@ const COUNTED: [(&str, Count); 7] = [
     ("pages_wasted", |file| file.pages_wasted),
 ];
 
+/// Columns of [`changes`].
+fn changes_columns() -> Vec<String> {
+    let counted = COUNTED.iter().flat_map(|(name, _)| [(*name).to_owned(), format!("other_{name}")]);
+    ["path", "other_path", "there"].map(str::to_owned).into_iter().chain(counted).collect()
+}
+
+/// The first lines of the tables that are made here.
+pub(super) fn headers() -> [Vec<String>; 4] {
+    let owned = |columns: &[&str]| columns.iter().map(|column| (*column).to_owned()).collect();
+    [owned(&FIGURES), owned(&TWO_FIGURES), owned(&INITIALISERS), changes_columns()]
+}
+
 /// A row for each file of either trace.
 pub(super) fn changes(first: &Source, second: &Source, table: &mut Rows<'_>) -> Result<(), CliError> {
-    let counted = COUNTED.iter().flat_map(|(name, _)| [(*name).to_owned(), format!("other_{name}")]);
-    let columns: Vec<String> = ["path", "other_path", "there"].map(str::to_owned).into_iter().chain(counted).collect();
-    table.columns(&columns.iter().map(String::as_str).collect::<Vec<_>>())?;
+    table.columns(&changes_columns().iter().map(String::as_str).collect::<Vec<_>>())?;
     let partners = Comparison::of(&first.as_trace(), &second.as_trace()).partners;
     let mut has_partner = vec![false; second.trace.files.len()];
     let files = (0..).map(FileId).take(first.trace.files.len());

@@ -12,6 +12,7 @@ use terminal_size::{Height, Width, terminal_size};
 use super::sources::Source;
 use crate::args::view::{Theme, ViewArgs};
 use crate::error::{CliError, HintExt};
+use crate::output::charset::either;
 use crate::output::path::printable;
 
 /// The map of one object.
@@ -84,29 +85,8 @@ pub(super) fn text(source: &Source, args: &ViewArgs) -> Result<String, CliError>
     Ok(terminal::text(&source.name, &source.trace, &source.figures, &options)?)
 }
 
-/// Braille, unless the locale's characters are not UTF-8 or the terminal is known to have no such letters. Where nothing is said
-/// of a locale, as in containers and services, nearly every terminal shows UTF-8.
+/// Braille, unless the locale's characters are not UTF-8 or the terminal is known to have no such letters.
 fn characters() -> Characters {
-    let said = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    // In the order of POSIX (Base Definitions, 8.2).
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(said);
-    let is_plain = said("TERM").is_some_and(|terminal| matches!(terminal.as_str(), "dumb" | "linux"));
-    if is_plain || locale.is_some_and(|locale| !is_utf_8(&locale)) { Characters::Ascii } else { Characters::Braille }
-}
-
-/// By the name of a locale: `C.UTF-8`, `de_DE.utf8@euro`.
-fn is_utf_8(locale: &str) -> bool {
-    let locale = locale.to_ascii_lowercase();
-    locale.contains("utf-8") || locale.contains("utf8")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_utf_8;
-
-    #[test]
-    fn locales_tell_their_characters() {
-        assert!(["C.UTF-8", "en_US.utf8", "de_DE.UTF-8@euro"].into_iter().all(is_utf_8));
-        assert!(!["C", "POSIX", "de_DE@euro", "ja_JP.eucJP"].into_iter().any(is_utf_8));
-    }
+    let is_plain = std::env::var("TERM").is_ok_and(|terminal| matches!(terminal.as_str(), "dumb" | "linux"));
+    if is_plain { Characters::Ascii } else { either(Characters::Braille, Characters::Ascii) }
 }

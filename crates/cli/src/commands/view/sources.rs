@@ -1,16 +1,16 @@
 //! Traces that are looked at.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use coldstart_profile::trace::Trace;
 use coldstart_profile::trace::figures::Figures;
+use coldstart_sys::named_file::read_beginning;
 use coldstart_tracefile::TraceFile;
 use coldstart_view::export::TraceExport;
 use coldstart_view::page::TraceSource;
 
 use crate::error::{CliError, HintExt};
+use crate::output::command;
 use crate::output::path::printable;
 
 /// A trace, read whole, and its figures.
@@ -33,8 +33,8 @@ impl Source {
             Err(error) if is_of_perf(path) => {
                 return Err(error).hint(|| {
                     format!(
-                        "perf recorded it: `coldstart trace import {} -o FILE.coldtrace` makes a trace of it",
-                        printable(path)
+                        "perf recorded it: `{} -o FILE.coldtrace` makes a trace of it",
+                        command::of_ours("trace import", [path.as_os_str()])
                     )
                 });
             }
@@ -55,7 +55,6 @@ impl Source {
 
 /// Whether it begins as `perf record` begins a file.
 fn is_of_perf(path: &Path) -> bool {
-    let mut magic = [0; 8];
-    // A pipe would wait for somebody who writes.
-    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"PERFILE2"
+    const MAGIC: &[u8] = b"PERFILE2";
+    read_beginning(path, MAGIC.len()).is_ok_and(|beginning| beginning == MAGIC)
 }

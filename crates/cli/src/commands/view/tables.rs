@@ -5,9 +5,9 @@
 
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use anyhow::anyhow;
+use coldstart_output::OutputPlace;
 use coldstart_tracefile::{Answer, TraceFile, Value};
 
 use super::differences;
@@ -82,17 +82,36 @@ pub(super) struct TableFile {
 ///
 /// # Errors
 /// When one of them cannot be written.
-pub(super) fn files(asked: &Destination, are_two: bool, traces: &[&Path]) -> Result<Vec<TableFile>, CliError> {
+pub(super) fn files(asked: &OutputPlace, are_two: bool) -> Result<Vec<TableFile>, CliError> {
     let mut files = Vec::new();
     for name in names(are_two) {
-        let destination = asked.beside(&format!("-{name}"), traces)?;
+        let destination = Destination::File(beside(asked, &format!("-{name}"))?);
         files.push(TableFile { name, of_other: false, destination });
         if are_two && name != CHANGES && name != FIGURES {
-            let destination = asked.beside(&format!("-other-{name}"), traces)?;
+            let destination = Destination::File(beside(asked, &format!("-other-{name}"))?);
             files.push(TableFile { name, of_other: true, destination });
         }
     }
     Ok(files)
+}
+
+/// The same place, with something put before the name's ending.
+fn beside(asked: &OutputPlace, addition: &str) -> Result<OutputPlace, CliError> {
+    let path = asked.path();
+    let mut name = path.file_stem().unwrap_or_default().to_os_string();
+    name.push(addition);
+    if let Some(ending) = path.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    Ok(asked.renamed(&path.with_file_name(name))?)
+}
+
+/// Whether a line is the first of a table of ours, whichever.
+pub(crate) fn is_header(line: &str) -> bool {
+    let is_it = |columns: &[String]| columns.join(",") == line.trim_end_matches('\r');
+    differences::headers().iter().any(|columns| is_it(columns))
+        || VIEWS.iter().any(|view| is_it(&coldstart_tracefile::columns(view)))
 }
 
 /// Writes the table that was asked for, or each to a file of its own.

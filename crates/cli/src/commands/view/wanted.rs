@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use coldstart_output::{Inputs, OutputKind as Recognised, OutputPlace};
 
 use super::of_one_trace_only;
 use super::tables::{self, TableFile};
 use crate::args::view::{OutputKind, ViewArgs};
 use crate::error::{CliError, HintExt};
-use crate::output::destination::Destination;
+use crate::output::destination::{Destination, try_out};
+use crate::output::kinds;
 use crate::output::path::printable;
 
 /// A file to be written.
@@ -41,7 +43,10 @@ impl Wanted {
     /// # Errors
     /// When the kind of a file is not told, or what is asked for does not go together or cannot be written where it is asked for.
     pub(super) fn of(args: &ViewArgs) -> Result<Self, CliError> {
-        let traces: Vec<&Path> = std::iter::once(args.trace.as_path()).chain(args.other.as_deref()).collect();
+        let traces = std::iter::once(&args.trace).chain(&args.other);
+        let inputs = traces.fold(Inputs::default(), |inputs, trace| {
+            inputs.with(format!("the trace `{}`, which is viewed", printable(trace)), trace)
+        });
         let mut files: Vec<WantedFile> = Vec::new();
         for path in &args.output {
             let kind = kind(path, args.kind)?;
@@ -51,19 +56,28 @@ impl Wanted {
                 Destination::Stdout
             } else {
                 let is_other = path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir());
-                let destination = Destination::file(path, &traces);
-                if is_other { destination.hint(|| "`-o -` with --as writes to stdout")? } else { destination? }
+                let place = OutputPlace::new(path, recognised(kind), args.force.force);
+                let place = place.map(|place| place.not_over(inputs.clone()));
+                // What stands for several tables is not written itself.
+                let checked = place.and_then(|place| match (kind, &args.table) {
+                    (OutputKind::Csv, None) => Ok(place),
+                    _ => place.check().map(|()| place),
+                });
+                let place = if is_other { checked.hint(|| "`-o -` with --as writes to stdout")? } else { checked? };
+                Destination::File(place)
             };
-            let tables = match (kind, &args.table) {
-                (OutputKind::Csv, None) => tables::files(&destination, args.other.is_some(), &traces)?,
+            let tables = match (kind, &args.table, destination.place()) {
+                (OutputKind::Csv, None, Some(place)) => tables::files(place, args.other.is_some())?,
                 _ => Vec::new(),
             };
             files.push(WantedFile { kind, destination, tables });
         }
         check_leftovers(args, &files)?;
         let destinations: Vec<&Destination> = files.iter().flat_map(WantedFile::destinations).collect();
-        check_twice(&destinations)?;
-        destinations.into_iter().try_for_each(Destination::try_out)?;
+        if destinations.iter().filter(|destination| destination.place().is_none()).count() > 1 {
+            return Err(anyhow!("`-` is to be written twice")).hint(|| "name each file once");
+        }
+        try_out(destinations.into_iter().filter_map(Destination::place))?;
         Ok(Self { files, opens: args.open, compares: args.other.is_some() })
     }
 
@@ -75,6 +89,17 @@ impl Wanted {
     /// Whether two traces are held against one another.
     pub(super) fn compares(&self) -> bool {
         self.compares
+    }
+}
+
+/// What a file of this kind may replace.
+fn recognised(kind: OutputKind) -> Recognised {
+    match kind {
+        OutputKind::Html => kinds::PAGE,
+        OutputKind::Svg => kinds::SVG,
+        OutputKind::Png => kinds::PNG,
+        OutputKind::Json => kinds::VIEWER_JSON,
+        OutputKind::Csv => kinds::CSV,
     }
 }
 
@@ -111,17 +136,6 @@ fn check_stdout(args: &ViewArgs, kind: OutputKind) -> Result<(), CliError> {
     if kind == OutputKind::Csv && args.table.is_none() {
         return Err(anyhow!("stdout can hold one table, and there are several"))
             .hint(|| "name one with --table; `--table list` lists them");
-    }
-    Ok(())
-}
-
-/// Names that one file would be written under after the other.
-fn check_twice(destinations: &[&Destination]) -> Result<(), CliError> {
-    for (number, destination) in destinations.iter().enumerate() {
-        if destinations.iter().take(number).any(|other| other.is_same(destination)) {
-            let path = printable(destination.path().unwrap_or(Path::new("-")));
-            return Err(anyhow!("`{path}` is to be written twice")).hint(|| "name each file once");
-        }
     }
     Ok(())
 }

@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_word_of_those_who_are_gone_is_taken_and_that_of_strangers_is_not() {
-        let tree = Tree::before_launch(false).unwrap();
+        let tree = Tree::before_launch(false, None).unwrap();
         let mut gone = Command::new("true").spawn().unwrap();
         gone.wait().unwrap();
         assert!(is_of_launch(&tree, Some(gone.id())));

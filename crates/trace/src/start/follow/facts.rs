@@ -4,13 +4,13 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_elf::{ElfFile, FileType, GnuHashTable, SymbolTable, SysvHashTable, Vaddr};
 use coldstart_sys::file_view::FileView;
+use coldstart_sys::named_file::open_regular;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
 /// Of one file; addresses are without load bias.
@@ -67,7 +67,7 @@ impl FileFacts {
 }
 
 fn look(path: &Path) -> Option<Facts> {
-    let view = FileView::map(File::open(path).ok()?).ok()?;
+    let view = FileView::map(open_regular(path).ok()?).ok()?;
     let file = ElfFile::parse(view.bytes()).ok()?;
     let header = file.header();
     let interpreter = file.interpreter().map(|bytes| {

@@ -39,6 +39,7 @@ impl ObjectMap {
             .set("role", "img")
             .set("font-family", FAMILIES)
             .set("font-size", decimal(letters::PLAIN))
+            .add(crate::mark::comment())
             .add(Title::new(format!("Map of {}", self.title)))
             .add(Description::new().add(svg::node::Text::new(self.description(drawn))))
             .add(Style::new(style(colours)))

@@ -6,7 +6,7 @@ use coldstart_inspect::{Certainty, Finding, Fix};
 
 use super::text::{counted, cut_end, escaped, fact, fit, heading, plain, prose, table};
 use super::words;
-use crate::output::path::printable;
+use crate::output::command;
 use crate::output::style::HEADING;
 use crate::output::table::{Align, Table};
 
@@ -55,10 +55,10 @@ pub(super) fn detail(finding: &Finding) -> String {
 
 /// The same about a program with all it loads: the fix is the command for this program.
 pub(super) fn detail_of_program(finding: &Finding, program: &Path) -> String {
-    let path = printable(program);
+    let of_ours = |verb| command::of_ours_in_prose(verb, program);
     detail_with(finding, |fix| match fix {
-        Fix::Verb("bind") => format!("`coldstart bind --in-place {path}`; `coldstart resolve {path}` tells each probe"),
-        Fix::Verb("ldcache") => format!("`coldstart ldcache write --closure {path}`"),
+        Fix::Verb("bind") => format!("`{}`; `{}` tells each probe", of_ours("bind --in-place"), of_ours("resolve")),
+        Fix::Verb("ldcache") => format!("`{}`", of_ours("ldcache write --closure")),
         fix => words::fix(fix),
     })
 }

@@ -67,6 +67,7 @@ pub(in super::super) fn svg(survey: &Survey) -> String {
         .set("role", "img")
         .set("font-family", "system-ui, sans-serif")
         .set("font-size", "13")
+        .add(coldstart_view::mark::comment())
         .add(Title::new(title))
         .add(Style::new(style()))
         .add(page)

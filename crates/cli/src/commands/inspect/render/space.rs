@@ -4,12 +4,14 @@ use coldstart_inspect::SpaceUse;
 
 use super::text::{heading, plain, share, size, table};
 use super::words;
+use crate::output::charset::either;
 use crate::output::table::{Align, Table};
 
 /// Columns of the longest bar.
 const BAR: u64 = 48;
-/// Eighths of a column.
-const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+/// A whole column, and its eighths.
+const UTF_8: (char, [char; 7]) = ('█', ['▏', '▎', '▍', '▌', '▋', '▊', '▉']);
+const ASCII: (char, [char; 7]) = ('#', ['.', '.', '.', ':', ':', ':', ':']);
 
 /// Where the bytes go, largest first.
 pub(super) fn space(uses: &[SpaceUse], file_bytes: u64) -> String {
@@ -35,8 +37,9 @@ pub(super) fn space(uses: &[SpaceUse], file_bytes: u64) -> String {
 fn bar(part: u64, largest: u64) -> String {
     let eighths = u128::from(part) * u128::from(BAR * 8) / u128::from(largest.max(1));
     let eighths = usize::try_from(eighths).unwrap_or(0).max(usize::from(part > 0));
-    let mut bar = "█".repeat(eighths / 8);
-    bar.extend((eighths % 8).checked_sub(1).and_then(|index| EIGHTHS.get(index)));
+    let (whole, parts) = either(UTF_8, ASCII);
+    let mut bar: String = std::iter::repeat_n(whole, eighths / 8).collect();
+    bar.extend((eighths % 8).checked_sub(1).and_then(|index| parts.get(index)));
     bar
 }
 

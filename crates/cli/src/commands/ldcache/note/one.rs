@@ -7,15 +7,15 @@ use coldstart_elf::ElfFile;
 use coldstart_loader::ObjectFacts;
 use coldstart_loader::nix_note::{NixNote, SECTION};
 use coldstart_rewrite::{
-    About, Allowed, EditNote, LoadedNote, OriginalFile, PathKind, Proof, Refusal, Replacement, SearchEdit, SearchPath,
-    SearchSummary, plan_search, plan_unpack,
+    About, Allowed, ChangedFile, EditNote, LoadedNote, OriginalFile, PathKind, Proof, Refusal, Replacement, SearchEdit,
+    SearchPath, SearchSummary, plan_search, plan_unpack,
 };
 
 use super::super::root::Root;
 use super::{EDIT, fresh, has_section};
 use crate::commands::restoring::taken_back_by;
 use crate::commands::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Task, Unproven, Worked, Writing, proven_search, shrank,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, proven_search, shrank,
     taken_back, write,
 };
 use crate::error::CliError;
@@ -26,6 +26,8 @@ pub(super) struct Noter {
     pub(super) root: Root,
     pub(super) allowed: Allowed,
     pub(super) place: Destination,
+    /// What a result may replace there.
+    pub(super) rule: Rule,
 }
 
 /// What came of a file that can have a note.
@@ -101,6 +103,7 @@ impl Noter {
             view: &view,
             content: taken_back(&planned.content),
             place: &self.place,
+            rule: &self.rule,
             keep_original: None,
         };
         let written = write(&writing, &search.script, |output| proven_search(&writing, output, &planned.edit));
@@ -169,7 +172,7 @@ fn without_note(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refused> {
     }
     let edits = About::read(&file).map(|about| about.edits).unwrap_or_default();
     match edits.last().map(String::as_str) {
-        Some(EDIT) => Ok(Cow::Owned(plan_unpack(&file)?.restore(bytes)?)),
+        Some(EDIT) => Ok(Cow::Owned(plan_unpack(&file, ChangedFile::Refuse)?.restore(bytes)?)),
         Some(last @ ("bind" | "relr")) => Err(Refused {
             code: "other-edit",
             reason: format!("it has a resolution note, and the edit `{last}` was made behind it"),

@@ -9,17 +9,17 @@ use super::EDIT;
 use super::one::{Done, Noter};
 use super::show::{ShownEntry, entry_to_json};
 use crate::args::ldcache::WriteArgs;
-use crate::args::rewriting::{ManyArgs, PlaceArgs};
+use crate::args::rewriting::{ChangedArgs, ManyArgs, PlaceArgs};
 use crate::commands::ldcache::root::Root;
 use crate::commands::restoring::{Restoring, Taking, restore};
 use crate::commands::rewriting::{
-    Destination, JsonSeconds, Outcome, Refused, Task, Worked, complain, finish, link_warnings, proof_words,
+    Destination, JsonSeconds, Outcome, Refused, Rule, Task, Worked, complain, finish, link_warnings, proof_words,
 };
 use crate::error::{CliError, Complaints, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
 use crate::output::text::{counted, fact, prose, size};
-use crate::output::{self, json, note};
+use crate::output::{self, json, kinds, note};
 
 /// What is said of the verb in advice.
 const VERB: &str = "ldcache write --note";
@@ -35,10 +35,10 @@ const TAKING: Taking = Taking {
 };
 
 pub(in super::super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
-    let place = PlaceArgs { output: args.output.clone(), in_place: args.in_place };
+    let place = PlaceArgs { output: args.output.clone(), force: args.force, in_place: args.in_place };
     if args.remove {
         let many = ManyArgs { one_file_system: false, all: false, json: args.json };
-        let restoring = Restoring { targets: &args.note, place: &place, many: &many };
+        let restoring = Restoring { targets: &args.note, place: &place, changed: &ChangedArgs::default(), many: &many };
         return restore(TAKING, &restoring, &|_, _| Vec::new());
     }
     if let Some(directory) = args.note.iter().find(|file| file.is_dir()) {
@@ -53,7 +53,8 @@ pub(in super::super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
         below: file.file_name().map(std::path::PathBuf::from).unwrap_or_default(),
     };
     let tasks: Vec<Task> = args.note.iter().map(task).collect();
-    place.check(VERB, &tasks)?;
+    let rule = Rule::new(kinds::NOTED, args.force, &tasks);
+    place.check(VERB, &tasks, &rule)?;
     let noter = Noter {
         root: Root::open(args.sysroot.as_deref())?,
         allowed: Allowed {
@@ -62,6 +63,7 @@ pub(in super::super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
             frozen: place != Destination::InPlace,
         },
         place,
+        rule,
     };
     let (mut done, mut not_begun) = (Vec::new(), 0);
     for task in tasks {

@@ -33,6 +33,9 @@ pub(super) fn advice(warning: &Warning, measurement: &Measurement) -> Option<Str
         Warning::DecayingCaches { .. } => "end what else needs memory, and measure again".to_owned(),
         Warning::FailedRuns { .. } => "run it by hand; --show-output shows what it says".to_owned(),
         Warning::StateUnchecked { .. } => "run as root, or as the owner of the files".to_owned(),
+        Warning::ReadsUnknown { .. } => {
+            "what the disks served is known all the same (requests), but by whomever it was asked for".to_owned()
+        }
         _ => return None,
     })
 }

@@ -2,6 +2,7 @@
 
 use coldstart_profile::measurement::Measurement;
 
+use crate::output::text::{counted, plain};
 use crate::output::time::seconds;
 
 /// Our own part of each time, what starting `true` takes, and how finely readiness is seen. `None` for results that do not
@@ -10,11 +11,11 @@ pub(super) fn overhead_sentence(measurement: &Measurement) -> Option<String> {
     let overhead = measurement.overhead.as_ref()?;
     let floor = overhead.floor.map(|floor| {
         format!(
-            "starting `true` takes {} ({} to {} in the middle half of {} starts)",
+            "starting `true` takes {} ({} to {} in the middle half of {})",
             seconds(floor.median),
             seconds(floor.low),
             seconds(floor.high),
-            floor.count
+            plain(&counted(floor.count as u64, "start"))
         )
     });
     let own = overhead.own().map(|own| {

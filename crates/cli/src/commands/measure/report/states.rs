@@ -36,10 +36,10 @@ fn state_sentence(state: &str, facts: &StateFacts) -> String {
     };
     let stayed = match facts.stayed.first() {
         Some(first) => format!(
-            "; {} files stayed in part, mapped by running programs or not yet written: {} ({} pages){}",
-            facts.stayed.len(),
+            "; {} stayed in part, mapped by running programs or not yet written: {} ({}){}",
+            counted(facts.stayed.len() as u64, "file"),
             first.path,
-            first.pages,
+            counted(first.pages, "page"),
             if facts.stayed.len() > 1 { ", ..." } else { "" }
         ),
         None => String::new(),

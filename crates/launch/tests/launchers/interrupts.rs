@@ -1,26 +1,11 @@
 //! Ctrl-C and its kin: another process launches, is sent a signal, and must leave nothing behind.
 
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 use crate::common::{Marker, behave, eventually, example};
-
-fn launcher(marker: &Marker, readiness: &str, behaviour: &str) -> Child {
-    let (variable, value) = marker.pair();
-    Command::new(example())
-        .args([readiness, behave().to_str().unwrap(), behaviour])
-        .env(variable, value)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
-fn send(child: &Child, signal: Signal) {
-    kill_process(Pid::from_child(child), signal).unwrap();
-}
+use crate::{launcher, send, spawn_marked};
 
 #[test]
 fn signals_end_the_tree_and_the_launch() {
@@ -70,16 +55,9 @@ fn a_second_signal_cuts_the_grace_short() {
 #[test]
 fn an_ignored_signal_stays_ignored() {
     let marker = Marker::new();
-    let (variable, value) = marker.pair();
-    let mut child = Command::new("nohup")
-        .arg(example())
-        .args(["stdout:never", behave().to_str().unwrap(), "sleep"])
-        .env(variable, value)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut nohup = Command::new("nohup");
+    nohup.arg(example()).args(["stdout:never", behave().to_str().unwrap(), "sleep"]);
+    let mut child = spawn_marked(&marker, &mut nohup);
     eventually("the tree", || marker.processes().len() == 2);
     send(&child, Signal::HUP);
     std::thread::sleep(std::time::Duration::from_millis(100));

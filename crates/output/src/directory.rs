@@ -12,7 +12,7 @@ use rustix::io::Errno;
 ///
 /// # Errors
 /// The disk's answer.
-pub(super) fn flush_directory(directory: &Path, within: &File) -> io::Result<()> {
+pub fn flush_directory(directory: &Path, within: &File) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let flushed = match open(directory, flags, Mode::empty()) {
         Ok(directory) => fsync(directory),

@@ -4,6 +4,8 @@
 //! not know this (FAT, some network and layered ones) get a hidden name beside the target. So does a process without
 //! `/proc`, because the way to name an open file leads through it: `linkat` with `AT_EMPTY_PATH` is for privileged callers.
 //!
+//! A temporary name is on a file that carries our mark (`mark.rs`), by which the next run removes it after a kill.
+//!
 //! What a newcomer would not guess: nobody may have it open for writing when it gets its name, or whoever starts the new
 //! program in that instant is told `ETXTBSY`. So there are two descriptors, and the writing one is closed before.
 
@@ -14,18 +16,19 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, linkat, lstat, open};
 use rustix::io::Errno;
 use tempfile::{Builder, TempPath};
 
-use super::leftovers::{RANDOM_LETTERS, hold, still_has, temporary_prefix};
+use crate::leftovers::{RANDOM_LETTERS, hold, temporary_prefix};
+use crate::mark::{can_be_unmarked_later, mark, unmark};
 
 /// How often a file with a temporary name is made anew if somebody removes it at once.
 const ATTEMPTS: usize = 8;
 
-/// A new file beside its target, for its owner's eyes only.
+/// A new file beside its target.
 #[derive(Debug)]
-pub(super) struct StagedFile {
+pub struct StagedFile {
     /// Open for reading and writing, until it is named.
     writer: Option<File>,
     /// Open for reading; it holds the lock.
@@ -33,6 +36,8 @@ pub(super) struct StagedFile {
     directory: PathBuf,
     prefix: std::ffi::OsString,
     place: Place,
+    /// Whether it carries our mark.
+    is_marked: bool,
 }
 
 /// Under which name the file stands.
@@ -47,30 +52,61 @@ enum Place {
 }
 
 impl StagedFile {
-    /// Makes an empty file of mode 0600 in `directory`, which will be called `name`.
-    pub(super) fn create(directory: &Path, name: &OsStr) -> io::Result<Self> {
+    /// Makes an empty file in `directory`, which will be called `name`. Its mode is `mode` without the bits of the process's
+    /// mask (umask(2)).
+    ///
+    /// # Errors
+    /// The file system's answer.
+    pub fn create(directory: &Path, name: &OsStr, mode: u32) -> io::Result<Self> {
+        match unnamed(directory, mode)? {
+            Some((writer, file)) => {
+                let prefix = temporary_prefix(name);
+                let directory = directory.to_owned();
+                Ok(Self { writer: Some(writer), file, directory, prefix, place: Place::Unnamed, is_marked: false })
+            }
+            None => Self::create_named(directory, name, mode),
+        }
+    }
+
+    /// As [`Self::create`], with a temporary name from the start, for writers that open files by their names.
+    ///
+    /// # Errors
+    /// The file system's answer.
+    pub fn create_named(directory: &Path, name: &OsStr, mode: u32) -> io::Result<Self> {
         let prefix = temporary_prefix(name);
-        let (writer, file, place) = match unnamed(directory)? {
-            Some((writer, file)) => (writer, file, Place::Unnamed),
-            None => temporary(directory, &prefix)?,
-        };
-        Ok(Self { writer: Some(writer), file, directory: directory.to_owned(), prefix, place })
+        let (writer, file, place) = temporary(directory, &prefix, mode)?;
+        let is_marked = mark(&file).is_ok();
+        Ok(Self { writer: Some(writer), file, directory: directory.to_owned(), prefix, place, is_marked })
     }
 
     /// The file, open for writing until it is named, and for reading.
-    pub(super) fn file(&self) -> &File {
+    pub fn file(&self) -> &File {
         self.writer.as_ref().unwrap_or(&self.file)
+    }
+
+    /// Its temporary name, if it has one.
+    pub fn temporary_path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Temporary(path) => Some(path),
+            Place::Unnamed | Place::Final => None,
+        }
+    }
+
+    /// Closes it for writing under its temporary name, so that it can be executed by that name. It goes away with this value.
+    pub fn close_writer(&mut self) {
+        self.writer = None;
     }
 
     /// Gives it its name, which must be free.
     ///
     /// # Errors
     /// `AlreadyExists`; then, as after every error, it can be tried again.
-    pub(super) fn name_new(&mut self, path: &Path) -> io::Result<()> {
+    pub fn name_new(&mut self, path: &Path) -> io::Result<()> {
         self.writer = None;
         match std::mem::replace(&mut self.place, Place::Unnamed) {
             Place::Unnamed => link_open_file(&self.file, path)?,
             Place::Temporary(temporary) => {
+                self.unmark_read_only();
                 if let Err(failed) = temporary.persist_noclobber(path) {
                     self.place = Place::Temporary(failed.path);
                     return Err(failed.error);
@@ -78,35 +114,65 @@ impl StagedFile {
             }
             Place::Final => {}
         }
-        self.place = Place::Final;
+        self.is_final();
         Ok(())
     }
 
     /// Gives it its name, in place of the file that has it.
-    pub(super) fn name_over(&mut self, path: &Path) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The file system's answer; the temporary name is gone then.
+    pub fn name_over(&mut self, path: &Path) -> io::Result<()> {
         self.writer = None;
         let temporary = match std::mem::replace(&mut self.place, Place::Unnamed) {
             Place::Unnamed => {
                 // From here until it is renamed the name is seen, so from here it must be seen that somebody holds it.
                 let _ = hold(&self.file);
-                let named = builder(&self.prefix).make_in(&self.directory, |path| link_open_file(&self.file, path))?;
+                self.is_marked = can_be_unmarked_later(&self.file) && mark(&self.file).is_ok();
+                let named =
+                    builder(&self.prefix, 0o600).make_in(&self.directory, |path| link_open_file(&self.file, path))?;
                 named.into_temp_path()
             }
-            Place::Temporary(temporary) => temporary,
+            Place::Temporary(temporary) => {
+                self.unmark_read_only();
+                temporary
+            }
             Place::Final => return Ok(()),
         };
         // If this fails, the temporary name goes away with the error.
         temporary.persist(path).map_err(|failed| failed.error)?;
-        self.place = Place::Final;
+        self.is_final();
         Ok(())
     }
+
+    /// It has its own name now, and needs the mark no more. In this order: a kill in between leaves a mark on a file whose name
+    /// is no temporary one, which means nothing, rather than a temporary name that nobody may remove.
+    fn is_final(&mut self) {
+        self.place = Place::Final;
+        if std::mem::take(&mut self.is_marked) {
+            let _ = unmark(&self.file);
+        }
+    }
+
+    /// Takes the mark away while that is possible without a change of mode under the final name.
+    fn unmark_read_only(&mut self) {
+        if self.is_marked && !can_be_unmarked_later(&self.file) {
+            let _ = unmark(&self.file);
+            self.is_marked = false;
+        }
+    }
+}
+
+/// Whether the path still names this file.
+pub fn still_has(path: &Path, file: &File) -> bool {
+    fstat(file).is_ok_and(|own| lstat(path).is_ok_and(|found| (own.st_dev, own.st_ino) == (found.st_dev, found.st_ino)))
 }
 
 /// Gives an open file one more name.
 ///
 /// # Errors
 /// `AlreadyExists`; `NotFound` without `/proc`; `EPERM` where `fs.protected_hardlinks` forbids it.
-pub(super) fn link_open_file(file: &File, path: &Path) -> io::Result<()> {
+pub fn link_open_file(file: &File, path: &Path) -> io::Result<()> {
     Ok(linkat(CWD, descriptor_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
@@ -115,8 +181,8 @@ fn descriptor_path(file: &File) -> PathBuf {
 }
 
 /// A file without a name, for writing and for reading; `None` where it could not be made or not be named later.
-fn unnamed(directory: &Path) -> io::Result<Option<(File, File)>> {
-    match open(directory, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR) {
+fn unnamed(directory: &Path, mode: u32) -> io::Result<Option<(File, File)>> {
+    match open(directory, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(mode)) {
         Ok(writer) => {
             let writer = File::from(writer);
             let reader = File::open(descriptor_path(&writer)).ok();
@@ -128,9 +194,9 @@ fn unnamed(directory: &Path) -> io::Result<Option<(File, File)>> {
     }
 }
 
-fn temporary(directory: &Path, prefix: &OsStr) -> io::Result<(File, File, Place)> {
+fn temporary(directory: &Path, prefix: &OsStr, mode: u32) -> io::Result<(File, File, Place)> {
     for _ in 0..ATTEMPTS {
-        let (writer, path) = builder(prefix).tempfile_in(directory)?.into_parts();
+        let (writer, path) = builder(prefix, mode).tempfile_in(directory)?.into_parts();
         // Between its making and the lock somebody who cleans up may have taken it for abandoned.
         let Ok(file) = File::open(&path) else { continue };
         // Network file systems lock for writers only; there the lock goes an instant early, with the writer.
@@ -142,9 +208,9 @@ fn temporary(directory: &Path, prefix: &OsStr) -> io::Result<(File, File, Place)
     Err(io::Error::new(io::ErrorKind::ResourceBusy, "somebody removes the temporary file again and again"))
 }
 
-fn builder(prefix: &OsStr) -> Builder<'_, 'static> {
+fn builder(prefix: &OsStr, mode: u32) -> Builder<'_, 'static> {
     let mut builder = Builder::new();
-    builder.prefix(prefix).rand_bytes(RANDOM_LETTERS).permissions(Permissions::from_mode(0o600));
+    builder.prefix(prefix).rand_bytes(RANDOM_LETTERS).permissions(Permissions::from_mode(mode));
     builder
 }
 
@@ -154,19 +220,17 @@ mod tests {
 
     use super::*;
 
-    fn stage(directory: &Path, place: fn(&Path) -> Option<(File, File, Place)>) -> Option<StagedFile> {
-        let (writer, file, place) = place(directory)?;
-        let prefix = temporary_prefix(OsStr::new("program"));
-        Some(StagedFile { writer: Some(writer), file, directory: directory.to_owned(), prefix, place })
+    type Way = fn(&Path) -> io::Result<StagedFile>;
+
+    fn with_no_name(directory: &Path) -> io::Result<StagedFile> {
+        StagedFile::create(directory, OsStr::new("program"), 0o600)
     }
 
-    fn with_no_name(directory: &Path) -> Option<(File, File, Place)> {
-        unnamed(directory).unwrap().map(|(writer, file)| (writer, file, Place::Unnamed))
+    fn with_a_name(directory: &Path) -> io::Result<StagedFile> {
+        StagedFile::create_named(directory, OsStr::new("program"), 0o600)
     }
 
-    fn with_a_name(directory: &Path) -> Option<(File, File, Place)> {
-        Some(temporary(directory, &temporary_prefix(OsStr::new("program"))).unwrap())
-    }
+    const WAYS: [Way; 2] = [with_no_name, with_a_name];
 
     /// Another test's thread that forks has our descriptors until its child runs, so "busy" is asked again.
     fn can_be_started(path: &Path) -> bool {
@@ -186,11 +250,11 @@ mod tests {
 
     #[test]
     fn both_ways_a_file_gets_a_free_name_or_anothers_and_can_be_started_at_once() {
-        for place in [with_no_name, with_a_name] {
+        for stage in WAYS {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("program");
             for _ in 0..2 {
-                let Some(mut staged) = stage(directory.path(), place) else { continue };
+                let mut staged = stage(directory.path()).unwrap();
                 std::io::copy(&mut File::open("/bin/true").unwrap(), &mut staged.file()).unwrap();
                 rustix::fs::fchmod(staged.file(), Mode::from_raw_mode(0o755)).unwrap();
                 match staged.name_new(&path) {
@@ -203,20 +267,21 @@ mod tests {
                 // While the staged file is still open here.
                 assert!(can_be_started(&path));
                 assert_eq!(names(directory.path()), ["program"]);
+                assert!(!crate::mark::is_marked(&File::open(&path).unwrap()).unwrap_or(false), "the mark stays");
             }
         }
     }
 
     #[test]
     fn a_file_that_gets_no_name_is_gone() {
-        for place in [with_no_name, with_a_name] {
+        for stage in WAYS {
             let directory = tempfile::tempdir().unwrap();
-            let Some(mut staged) = stage(directory.path(), place) else { continue };
+            let mut staged = stage(directory.path()).unwrap();
             staged.file().write_all(b"half").unwrap();
             std::fs::create_dir(directory.path().join("in the way")).unwrap();
             assert!(staged.name_over(&directory.path().join("in the way")).is_err());
             drop(staged);
-            drop(stage(directory.path(), place));
+            drop(stage(directory.path()).unwrap());
             assert_eq!(names(directory.path()), ["in the way"]);
         }
     }
@@ -224,8 +289,8 @@ mod tests {
     #[test]
     fn who_cleans_up_leaves_a_file_that_is_being_written() {
         let directory = tempfile::tempdir().unwrap();
-        let staged = stage(directory.path(), with_a_name).unwrap();
-        assert_eq!(super::super::remove_leftovers(directory.path()).unwrap(), Vec::<PathBuf>::new());
+        let staged = with_a_name(directory.path()).unwrap();
+        assert_eq!(crate::remove_leftovers(directory.path()).unwrap(), crate::Leftovers::default());
         assert_eq!(names(directory.path()).len(), 1);
         drop(staged);
     }

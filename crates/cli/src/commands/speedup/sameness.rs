@@ -1,0 +1,240 @@
+//! Whether a program is the same with a fix: what its starts ended with and printed, with it and without. Pure rules.
+//!
+//! A difference speaks against the fix only if the program does not differ from itself in the same way. So several starts
+//! of each are compared, and where starts without the fix differ from one another, only what they have in common is.
+
+use std::collections::{BTreeMap, HashMap};
+
+/// One start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Start {
+    /// How it ended: "exited with code 0".
+    pub(super) end: String,
+    /// What it printed.
+    pub(super) output: Vec<u8>,
+    /// We ended it, so that its output may stop anywhere.
+    pub(super) was_cut: bool,
+}
+
+/// What the comparison found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sameness {
+    /// Something is different with the fix, and only with it.
+    pub(super) differs: bool,
+    /// What was compared, a clause each.
+    pub(super) findings: Vec<String>,
+    /// What cannot be told, because the program itself varies: a clause each.
+    pub(super) unchecked: Vec<String>,
+}
+
+/// Compares starts without the fix and with it.
+pub(super) fn compare(plain: &[Start], fixed: &[Start]) -> Sameness {
+    let mut found = Sameness::default();
+    compare_ends(plain, fixed, &mut found);
+    let mut by_end: BTreeMap<&str, [Vec<&Start>; 2]> = BTreeMap::new();
+    for (side, starts) in [plain, fixed].into_iter().enumerate() {
+        for start in starts {
+            if let Some(of_side) = by_end.entry(&start.end).or_default().get_mut(side) {
+                of_side.push(start);
+            }
+        }
+    }
+    let several = by_end.len() > 1;
+    for (end, [plain, fixed]) in by_end.into_iter().filter(|(_, [plain, fixed])| !plain.is_empty() && !fixed.is_empty())
+    {
+        let when = if several { format!(" where it {end}") } else { String::new() };
+        compare_outputs(&plain, &fixed, &when, &mut found);
+    }
+    found
+}
+
+fn compare_ends(plain: &[Start], fixed: &[Start], found: &mut Sameness) {
+    let is_plain = |start: &Start| plain.iter().any(|other| other.end == start.end);
+    let varies = plain.windows(2).any(|pair| matches!(pair, [one, other] if one.end != other.end));
+    match (varies, fixed.iter().all(is_plain)) {
+        (false, true) => found.findings.push(format!("the program {} with and without it", ends(plain))),
+        (false, false) => {
+            found.differs = true;
+            found.findings.push(format!("the program {} without it, but with it {}", ends(plain), ends(fixed)));
+        }
+        (true, _) if !fixed.iter().any(is_plain) => {
+            found.differs = true;
+            found.findings.push(format!(
+                "the program ends in several ways without it ({}), and in none of them with it ({})",
+                ends(plain),
+                ends(fixed)
+            ));
+        }
+        (true, _) => {
+            found.findings.push(format!(
+                "the program ends in several ways by itself: without it, it {}; with it, it {}",
+                ends(plain),
+                ends(fixed)
+            ));
+            found.unchecked.push("whether it ends in these ways as often with it".to_owned());
+        }
+    }
+}
+
+/// "exited with code 0" or "exited with code 0 in 3 starts and exited with code 1 in 1".
+fn ends(starts: &[Start]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for start in starts {
+        *counts.entry(&start.end).or_default() += 1;
+    }
+    if let (1, Some((end, _))) = (counts.len(), counts.first_key_value()) {
+        return (*end).to_owned();
+    }
+    let parts: Vec<String> = counts.iter().map(|(end, count)| format!("{end} in {count}")).collect();
+    format!("{} of {} starts", parts.join(" and "), starts.len())
+}
+
+/// Outputs of starts that ended alike.
+fn compare_outputs(plain: &[&Start], fixed: &[&Start], when: &str, found: &mut Sameness) {
+    let Some(longest) = plain.iter().max_by_key(|start| start.output.len()) else { return };
+    let cut = if longest.was_cut { " until it was ended" } else { "" };
+    let differing = fixed.iter().filter(|start| !is_same(start, longest)).count();
+    if plain.iter().all(|start| is_same(start, longest)) {
+        if differing == 0 {
+            found.findings.push(format!("its output{cut}{when} is the same ({} bytes)", longest.output.len()));
+        } else if plain.len() > 1 {
+            found.differs = true;
+            found.findings.push(format!(
+                "its output{cut}{when} differs in {differing} of {} starts with it, and in none of {} without it",
+                fixed.len(),
+                plain.len()
+            ));
+        } else {
+            found.unchecked.push(format!("its output{when}: there is one such start without it"));
+        }
+        return;
+    }
+    let common = common_lines(plain);
+    let lines: usize = common.values().sum();
+    let varies = format!("its output{when} differs from start to start without it, too");
+    if longest.was_cut || lines == 0 {
+        found.findings.push(varies);
+        found.unchecked.push(format!("its output{when}, of which nothing is the same in all starts"));
+        return;
+    }
+    let lacking = fixed.iter().filter(|start| !holds(&start.output, &common)).count();
+    if lacking == 0 {
+        found.findings.push(format!("{varies}; the {lines} lines that all starts have in common are there with it"));
+        found.unchecked.push(format!("the rest of its output{when}"));
+    } else {
+        found.differs = true;
+        found.findings.push(format!(
+            "{varies}; but of the {lines} lines that all {} starts without it have in common, some are missing in \
+             {lacking} of {} starts with it",
+            plain.len(),
+            fixed.len()
+        ));
+    }
+}
+
+/// Of two that were cut, one may go on where the other stops.
+fn is_same(one: &Start, other: &Start) -> bool {
+    if one.was_cut && other.was_cut {
+        return one.output.starts_with(&other.output) || other.output.starts_with(&one.output);
+    }
+    one.output == other.output
+}
+
+/// How often each line stands in an output.
+fn lines(output: &[u8]) -> HashMap<&[u8], usize> {
+    let mut counts = HashMap::new();
+    for line in output.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        *counts.entry(line).or_default() += 1;
+    }
+    counts
+}
+
+/// The lines that all outputs have in common, wherever they stand.
+fn common_lines<'s>(starts: &[&'s Start]) -> HashMap<&'s [u8], usize> {
+    let mut all = starts.iter().map(|start| lines(&start.output));
+    let mut common = all.next().unwrap_or_default();
+    for counts in all {
+        common.retain(|line, count| {
+            *count = (*count).min(counts.get(line).copied().unwrap_or(0));
+            *count > 0
+        });
+    }
+    common
+}
+
+fn holds(output: &[u8], wanted: &HashMap<&[u8], usize>) -> bool {
+    let counts = lines(output);
+    wanted.iter().all(|(line, count)| counts.get(line).is_some_and(|found| found >= count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn starts(of: &[(i32, &str)]) -> Vec<Start> {
+        let start = |&(code, output): &(i32, &str)| Start {
+            end: format!("exited with code {code}"),
+            output: output.as_bytes().to_vec(),
+            was_cut: false,
+        };
+        of.iter().map(start).collect()
+    }
+
+    fn cut(of: &[&str]) -> Vec<Start> {
+        let start =
+            |output: &&str| Start { end: "was ended".to_owned(), output: output.as_bytes().to_vec(), was_cut: true };
+        of.iter().map(start).collect()
+    }
+
+    #[test]
+    fn a_steady_program_must_stay_as_it_is() {
+        let plain = starts(&[(0, "a\n"), (0, "a\n"), (0, "a\n")]);
+        let same = compare(&plain, &plain);
+        assert!(!same.differs && same.unchecked.is_empty(), "{same:?}");
+        assert_eq!(
+            same.findings,
+            ["the program exited with code 0 with and without it", "its output is the same (2 bytes)"]
+        );
+        for fixed in [[(0, "a\n"), (0, "b\n")], [(0, "a\n"), (3, "a\n")], [(0, "b\n"), (3, "")]] {
+            assert!(compare(&plain, &starts(&fixed)).differs, "{fixed:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_fails_by_itself_is_not_held_against_the_fix() {
+        let plain = starts(&[(0, "a\n"), (0, "a\n"), (1, "no\n"), (0, "a\n")]);
+        let found = compare(&plain, &starts(&[(0, "a\n"), (1, "no\n"), (0, "a\n")]));
+        assert!(!found.differs, "{found:?}");
+        assert!(
+            found.findings[0].contains("exited with code 0 in 3 and exited with code 1 in 1 of 4 starts"),
+            "{found:?}"
+        );
+        assert_eq!(found.unchecked.len(), 1);
+        // Of failures there is one to compare with, which says nothing.
+        assert!(!compare(&plain, &starts(&[(1, "other\n"), (0, "a\n")])).differs);
+        // What it prints when it works still counts, and ends that it never had.
+        assert!(compare(&plain, &starts(&[(0, "b\n"), (1, "no\n")])).differs);
+        assert!(compare(&plain, &starts(&[(139, ""), (139, "")])).differs);
+    }
+
+    #[test]
+    fn of_an_output_that_varies_the_common_lines_count() {
+        let plain = starts(&[(0, "pid 1\nx\nx\ny\n"), (0, "pid 2\nx\nx\ny\n"), (0, "pid 3\nx\ny\nx\n")]);
+        let found = compare(&plain, &starts(&[(0, "pid 4\nx\nx\ny\n")]));
+        assert!(!found.differs && found.unchecked == ["the rest of its output"], "{found:?}");
+        assert!(found.findings[1].contains("the 3 lines"), "{found:?}");
+        assert!(compare(&plain, &starts(&[(0, "pid 4\nx\ny\n")])).differs, "one x is missing");
+        let times = starts(&[(0, "1"), (0, "2")]);
+        assert!(!compare(&times, &starts(&[(0, "3")])).differs);
+    }
+
+    #[test]
+    fn a_program_that_we_end_may_have_come_further_in_one_start() {
+        let plain = cut(&["listening\nfirst\n", "listening\n", "listening\n"]);
+        assert!(!compare(&plain, &cut(&["listening\n", "listening\nfirst\nsecond\n"])).differs);
+        assert!(compare(&plain, &cut(&["cannot listen\n"])).differs);
+        let varying = cut(&["at 1\nready\n", "at 2\nready\n"]);
+        let found = compare(&varying, &cut(&["at 3\n"]));
+        assert!(!found.differs && !found.unchecked.is_empty(), "{found:?}");
+    }
+}

@@ -1,0 +1,38 @@
+//! `coldstart`: makes big Linux programs start fast, and proves it.
+//!
+//! The story is short: read the arguments, do the verb, report, leave with a code that scripts can act on.
+//! Each verb has one file for what may be typed (`args/`) and one for its work (`commands/`), under the same name.
+
+mod args;
+mod commands;
+mod error;
+mod exit;
+mod output;
+mod usage;
+
+pub use args::listed::{ListedArgument, ValueKind, listed_arguments};
+
+use error::CliError;
+use exit::Exit;
+
+/// Runs the verb that the process's arguments name, and says what to exit with.
+pub fn main() -> std::process::ExitCode {
+    let (exit, is_json) = match commands::launcher_form(std::env::args_os().skip(1)) {
+        Some(args) => (exit_of(commands::run_launcher(&args)), false),
+        None => match args::hurried::parse() {
+            Ok(cli) => {
+                cli.color.apply();
+                (exit_of(commands::run(&cli.verb)), cli.is_json)
+            }
+            Err(answer) => (usage::report(&answer), usage::asks_for_json()),
+        },
+    };
+    if is_json && exit == Exit::Broken {
+        error::print_as_json();
+    }
+    exit.into()
+}
+
+fn exit_of(done: Result<Exit, CliError>) -> Exit {
+    done.unwrap_or_else(|error| error.report())
+}

@@ -1,0 +1,374 @@
+//! The place of an output, and the rule that says whether it may be written there.
+//!
+//! The rule, for every output of every verb:
+//!
+//! - Never over a directory, a device, a pipe or a socket; never over a file that the same command reads, by whatever name.
+//! - Over an earlier output of the same kind, which is told by its content; over an empty file; over a file with the very
+//!   bytes that are to be written, for kinds that have no mark of their own. Over anything else only with `--force`.
+//! - A symbolic link is replaced, and what it leads to stays.
+//! - In a directory that everybody may write to, nothing of another user is replaced and no link of another user is
+//!   followed. That is the kernel's own rule for opening files there (`fs.protected_symlinks`, `fs.protected_regular`).
+//!
+//! It is checked before the long part of a command, and again right before the rename.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, lstat, open, stat, statfs};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::directory::flush_directory;
+use crate::error::{OutputError, OutputRefusal};
+use crate::inputs::Inputs;
+use crate::leftovers::remove_leftovers;
+use crate::rights::keep_rights;
+use crate::staged::{StagedFile, still_has};
+
+/// Files are compared in portions of this many bytes.
+const PORTION: usize = 1 << 16;
+/// A new output's mode, before the process's mask: it is meant to be read by others, too.
+const MODE: u32 = 0o644;
+/// The mode of a file until it has the rights of the one that it replaces. Who opened it now could read it ever after.
+const OWN: u32 = 0o600;
+/// As many links as the kernel follows (`MAXSYMLINKS`, include/linux/namei.h).
+const MOST_LINKS: usize = 40;
+/// The bits of a directory in which everybody may make files, and remove only their own.
+const STICKY_FOR_ALL: u32 = 0o1002;
+
+/// A kind of output, and how an earlier one is told from other files.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputKind {
+    /// With its article: "a page that coldstart wrote".
+    pub name: &'static str,
+    /// Whether a file, which is open for reading, is an earlier output of this kind.
+    pub recognises: fn(&File) -> io::Result<bool>,
+    /// Whether a file with the very bytes that are to be written counts as one, because not all of the kind have a mark.
+    pub same_bytes: bool,
+}
+
+/// Where an output goes, and what it may replace there.
+#[derive(Clone, Debug)]
+pub struct OutputPlace {
+    path: PathBuf,
+    /// Without symbolic links.
+    directory: PathBuf,
+    name: OsString,
+    kind: OutputKind,
+    force: bool,
+    inputs: Inputs,
+    /// The mode of a new file, before the process's mask.
+    mode: u32,
+}
+
+/// What stands at the name.
+enum Existing {
+    Nothing,
+    /// It leads somewhere or nowhere, and is replaced.
+    Link,
+    File(Stat),
+}
+
+impl OutputPlace {
+    /// The place of this name. Nothing of what stands there is looked at yet.
+    ///
+    /// # Errors
+    /// When the name can only be that of a directory, or the directory that it would lie in is not there, cannot be reached, or
+    /// is reached by another user's link.
+    pub fn new(path: &Path, kind: OutputKind, force: bool) -> Result<Self, OutputError> {
+        let refused = |refusal| OutputError { path: path.to_owned(), refusal };
+        let bytes = path.as_os_str().as_bytes();
+        // `Path` would hide a slash or a dot at the end, which says that a directory is meant.
+        let is_file_name = !matches!(bytes.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"." | b".."));
+        let Some(name) = path.file_name().filter(|_| is_file_name) else {
+            return Err(refused(OutputRefusal::Directory));
+        };
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if let Some(link) = link_of_another_user(parent) {
+            return Err(refused(OutputRefusal::LinkOfAnotherUser(link)));
+        }
+        let directory = parent.canonicalize().map_err(|error| refused(OutputRefusal::Io(error)))?;
+        let is_directory = stat(&directory).is_ok_and(|found| kind_of(&found) == FileType::Directory);
+        if !is_directory {
+            return Err(refused(OutputRefusal::Io(io::ErrorKind::NotADirectory.into())));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            directory,
+            name: name.to_owned(),
+            kind,
+            force,
+            inputs: Inputs::default(),
+            mode: MODE,
+        })
+    }
+
+    /// The same place, which must not be one of these files.
+    #[must_use]
+    pub fn not_over(self, inputs: Inputs) -> Self {
+        Self { inputs, ..self }
+    }
+
+    /// The same place, where a new file may be read by its owner only: it holds command lines.
+    #[must_use]
+    pub fn private(self) -> Self {
+        Self { mode: OWN, ..self }
+    }
+
+    /// Adds a file that it must not be. See [`Inputs::add`].
+    pub fn add_input(&mut self, what: impl Into<String>, path: &Path) {
+        self.inputs.add(what, path);
+    }
+
+    /// The place of another name by the same rule.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn renamed(&self, path: &Path) -> Result<Self, OutputError> {
+        let new = Self::new(path, self.kind, self.force)?;
+        Ok(Self { inputs: self.inputs.clone(), mode: self.mode, ..new })
+    }
+
+    /// As it was named.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its directory, without symbolic links.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Its name in the directory.
+    pub fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// The whole path, without symbolic links in its directories.
+    pub fn real_path(&self) -> PathBuf {
+        self.directory.join(&self.name)
+    }
+
+    /// Whether both are the same name of the same directory, even if a directory is mounted at two places.
+    pub fn is_same_name(&self, other: &Self) -> bool {
+        let number = |directory: &Path| stat(directory).map(|found| (found.st_dev, found.st_ino)).ok();
+        self.name == other.name
+            && (self.directory == other.directory || {
+                let own = number(&self.directory);
+                own.is_some() && own == number(&other.directory)
+            })
+    }
+
+    /// Checks that the output may be written, as far as that can be told without it. Nothing is changed.
+    ///
+    /// # Errors
+    /// What stands against it.
+    pub fn check(&self) -> Result<(), OutputError> {
+        self.look(None).map(drop)
+    }
+
+    /// Checks as [`Self::check`], and tries whether a file can be made there. Nothing is left.
+    ///
+    /// # Errors
+    /// What stands against it.
+    pub fn try_out(&self) -> Result<(), OutputError> {
+        self.check()?;
+        StagedFile::create(&self.directory, &self.name, OWN).map(drop).map_err(|error| self.failed(error))
+    }
+
+    /// Begins the output: an empty file, with the rights of the file that it replaces, if there is one.
+    ///
+    /// # Errors
+    /// What stands against it.
+    pub fn begin(&self) -> Result<StagedFile, OutputError> {
+        self.begin_by(StagedFile::create)
+    }
+
+    /// As [`Self::begin`], with a temporary name from the start.
+    ///
+    /// # Errors
+    /// What stands against it.
+    pub fn begin_named(&self) -> Result<StagedFile, OutputError> {
+        self.begin_by(StagedFile::create_named)
+    }
+
+    fn begin_by(&self, create: fn(&Path, &OsStr, u32) -> io::Result<StagedFile>) -> Result<StagedFile, OutputError> {
+        // Nobody waits for them, and whoever may not remove them need not.
+        let _ = remove_leftovers(&self.directory);
+        match self.look(None)? {
+            Existing::Nothing | Existing::Link => create(&self.directory, &self.name, self.mode),
+            Existing::File(before) => create(&self.directory, &self.name, OWN).and_then(|staged| {
+                keep_rights(&self.real_path(), &before, staged.file())?;
+                Ok(staged)
+            }),
+        }
+        .map_err(|error| self.failed(error))
+    }
+
+    /// Flushes the output, checks once more, and gives it its name.
+    ///
+    /// # Errors
+    /// What stands against it.
+    pub fn finish(&self, mut staged: StagedFile) -> Result<(), OutputError> {
+        staged.file().sync_all().map_err(|error| self.failed(error))?;
+        self.put(&mut staged)?;
+        // The rename itself must last, too. A file system that cannot flush a directory has renamed all the same.
+        let _ = flush_directory(&self.directory, staged.file());
+        Ok(())
+    }
+
+    /// Checks once more, and gives a file that is whole and flushed its name.
+    ///
+    /// # Errors
+    /// What stands against it.
+    pub fn put(&self, staged: &mut StagedFile) -> Result<(), OutputError> {
+        let path = self.real_path();
+        let named = match self.look(Some(staged.file()))? {
+            Existing::Nothing => match staged.name_new(&path) {
+                // Somebody was faster.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    self.look(Some(staged.file()))?;
+                    staged.name_over(&path)
+                }
+                result => result,
+            },
+            Existing::Link | Existing::File(_) => staged.name_over(&path),
+        };
+        named.map_err(|error| self.failed(error))
+    }
+
+    /// The system's answer as the reason why it cannot be written.
+    pub fn failed(&self, error: io::Error) -> OutputError {
+        self.refused(OutputRefusal::Io(error))
+    }
+
+    fn refused(&self, refusal: OutputRefusal) -> OutputError {
+        OutputError { path: self.path.clone(), refusal }
+    }
+
+    /// What stands there, if it may be replaced: by `output`, if that is known already.
+    fn look(&self, output: Option<&File>) -> Result<Existing, OutputError> {
+        let path = self.real_path();
+        let found = match lstat(&path) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => return Ok(Existing::Nothing),
+            Err(errno) => return Err(self.failed(errno.into())),
+        };
+        if kind_of(&found) == FileType::Symlink {
+            // `/dev/stdout` must stay, also where stdout is a regular file.
+            if leads_to_descriptor(&path) {
+                return Err(self.refused(OutputRefusal::Special));
+            }
+            if let Ok(led_to) = stat(&path) {
+                self.check_file(&led_to)?;
+            }
+            self.check_owner(&found)?;
+            return Ok(Existing::Link);
+        }
+        self.check_file(&found)?;
+        self.check_owner(&found)?;
+        if found.st_size > 0 && !self.force {
+            match self.is_earlier(&path, output) {
+                Ok(true) => {}
+                Ok(false) => return Err(self.refused(OutputRefusal::NotEarlier(self.kind.name))),
+                Err(error) => return Err(self.refused(OutputRefusal::Unreadable(error))),
+            }
+        }
+        Ok(Existing::File(found))
+    }
+
+    /// A regular file that the command does not read.
+    fn check_file(&self, found: &Stat) -> Result<(), OutputError> {
+        match kind_of(found) {
+            FileType::Directory => Err(self.refused(OutputRefusal::Directory)),
+            FileType::RegularFile => match self.inputs.what(found) {
+                Some(what) => Err(self.refused(OutputRefusal::Input(what.to_owned()))),
+                None => Ok(()),
+            },
+            _ => Err(self.refused(OutputRefusal::Special)),
+        }
+    }
+
+    fn check_owner(&self, found: &Stat) -> Result<(), OutputError> {
+        let is_for_all = stat(&self.directory).is_ok_and(|directory| is_sticky_for_all(&directory));
+        if is_for_all && found.st_uid != geteuid().as_raw() {
+            return Err(self.refused(OutputRefusal::OfAnotherUser));
+        }
+        Ok(())
+    }
+
+    fn is_earlier(&self, path: &Path, output: Option<&File>) -> io::Result<bool> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = File::from(open(path, flags, Mode::empty())?);
+        let is_it = file.metadata()?.is_file()
+            && ((self.kind.recognises)(&file)?
+                || match (self.kind.same_bytes, output) {
+                    (true, Some(output)) => are_same(&file, output)?,
+                    // It cannot be told before the output is there.
+                    (true, None) => true,
+                    (false, _) => false,
+                });
+        // What was judged is what stands there.
+        Ok(is_it && still_has(path, &file))
+    }
+}
+
+/// A link in a directory that everybody may write to, which neither the directory's owner nor we have made.
+fn link_of_another_user(directory: &Path) -> Option<PathBuf> {
+    let whole = std::path::absolute(directory).ok()?;
+    let is_it = |path: &&Path| {
+        let above = path.parent().and_then(|above| stat(above).ok()).filter(is_sticky_for_all);
+        let link = above.as_ref().and_then(|_| lstat(*path).ok()).filter(|link| kind_of(link) == FileType::Symlink);
+        link.zip(above).is_some_and(|(link, above)| ![above.st_uid, geteuid().as_raw()].contains(&link.st_uid))
+    };
+    whole.ancestors().find(is_it).map(Path::to_owned)
+}
+
+/// Whether a link is, or leads to, one of the kernel's links that stand for open files, as `/dev/stdout`.
+fn leads_to_descriptor(link: &Path) -> bool {
+    let mut link = link.to_owned();
+    for _ in 0..MOST_LINKS {
+        let directory = link.parent().unwrap_or(Path::new("/")).to_owned();
+        if statfs(&directory).is_ok_and(|found| found.f_type == PROC_SUPER_MAGIC) {
+            return true;
+        }
+        match std::fs::read_link(&link) {
+            Ok(led_to) => link = directory.join(led_to),
+            Err(_) => return false,
+        }
+    }
+    false
+}
+
+fn is_sticky_for_all(directory: &Stat) -> bool {
+    directory.st_mode & STICKY_FOR_ALL == STICKY_FOR_ALL
+}
+
+fn kind_of(found: &Stat) -> FileType {
+    FileType::from_raw_mode(found.st_mode)
+}
+
+/// Whether two files have the same bytes.
+fn are_same(one: &File, other: &File) -> io::Result<bool> {
+    let size = one.metadata()?.len();
+    if size != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut left, mut right) = (vec![0; PORTION], vec![0; PORTION]);
+    let mut position = 0_u64;
+    while position < size {
+        let length = usize::try_from(size.saturating_sub(position)).unwrap_or(PORTION).min(PORTION);
+        let (Some(left), Some(right)) = (left.get_mut(..length), right.get_mut(..length)) else { return Ok(false) };
+        one.read_exact_at(left, position)?;
+        other.read_exact_at(right, position)?;
+        if left != right {
+            return Ok(false);
+        }
+        position = position.saturating_add(length as u64);
+    }
+    Ok(true)
+}

@@ -1,0 +1,236 @@
+//! What was done to a rewritten file since, as far as it can be told.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use coldstart_elf::ElfFile;
+use serde::Serialize;
+
+use super::digest_without;
+use super::parts::{Fingerprint, Parts};
+use super::record::{Recorded, check_of};
+use crate::layout::{part, u32_bytes};
+use crate::note;
+
+/// What was done to a file since we wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Change {
+    /// Bytes were appended; all before them is as it was.
+    #[serde(rename_all = "snake_case")]
+    Appended {
+        /// How many.
+        bytes: u64,
+        /// Size of the file as it was written.
+        size_before: u64,
+    },
+    /// Bytes are missing at its end.
+    Cut {
+        /// How many.
+        bytes: u64,
+    },
+    /// Something in it is different.
+    Edited {
+        /// What; nothing where it cannot be told.
+        parts: Vec<ChangedPart>,
+    },
+}
+
+/// A part of a file that is not as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "part")]
+pub enum ChangedPart {
+    /// The ELF header.
+    FileHeader,
+    /// The program headers.
+    ProgramHeaders,
+    /// An entry of the dynamic table.
+    DynamicEntry {
+        /// Its tag.
+        tag: String,
+    },
+    /// Entries of the dynamic table that are gone, and had no other put in their place.
+    DynamicEntriesGone {
+        /// How many.
+        count: u64,
+    },
+    /// The content of a section, or a section that is new.
+    SectionContent {
+        /// Its name.
+        name: String,
+    },
+    /// The header of a section.
+    SectionHeader {
+        /// Its name.
+        name: String,
+    },
+    /// There are more sections.
+    SectionsAdded {
+        /// How many.
+        count: u64,
+    },
+    /// There are fewer sections.
+    SectionsRemoved {
+        /// How many.
+        count: u64,
+    },
+    /// Bytes that belong to no section.
+    NoSection,
+}
+
+/// What was done to a file whose section number `own` holds our note; `None` if it is as it was.
+pub(super) fn since(file: &ElfFile<'_>, own: usize, recorded: &Recorded<'_>) -> Option<Change> {
+    let bytes = file.bytes();
+    if !is_whole(file, own, recorded) {
+        return Some(note_edited());
+    }
+    let as_written = part(bytes, 0..recorded.size);
+    let digest = as_written.and_then(|bytes| digest_without(bytes, recorded.uncounted()));
+    match file.size().checked_sub(recorded.size) {
+        Some(0) if digest == Some(recorded.digest) => None,
+        Some(more) if digest == Some(recorded.digest) => {
+            Some(Change::Appended { bytes: more, size_before: recorded.size })
+        }
+        _ => Some(Change::Edited { parts: changed_parts(file, own, recorded) }),
+    }
+}
+
+fn note_edited() -> Change {
+    Change::Edited { parts: vec![ChangedPart::SectionContent { name: note::SECTION.to_owned() }] }
+}
+
+/// Whether our note is as it was, by the check in it.
+fn is_whole(file: &ElfFile<'_>, own: usize, recorded: &Recorded<'_>) -> bool {
+    let Some(header) = file.sections().get(own).map(|section| section.header) else { return false };
+    let Ok(section) = file.section_bytes(&header) else { return false };
+    let unchecked = recorded.unchecked();
+    let own_offset = |at: u64| usize::try_from(at.checked_sub(header.offset.0)?).ok();
+    let place = own_offset(unchecked.start).zip(own_offset(unchecked.end));
+    let mut section = section.to_vec();
+    let Some(place) = place.and_then(|(start, end)| section.get_mut(start..end)) else { return false };
+    place.fill(0);
+    check_of(&section) == recorded.check
+}
+
+fn changed_parts(file: &ElfFile<'_>, own: usize, recorded: &Recorded<'_>) -> Vec<ChangedPart> {
+    let Some(before) = Parts::from_bytes(recorded.parts) else { return Vec::new() };
+    let now = Parts::of_file(file, own);
+    // What says most comes first.
+    let mut parts = changed_entries(file, &before.entries, &now.entries);
+    parts.extend(changed_sections(file, &before, &now));
+    if now.program_headers != before.program_headers {
+        parts.push(ChangedPart::ProgramHeaders);
+    }
+    if now.file_header != before.file_header {
+        parts.push(ChangedPart::FileHeader);
+    }
+    if parts.is_empty() && !before.sections.is_empty() && file.size() == recorded.size {
+        parts.push(ChangedPart::NoSection);
+    }
+    parts
+}
+
+fn changed_sections(file: &ElfFile<'_>, before: &Parts, now: &Parts) -> Vec<ChangedPart> {
+    let (mut parts, mut headers_only) = (Vec::new(), Vec::new());
+    if before.sections.is_empty() {
+        return parts;
+    }
+    let removed = before.sections.len().saturating_sub(now.sections.len()) as u64;
+    let added = now.sections.len().saturating_sub(before.sections.len()) as u64;
+    if removed > 0 {
+        parts.push(ChangedPart::SectionsRemoved { count: removed });
+    }
+    if added > 0 {
+        parts.push(ChangedPart::SectionsAdded { count: added });
+    }
+    // By what they are, not by their numbers, which change when others come or go.
+    let [headers, contents] = [0, 1]
+        .map(|which| before.sections.iter().filter_map(|both| both.get(which)).collect::<HashSet<&Fingerprint>>());
+    for (section, [header, content]) in file.sections().iter().zip(&now.sections) {
+        let name = || String::from_utf8_lossy(section.name).into_owned();
+        if !contents.contains(content) {
+            parts.push(ChangedPart::SectionContent { name: name() });
+        } else if !headers.contains(header) {
+            headers_only.push(ChangedPart::SectionHeader { name: name() });
+        }
+    }
+    parts.extend(headers_only);
+    parts
+}
+
+fn changed_entries(file: &ElfFile<'_>, before: &[Fingerprint], now: &[Fingerprint]) -> Vec<ChangedPart> {
+    if before.is_empty() {
+        return Vec::new();
+    }
+    let [old, new] = [before, now].map(|entries| entries.iter().collect::<HashSet<_>>());
+    let machine = file.encoding().machine;
+    let dynamic = file.dynamic().ok().flatten();
+    let entries = dynamic.iter().flat_map(|dynamic| dynamic.entries());
+    let changed = entries.zip(now).filter(|(_, now)| !old.contains(now));
+    let mut parts: Vec<ChangedPart> =
+        changed.map(|(entry, _)| ChangedPart::DynamicEntry { tag: entry.tag.name(machine) }).collect();
+    let gone = old.difference(&new).count().saturating_sub(parts.len()) as u64;
+    if gone > 0 {
+        parts.push(ChangedPart::DynamicEntriesGone { count: gone });
+    }
+    parts.dedup();
+    parts
+}
+
+/// What was done to a file whose note cannot be read any more; `None` if nothing shows that it had one.
+pub(super) fn unreadable(file: &ElfFile<'_>) -> Option<Change> {
+    file.section(note::SECTION).map(|_| note_edited()).or_else(|| cut(file))
+}
+
+/// What is missing of a file whose end was cut off together with its section headers: the beginning of our note may still be
+/// there, behind all that is loaded.
+fn cut(file: &ElfFile<'_>) -> Option<Change> {
+    file.section_problem()?;
+    let loaded = file.load_segments().map(|load| load.offset.0.saturating_add(load.file_size)).max().unwrap_or(0);
+    let rest = part(file.bytes(), loaded.min(file.size())..file.size())?;
+    let encoding = file.encoding();
+    let kind = [&u32_bytes(encoding, note::IDENTITY)[..], note::OWNER, &[0; 2]].concat();
+    let at = rest.windows(kind.len()).rposition(|window| window == kind)?.checked_add(kind.len())?;
+    let size = u64::from_le_bytes(*rest.get(at..)?.first_chunk()?);
+    let bytes = size.checked_sub(file.size()).filter(|bytes| *bytes > 0)?;
+    Some(Change::Cut { bytes })
+}
+
+/// Names that are listed.
+const LISTED: usize = 4;
+
+impl fmt::Display for Change {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Appended { bytes: 1, .. } => write!(formatter, "1 byte was appended"),
+            Self::Appended { bytes, .. } => write!(formatter, "{bytes} bytes were appended"),
+            Self::Cut { bytes: 1 } => write!(formatter, "1 byte is missing at its end"),
+            Self::Cut { bytes } => write!(formatter, "{bytes} bytes are missing at its end"),
+            Self::Edited { parts } if parts.is_empty() => write!(formatter, "its content is different"),
+            Self::Edited { parts } => {
+                let listed: Vec<String> = parts.iter().take(LISTED).map(ToString::to_string).collect();
+                let more = parts.len().saturating_sub(LISTED);
+                let more = if more > 0 { format!(", and {more} more parts") } else { String::new() };
+                write!(formatter, "these parts are different: {}{more}", listed.join(", "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for ChangedPart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = |count: u64| if count == 1 { "" } else { "s" };
+        match self {
+            Self::FileHeader => write!(formatter, "the ELF header"),
+            Self::ProgramHeaders => write!(formatter, "the program headers"),
+            Self::DynamicEntry { tag } => write!(formatter, "{tag}"),
+            Self::DynamicEntriesGone { count: 1 } => write!(formatter, "1 removed entry of the dynamic table"),
+            Self::DynamicEntriesGone { count } => write!(formatter, "{count} removed entries of the dynamic table"),
+            Self::SectionContent { name } => write!(formatter, "the content of `{name}`"),
+            Self::SectionHeader { name } => write!(formatter, "the section header of `{name}`"),
+            Self::SectionsAdded { count } => write!(formatter, "{count} added section{}", plural(*count)),
+            Self::SectionsRemoved { count } => write!(formatter, "{count} removed section{}", plural(*count)),
+            Self::NoSection => write!(formatter, "bytes of no section"),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Fingerprints of a file's parts, so that a change can be named: headers, sections, entries of the dynamic table.
+//!
+//! They are taken while the file is written, from the stream of its bytes: the file itself need not fit into memory.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use coldstart_elf::{ElfFile, Encoding, Tag};
+
+use crate::anatomy::{first_bytes, program_header_range, tail};
+use crate::layout::{part, section_header as field};
+use crate::script::Output;
+
+/// More sections or dynamic entries than this are not told apart, and sections that together are this many times larger
+/// than their file.
+const MOST: usize = 1024;
+const LARGEST: u64 = 4;
+/// `SHT_NULL`, `SHT_DYNAMIC`, `SHT_NOBITS`.
+const NULL: u32 = 0;
+const DYNAMIC: u32 = 6;
+const NOBITS: u32 = 8;
+/// Entries whose value is the place of a name among the dynamic strings.
+const NAMES: [Tag; 8] =
+    [Tag::NEEDED, Tag::SONAME, Tag::RPATH, Tag::RUNPATH, Tag::AUDIT, Tag::DEPAUDIT, Tag::FILTER, Tag::AUXILIARY];
+
+/// The first bytes of a BLAKE3.
+pub(super) type Fingerprint = [u8; 4];
+
+/// Fingerprints of all parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Parts {
+    pub(super) file_header: Fingerprint,
+    pub(super) program_headers: Fingerprint,
+    /// Header, but for the name, and content of each section; of sections without bytes and of our own note, the content is
+    /// that of nothing.
+    pub(super) sections: Vec<[Fingerprint; 2]>,
+    /// Every place of the dynamic table.
+    pub(super) entries: Vec<Fingerprint>,
+}
+
+impl Parts {
+    /// Their size in bytes.
+    pub(super) fn size_for(sections: usize, entries: usize) -> usize {
+        let count = if sections > MOST { 0 } else { sections.saturating_mul(2) };
+        let entries = if entries > MOST { 0 } else { entries };
+        // Two counts, two headers.
+        count.saturating_add(entries).saturating_add(4).saturating_mul(4)
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let counts = [self.sections.len(), self.entries.len()].map(|count| (count as u32).to_le_bytes());
+        let headers = [self.file_header, self.program_headers];
+        [
+            counts.as_flattened(),
+            headers.as_flattened(),
+            self.sections.as_flattened().as_flattened(),
+            self.entries.as_flattened(),
+        ]
+        .concat()
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let ([counts @ .., file_header, program_headers], rest) = bytes.as_chunks::<4>().0.split_first_chunk::<4>()?;
+        let [sections, entries] = counts.map(|count| u32::from_le_bytes(count) as usize);
+        let (sections, rest) = rest.split_at_checked(sections.checked_mul(2)?)?;
+        Some(Self {
+            file_header: *file_header,
+            program_headers: *program_headers,
+            sections: sections.as_chunks::<2>().0.to_vec(),
+            entries: rest.get(..entries)?.to_vec(),
+        })
+    }
+
+    /// Of a file that is there; section number `own` holds our note.
+    pub(super) fn of_file(file: &ElfFile<'_>, own: usize) -> Self {
+        let records = part(file.bytes(), tail::section_headers(file)).unwrap_or(&[]);
+        let mut survey = Survey::new(file, program_header_range(file), records, own, file.size());
+        // Hashing does not fail.
+        let _ = survey.write_all(file.bytes());
+        survey.parts(records)
+    }
+}
+
+/// Takes fingerprints of a file from the stream of its bytes.
+pub(crate) struct Survey {
+    encoding: Encoding,
+    entry_size: usize,
+    at: u64,
+    /// All that has come by.
+    whole: blake3::Hasher,
+    file_header: Span,
+    program_headers: Span,
+    contents: Vec<Span>,
+    dynamic: Span,
+    strings: Span,
+}
+
+/// A range of the file.
+struct Span {
+    range: Range<u64>,
+    hasher: blake3::Hasher,
+    /// Its bytes, where these are needed themselves.
+    bytes: Option<Vec<u8>>,
+}
+
+impl Span {
+    fn new(range: Range<u64>) -> Self {
+        Self { range, hasher: blake3::Hasher::new(), bytes: None }
+    }
+
+    fn kept(range: Range<u64>) -> Self {
+        Self { bytes: Some(Vec::new()), ..Self::new(range) }
+    }
+
+    /// Takes what of `bytes`, which begin at `at` in the file, is in the range.
+    fn take(&mut self, at: u64, bytes: &[u8]) {
+        let end = at.saturating_add(bytes.len() as u64);
+        let (from, to) = (self.range.start.max(at), self.range.end.min(end));
+        if from >= to {
+            return;
+        }
+        let own = part(bytes, from.saturating_sub(at)..to.saturating_sub(at)).unwrap_or(&[]);
+        match &mut self.bytes {
+            Some(bytes) => bytes.extend(own),
+            None => drop(self.hasher.update_rayon(own)),
+        }
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        first_bytes_of(&self.hasher.finalize())
+    }
+}
+
+impl Survey {
+    /// A survey of a file of `size` bytes that is made of `file`, with its program headers at `program_headers` and these
+    /// `records` of section headers, of which number `own` is that of our note.
+    pub(crate) fn new(file: &ElfFile<'_>, program_headers: Range<u64>, records: &[u8], own: usize, size: u64) -> Self {
+        let encoding = file.encoding();
+        let entry_size = usize::from(file.header().section_entry_size).max(1);
+        let records: Vec<&[u8]> = records.chunks_exact(entry_size).collect();
+        let content = |record: &[u8]| match field::KIND.u32(record, encoding) {
+            NULL | NOBITS => 0..0,
+            _ => {
+                let start = field::OFFSET.word(record, encoding);
+                start..start.saturating_add(field::SIZE.word(record, encoding))
+            }
+        };
+        let mut contents: Vec<Range<u64>> = records.iter().map(|record| content(record)).collect();
+        if let Some(own) = contents.get_mut(own) {
+            *own = 0..0;
+        }
+        let together = contents.iter().map(|range| range.end.saturating_sub(range.start)).fold(0, u64::saturating_add);
+        let are_told = contents.len() <= MOST && together <= size.saturating_mul(LARGEST);
+        let dynamic = records.iter().find(|record| field::KIND.u32(record, encoding) == DYNAMIC);
+        let strings = dynamic.and_then(|record| records.get(field::LINK.u32(record, encoding) as usize));
+        let range_of = |record: Option<&&[u8]>| record.map_or(0..0, |record| content(record));
+        Self {
+            encoding,
+            entry_size,
+            at: 0,
+            whole: blake3::Hasher::new(),
+            file_header: Span::new(0..first_bytes(file).len() as u64),
+            program_headers: Span::new(program_headers),
+            contents: contents.into_iter().filter(|_| are_told).map(Span::new).collect(),
+            dynamic: Span::kept(range_of(dynamic)),
+            strings: Span::kept(range_of(strings)),
+        }
+    }
+
+    /// Number of places that the dynamic table has.
+    pub(crate) fn entry_count(&self) -> usize {
+        let size = self.dynamic.range.end.saturating_sub(self.dynamic.range.start);
+        let entry = self.encoding.word_size().saturating_mul(2);
+        usize::try_from(size.checked_div(entry).unwrap_or(0)).unwrap_or(usize::MAX)
+    }
+
+    /// The parts of the file that has come by, with the final section headers.
+    fn parts(&self, records: &[u8]) -> Parts {
+        // Without the place of the name, which changes when other names come or go.
+        let headers = records.chunks_exact(self.entry_size).map(|record| fingerprint(record.get(4..).unwrap_or(&[])));
+        let sections = headers.zip(&self.contents).map(|(header, content)| [header, content.fingerprint()]);
+        Parts {
+            file_header: self.file_header.fingerprint(),
+            program_headers: self.program_headers.fingerprint(),
+            sections: sections.collect(),
+            entries: self.entries(),
+        }
+    }
+
+    /// As [`Self::parts`], as bytes; and the digest so far.
+    pub(crate) fn finish(self, records: &[u8]) -> (Vec<u8>, blake3::Hasher) {
+        (self.parts(records).to_bytes(), self.whole)
+    }
+
+    /// An entry counts by the name that it stands for, if it does: tools that move names change nothing.
+    fn entries(&self) -> Vec<Fingerprint> {
+        if self.entry_count() > MOST {
+            return Vec::new();
+        }
+        let word = self.encoding.word_size() as usize;
+        let [table, strings] = [&self.dynamic, &self.strings].map(|span| span.bytes.as_deref().unwrap_or(&[]));
+        let of_entry = |entry: &[u8]| {
+            let (tag, value) = entry.split_at_checked(word)?;
+            let is_name = self.encoding.word(tag).is_some_and(|tag| NAMES.contains(&Tag(tag)));
+            let name = || {
+                let at = usize::try_from(self.encoding.word(value)?).ok()?;
+                strings.get(at..)?.split(|byte| *byte == 0).next()
+            };
+            Some(fingerprint(&[tag, name().filter(|_| is_name).unwrap_or(value)].concat()))
+        };
+        let entries = table.chunks_exact(word.saturating_mul(2));
+        let mut entries: Vec<Fingerprint> = entries.map(|entry| of_entry(entry).unwrap_or_default()).collect();
+        entries.resize(self.entry_count(), Fingerprint::default());
+        entries
+    }
+}
+
+impl Write for Survey {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.whole.update_rayon(bytes);
+        let others = [&mut self.file_header, &mut self.program_headers, &mut self.dynamic, &mut self.strings];
+        for span in others.into_iter().chain(&mut self.contents) {
+            span.take(self.at, bytes);
+        }
+        self.at = self.at.saturating_add(bytes.len() as u64);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Output for Survey {
+    fn skip(&mut self, size: u64) -> io::Result<()> {
+        io::copy(&mut io::Read::take(io::repeat(0), size), self).map(drop)
+    }
+}
+
+fn fingerprint(bytes: &[u8]) -> Fingerprint {
+    first_bytes_of(&blake3::hash(bytes))
+}
+
+fn first_bytes_of(digest: &blake3::Hash) -> Fingerprint {
+    digest.as_bytes().first_chunk().copied().unwrap_or_default()
+}

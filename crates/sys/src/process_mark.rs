@@ -1,0 +1,203 @@
+//! A mark that a program and everything it starts carry for life, and ending all who carry it.
+//!
+//! Processes that leave their parent (a daemon), their session (`setsid`) and their group keep nothing that a stranger
+//! could know them by once the process that launched them is gone: it was their subreaper, and init takes them over. What
+//! they do keep over `fork`, `exec`, `setsid` and a set-user-ID program are their resource limits. `RLIMIT_LOCKS` has had
+//! no effect since Linux 2.4.25 (`getrlimit(2)`), and `/proc/PID/limits` shows it to everybody, so its soft limit can say
+//! whose a process is. A number drawn at random is carried by no other process, also not by one that got a number again.
+//!
+//! Ending runs in a guardian right after `fork`: it makes system calls only and allocates nothing.
+
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, RawDir, SeekFrom, openat, seek};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, pidfd_open, pidfd_send_signal, setrlimit};
+
+/// The limit's name in `/proc/PID/limits` (`fs/proc/base.c`), before its soft and its hard value.
+const LIMIT_NAME: &[u8] = b"Max file locks";
+/// The file is 17 lines of 80 characters at most.
+const LIMITS_SIZE: usize = 4096;
+/// How long the dying may take: a process in uninterruptible sleep dies when its I/O is done.
+const ENDING_LIMIT: Duration = Duration::from_secs(10);
+/// Between two looks at all processes.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+/// A process that starts another and ends, right while `/proc` is read, may be missed by a look; by several, it is not.
+const EMPTY_LOOKS: u32 = 3;
+
+/// A number that no other process on this machine carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessMark(u64);
+
+impl ProcessMark {
+    /// Makes one of random bits. It is beyond any number of locks, so that whoever reads it as a limit finds none.
+    pub fn new(random: [u8; 8]) -> Self {
+        Self((u64::from_ne_bytes(random) >> 2) | (1 << 62))
+    }
+
+    /// Children that are started while this is held carry the mark. `None` where the limit cannot be set: a hard limit is
+    /// in the way, or a sandbox forbids it.
+    pub fn hand_down(self) -> Option<HandingDown> {
+        let before = getrlimit(Resource::Locks);
+        setrlimit(Resource::Locks, Rlimit { current: Some(self.0), ..before }).ok()?;
+        Some(HandingDown { before })
+    }
+
+    /// Kills all who carry the mark, and looks again until there is none.
+    ///
+    /// `proc` is an open `/proc`. Each process is held by a handle before it is looked at, so that no other process can be
+    /// hit that is given its number meanwhile.
+    ///
+    /// Processes that fork and end at once are gone before they are looked at. So what is found takes its whole process
+    /// group along, which one signal kills at the same instant: in a session that a marked process has begun, or in a group
+    /// that it has begun, there is nobody else. `session` is that of the process that handed the mark down; in it, others
+    /// live, too.
+    pub(crate) fn end_all(self, proc: BorrowedFd<'_>, session: libc::pid_t) {
+        let looks = ENDING_LIMIT.as_millis() / LOOK_INTERVAL.as_millis();
+        let mut empty = 0;
+        for _ in 0..looks {
+            empty = if self.end_found(proc, session) { 0 } else { empty + 1 };
+            if empty == EMPTY_LOOKS {
+                return;
+            }
+            let pause = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK_INTERVAL.subsec_nanos()) };
+            let _ = poll(&mut [], Some(&pause));
+        }
+    }
+
+    /// One look at all processes; whether a living one carries the mark. One that has ended and is not reaped yet tells of its
+    /// group all the same.
+    fn end_found(self, proc: BorrowedFd<'_>, session: libc::pid_t) -> bool {
+        let mut found = false;
+        let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
+        if seek(proc, SeekFrom::Start(0)).is_err() {
+            return false;
+        }
+        let mut entries = RawDir::new(proc, &mut buffer);
+        while let Some(Ok(entry)) = entries.next() {
+            if let Some((number, process)) = self.marked(proc, entry.file_name()) {
+                found |= is_alive(&process);
+                kill_group_of(number, session);
+                let _ = pidfd_send_signal(process, Signal::KILL);
+            }
+        }
+        found
+    }
+
+    /// The process of this name in `/proc`, and a handle on it, if it carries the mark; also when it has ended and is not
+    /// reaped yet.
+    fn marked(self, proc: BorrowedFd<'_>, name: &CStr) -> Option<(Pid, OwnedFd)> {
+        let number = Pid::from_raw(std::str::from_utf8(name.to_bytes()).ok()?.parse().ok()?)?;
+        let process = pidfd_open(number, PidfdFlags::empty()).ok()?;
+        let mut limits = [0; LIMITS_SIZE];
+        let length = read_limits(proc, name, &mut limits)?;
+        (soft_limit(limits.get(..length)?) == Some(self.0)).then_some((number, process))
+    }
+}
+
+fn is_alive(process: &OwnedFd) -> bool {
+    // Readable: it has ended, and waits for its parent.
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&now)).is_ok_and(|count| count == 0)
+}
+
+/// Kills the group of a marked process, if nobody else can be in it. The process was there a moment ago; for its group's
+/// number to belong to others, all numbers of processes would have to be given away meanwhile.
+///
+/// Not by rustix, which takes 0 for impossible: that is the number of a session or group of another pid namespace.
+fn kill_group_of(process: Pid, session: libc::pid_t) {
+    let process = process.as_raw_nonzero().get();
+    // SAFETY: system calls with integers.
+    let (group, of_process) = unsafe { (libc::getpgid(process), libc::getsid(process)) };
+    let is_its_own = group == process || of_process > 0 && of_process != session;
+    if group > 1 && is_its_own {
+        // SAFETY: as above.
+        unsafe { libc::kill(-group, libc::SIGKILL) };
+    }
+}
+
+/// The mark is handed down as long as this is kept.
+#[derive(Debug)]
+pub struct HandingDown {
+    before: Rlimit,
+}
+
+impl Drop for HandingDown {
+    fn drop(&mut self) {
+        let _ = setrlimit(Resource::Locks, self.before);
+    }
+}
+
+/// Takes off a mark that this process has inherited: a guardian must outlive who is ended by it.
+pub(crate) fn take_off() {
+    let limit = getrlimit(Resource::Locks);
+    let _ = setrlimit(Resource::Locks, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// `/proc/PID/limits`; gives its length.
+fn read_limits(proc: BorrowedFd<'_>, name: &CStr, into: &mut [u8; LIMITS_SIZE]) -> Option<usize> {
+    let directory = openat(proc, name, OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let file = openat(directory.as_fd(), c"limits", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    rustix::io::read(&file, into).ok()
+}
+
+/// The soft limit on file locks; `None` if it is "unlimited".
+fn soft_limit(limits: &[u8]) -> Option<u64> {
+    let line = limits.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(LIMIT_NAME))?;
+    let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
+    std::str::from_utf8(words.next()?).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Child, Command, Stdio};
+
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap()
+    }
+
+    #[test]
+    fn only_who_carries_the_mark_is_ended() {
+        let proc = std::fs::File::open("/proc").unwrap();
+        // SAFETY: a system call with an integer.
+        let ours = unsafe { libc::getsid(0) };
+        let [mark, other] = [7, 8].map(|byte| ProcessMark::new([byte; 8]));
+        let (mut marked, mut unmarked);
+        {
+            let Some(_handing_down) = mark.hand_down() else {
+                println!("skipped: RLIMIT_LOCKS cannot be set here");
+                assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none());
+                return;
+            };
+            marked = sleeper();
+        }
+        unmarked = sleeper();
+        other.end_all(proc.as_fd(), ours);
+        assert!(marked.try_wait().unwrap().is_none(), "another mark is meant");
+        mark.end_all(proc.as_fd(), ours);
+        assert_eq!(marked.wait().unwrap().signal(), Some(libc::SIGKILL));
+        assert!(unmarked.try_wait().unwrap().is_none());
+        unmarked.kill().unwrap();
+        unmarked.wait().unwrap();
+    }
+
+    #[test]
+    fn the_limit_is_read_as_the_kernel_writes_it() {
+        let text = b"Limit                     Soft Limit           Hard Limit           Units     \n\
+                     Max locked memory         8388608              8388608              bytes     \n\
+                     Max file locks            4611686018427387905  unlimited            locks     \n";
+        assert_eq!(soft_limit(text), Some((1 << 62) + 1));
+        assert_eq!(
+            soft_limit(b"Max file locks            unlimited            unlimited            locks     \n"),
+            None
+        );
+        assert_eq!(soft_limit(b"Max file lo"), None);
+        let ours = std::fs::read("/proc/self/limits").unwrap();
+        assert!(ours.len() < LIMITS_SIZE && ours.windows(LIMIT_NAME.len()).any(|window| window == LIMIT_NAME));
+    }
+}
