@@ -34,5 +34,5 @@ pub fn main() -> std::process::ExitCode {
 }
 
 fn exit_of(done: Result<Exit, CliError>) -> Exit {
-    done.unwrap_or_else(|error| error.report())
+    done.unwrap_or_else(|error| error::report(&error))
 }

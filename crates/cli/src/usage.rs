@@ -15,7 +15,7 @@ pub(crate) fn report(answer: &clap::Error) -> Exit {
     }
     match output::print(&answer.render().ansi().to_string()) {
         Ok(()) => Exit::Done,
-        Err(error) => error.report(),
+        Err(error) => crate::error::report(&error),
     }
 }
 

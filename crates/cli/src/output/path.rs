@@ -1,33 +1,11 @@
-//! Paths as they can be shown: on a terminal, in a table's cell, in JSON.
-//!
-//! A Unix path is bytes. It may hold newlines and terminal escapes, so nothing prints one as it is.
+//! Paths in a table's cell.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use coldstart_profile::is_unseen;
-use serde::{Serialize, Serializer};
+pub(crate) use coldstart_profile::{JsonPath, printable};
 use unicode_width::UnicodeWidthChar;
 
 use super::charset::either;
-
-/// The path in one line of harmless characters: what cannot be seen and bytes that are no UTF-8 become escapes.
-pub(crate) fn printable(path: &Path) -> String {
-    let mut text = String::new();
-    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
-        for character in chunk.valid().chars() {
-            if is_unseen(character) {
-                text.extend(character.escape_default());
-            } else {
-                text.push(character);
-            }
-        }
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    text
-}
 
 /// [`printable`], with the front cut off to fit `columns`: of a path, the end tells more.
 pub(crate) fn fitted(path: &Path, columns: usize) -> String {
@@ -44,48 +22,9 @@ pub(crate) fn fitted(path: &Path, columns: usize) -> String {
     text
 }
 
-/// A path in JSON, whose strings cannot hold every path.
-///
-/// `path` is always there and readable; `path_bytes` (hexadecimal) only when `path` is not the whole truth.
-#[derive(Serialize)]
-pub(crate) struct JsonPath {
-    path: String,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "hexadecimal")]
-    path_bytes: Option<Vec<u8>>,
-}
-
-impl JsonPath {
-    pub(crate) fn new(path: &Path) -> Self {
-        match path.to_str() {
-            Some(text) => Self { path: text.to_owned(), path_bytes: None },
-            None => Self {
-                path: path.to_string_lossy().into_owned(),
-                path_bytes: Some(path.as_os_str().as_bytes().to_vec()),
-            },
-        }
-    }
-}
-
-fn hexadecimal<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
-    let digits: String = bytes.iter().flatten().map(|byte| format!("{byte:02x}")).collect();
-    serializer.serialize_str(&digits)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ffi::OsStr;
-
-    fn path(bytes: &[u8]) -> &Path {
-        Path::new(OsStr::from_bytes(bytes))
-    }
-
-    #[test]
-    fn hostile_names_are_harmless() {
-        assert_eq!(printable(path(b"a\nb\x1b[31m\xff")), "a\\nb\\u{1b}[31m\\xff");
-        assert_eq!(printable(path("a\u{202e}b".as_bytes())), "a\\u{202e}b");
-        assert_eq!(printable(path("höhe".as_bytes())), "höhe");
-    }
 
     #[test]
     fn long_paths_keep_their_end() {
@@ -93,12 +32,5 @@ mod tests {
         assert_eq!(fitted(Path::new("/usr/lib/libxul.so"), 12), "…b/libxul.so");
         assert_eq!(fitted(Path::new("日本語"), 6), "日本語");
         assert_eq!(fitted(Path::new("日本語"), 5), "…本語");
-    }
-
-    #[test]
-    fn json_says_when_a_path_is_no_text() {
-        let json = |bytes| serde_json::to_string(&JsonPath::new(path(bytes))).unwrap();
-        assert_eq!(json(b"a"), r#"{"path":"a"}"#);
-        assert_eq!(json(b"a\xff"), "{\"path\":\"a\u{fffd}\",\"path_bytes\":\"61ff\"}");
     }
 }

@@ -1,0 +1,130 @@
+//! The error of a verb: one sentence with its causes, and advice.
+//!
+//! Advice comes from two places: a library's error knows some (`hint()` on its type), and a verb may add what only it
+//! knows ([`HintExt::hint`]). Both travel in one value, so that a verb just uses `?`.
+
+use std::error::Error;
+
+/// An error on its way to the user, with the advice collected on the way.
+#[derive(Debug)]
+pub struct AppError {
+    cause: anyhow::Error,
+    hints: Vec<String>,
+}
+
+impl AppError {
+    /// An error that is this sentence.
+    pub fn new(sentence: impl Into<String>) -> Self {
+        Self { cause: anyhow::Error::msg(sentence.into()), hints: Vec::new() }
+    }
+
+    /// Puts in front what was being done.
+    #[must_use]
+    pub fn within(self, doing: String) -> Self {
+        Self { cause: self.cause.context(doing), hints: self.hints }
+    }
+
+    /// The error itself, then its causes.
+    pub fn chain(&self) -> impl Iterator<Item = &(dyn Error + 'static)> {
+        self.cause.chain()
+    }
+
+    /// All advice: the verb's, then that of the libraries' errors.
+    pub fn hints(&self) -> Vec<String> {
+        self.hints.iter().cloned().chain(self.cause.chain().filter_map(library_hint)).collect()
+    }
+
+    /// Whether it came from writing to a pipe whose reader has closed it.
+    pub fn is_broken_pipe(&self) -> bool {
+        let is_it = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+        self.cause.chain().filter_map(|cause| cause.downcast_ref()).any(is_it)
+    }
+
+    /// The error and its causes in one sentence, without the hints.
+    pub fn sentence(&self) -> String {
+        sentence(&self.cause)
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for AppError {
+    fn from(cause: E) -> Self {
+        Self { cause: cause.into(), hints: Vec::new() }
+    }
+}
+
+/// Adds advice to the error of a result.
+pub trait HintExt<T> {
+    /// Adds the advice that `hint` makes; a whole sentence's start, without the final full stop.
+    ///
+    /// # Errors
+    /// The error of the result, with the advice.
+    fn hint<H: Into<String>>(self, hint: impl FnOnce() -> H) -> Result<T, AppError>;
+}
+
+impl<T, E: Into<AppError>> HintExt<T> for Result<T, E> {
+    fn hint<H: Into<String>>(self, hint: impl FnOnce() -> H) -> Result<T, AppError> {
+        self.map_err(|error| {
+            let mut error: AppError = error.into();
+            error.hints.push(hint().into());
+            error
+        })
+    }
+}
+
+/// The error and its causes in one sentence.
+///
+/// A cause whose text already stands in the sentence is left out: some libraries repeat their source in their own text.
+pub fn sentence(error: &anyhow::Error) -> String {
+    let mut sentence = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if sentence.is_empty() {
+            sentence = cause;
+        } else if !sentence.contains(&cause) {
+            sentence = format!("{sentence}: {cause}");
+        }
+    }
+    sentence
+}
+
+/// The advice that a library's error carries. Each library's error type has its line here.
+fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
+    let launch = || cause.downcast_ref::<coldstart_launch::LaunchError>()?.hint();
+    let pagecache = || cause.downcast_ref::<coldstart_pagecache::Error>()?.hint();
+    let measure = || cause.downcast_ref::<coldstart_measure::MeasureError>()?.hint();
+    let saved = || Some(cause.downcast_ref::<coldstart_pagecache::SavedError>()?.hint()?.to_owned());
+    let replace = || cause.downcast_ref::<coldstart_rewrite::ReplaceError>()?.hint();
+    let farm = || cause.downcast_ref::<coldstart_bind::FarmError>()?.hint();
+    let output = || Some(cause.downcast_ref::<coldstart_output::OutputError>()?.hint()?.to_owned());
+    let trace = || cause.downcast_ref::<coldstart_tracefile::TraceFileError>()?.hint();
+    let map = || cause.downcast_ref::<coldstart_view::map::MapError>()?.hint();
+    let named = || cause.downcast_ref().and_then(coldstart_sys::named_file::hint).map(str::to_owned);
+    pagecache()
+        .or_else(saved)
+        .or_else(launch)
+        .or_else(measure)
+        .or_else(replace)
+        .or_else(farm)
+        .or_else(output)
+        .or_else(trace)
+        .or_else(map)
+        .or_else(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn causes_are_told_once_and_in_order() {
+        let cause = std::io::Error::other("disk on fire");
+        let error = Err::<(), _>(cause).context("cannot read `a`: disk on fire").context("cannot show").unwrap_err();
+        assert_eq!(sentence(&error), "cannot show: cannot read `a`: disk on fire");
+    }
+
+    #[test]
+    fn hints_gather_on_the_way_up() {
+        let result: Result<(), _> = Err(std::io::Error::other("no")).hint(|| "first").hint(|| "second");
+        assert_eq!(result.unwrap_err().hints, ["first", "second"]);
+    }
+}

@@ -1,0 +1,31 @@
+//! What a verb tells while it works.
+
+/// Told of what happens during a verb. Every method has a default that ignores what it is told.
+pub trait Observer: Sync {
+    /// `total` items (files, as a rule) will be worked on; `None` while a directory walk has not found them all.
+    fn begin(&self, total: Option<usize>) {
+        let _ = total;
+    }
+
+    /// One more item is done.
+    fn step(&self) {}
+
+    /// The items are done.
+    fn end(&self) {}
+
+    /// Something was done in a lesser way or left out. The outcome is true all the same.
+    fn note(&self, text: &str) {
+        let _ = text;
+    }
+
+    /// What to do about the last note.
+    fn hint(&self, text: &str) {
+        let _ = text;
+    }
+}
+
+/// Ignores everything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}
