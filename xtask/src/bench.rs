@@ -136,7 +136,7 @@ fn open_workshop(names: &[Benchmark]) -> Result<Workshop> {
         packages.extend(["--package=coldstart-launcher", "--package=coldstart-testbed"]);
     }
     crate::tools::run(cargo().args(["build", "--release"]).args(packages))?;
-    let target = crate::checks::target_folder()?;
+    let target = crate::checks::target_directory()?;
     Workshop::open(&target.join("release"), target.join("bench"), names).context("cannot prepare the benchmarks")
 }
 

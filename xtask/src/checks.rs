@@ -5,26 +5,25 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::suite::{self, TestArguments};
 use crate::tools::{FOR_TESTS, install_missing, run};
 
 /// What the property tests of CI begin their random numbers with, so that what it says of a change is due to the change.
 /// Everywhere else they begin with others each time.
 const SEED: &str = "20101207";
 
-/// Runs all tests. In CI a test that would skip itself fails instead, and all that fail are told, not the first alone.
-pub(crate) fn test() -> Result<()> {
+/// Runs all tests, or those that `arguments` choose. In CI a test that would skip itself fails instead.
+pub(crate) fn test(arguments: &TestArguments) -> Result<()> {
     install_missing(FOR_TESTS)?;
     // Tests start the real binary, which a test of another crate does not build by itself.
     run(cargo().args(["build", "--workspace", "--bins"]))?;
-    // Shells start what stands in the background with interrupts ignored, and `nohup` ignores hang-ups; our tests of signals would inherit that.
-    let mut tests = Command::new("env");
-    tests.arg("--default-signal=HUP,INT,QUIT").arg(cargo().get_program()).args(["test", "--workspace"]);
-    tests.current_dir(crate::workspace());
-    if std::env::var_os("CI").is_some() {
-        tests.arg("--no-fail-fast");
-        tests.env("COLDSTART_NO_SKIP", "1").env("INSTA_UPDATE", "no").env("PROPTEST_RNG_SEED", SEED);
+    let is_ci = std::env::var_os("CI").is_some();
+    let of_ci = [("COLDSTART_NO_SKIP", "1"), ("INSTA_UPDATE", "no"), ("PROPTEST_RNG_SEED", SEED)];
+    suite::run(arguments, if is_ci { &of_ci } else { &[] })?;
+    if !arguments.is_whole() {
+        return Ok(());
     }
-    run(&mut tests)?;
+    run(cargo().args(["test", "--workspace", "--doc", "--quiet"]))?;
     crate::web::test()
 }
 
@@ -50,7 +49,7 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// Where cargo puts what it builds, which its environment and configuration may decide.
-pub(crate) fn target_folder() -> Result<PathBuf> {
+pub(crate) fn target_directory() -> Result<PathBuf> {
     let output = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).output()?;
     ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;

@@ -58,7 +58,7 @@ const FLAGS: &[&str] = &[
 /// Builds what there are compilers for; with `check` says whether the same came out, and leaves all as it is.
 pub(crate) fn generate(check: bool) -> Result<()> {
     let folder = crate::workspace().join("stubs/audit");
-    let scratch = crate::checks::target_folder()?.join("stubs");
+    let scratch = crate::checks::target_directory()?.join("stubs");
     fs::create_dir_all(&scratch)?;
     let mut stale = Vec::new();
     for target in TARGETS {

@@ -9,6 +9,7 @@ mod checks;
 mod corpus;
 mod demo;
 mod generate;
+mod suite;
 mod tools;
 mod trial;
 mod web;
@@ -28,7 +29,7 @@ enum Chore {
         program: Option<String>,
     },
     /// Install what the tests need and run them all
-    Test,
+    Test(suite::TestArguments),
     /// What the server runs: style, lints, documentation, tests
     Ci,
     /// Build what is checked in anew: the machine code in stubs/ with the cross compilers that are there, the viewer in web/
@@ -49,7 +50,7 @@ enum Chore {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().chore {
         Chore::Demo { program } => demo::demo(program.as_deref())?,
-        Chore::Test => checks::test()?,
+        Chore::Test(arguments) => checks::test(&arguments)?,
         Chore::Ci => checks::ci()?,
         Chore::Gen { check } => {
             generate::generate(check)?;

@@ -121,7 +121,7 @@ pub(crate) fn trial(arguments: &TrialArguments) -> Result<()> {
         None
     } else {
         run(cargo().args(["build", "--release", "--package=coldstart"]))?;
-        Some(crate::checks::target_folder()?.join("release/coldstart"))
+        Some(crate::checks::target_directory()?.join("release/coldstart"))
     };
     let mut table = Table::default();
     for name in names {

@@ -23,7 +23,7 @@ pub(crate) fn generate(check: bool) -> Result<()> {
         println!("built {}", recorded.join(BUILT.join(" and ")).display());
         return Ok(());
     }
-    let scratch = crate::checks::target_folder()?.join("viewer");
+    let scratch = crate::checks::target_directory()?.join("viewer");
     fs::create_dir_all(&scratch)?;
     run(npm().args(["run", "--silent", "build", "--"]).arg(&scratch))?;
     for name in BUILT {
@@ -39,7 +39,7 @@ pub(crate) fn generate(check: bool) -> Result<()> {
 /// Tests the viewer: its parts by themselves, and whole pages in Chromium. coldstart is built before.
 pub(crate) fn test() -> Result<()> {
     prepare()?;
-    let binary = crate::checks::target_folder()?.join("debug/coldstart");
+    let binary = crate::checks::target_directory()?.join("debug/coldstart");
     run(npm().args(["run", "--silent", "test"]).env("COLDSTART", binary))
 }
 

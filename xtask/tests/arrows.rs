@@ -70,6 +70,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-view",
         ],
     ),
+    ("coldstart-testing", &[]),
     ("coldstart-launcher", &["coldstart-sys", "coldstart-prefetch"]),
     ("coldstart-testbed", &["coldstart-sys"]),
     ("xtask", &[]),

@@ -10,22 +10,21 @@ use std::io::{BufRead, BufReader};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use coldstart_launch::LaunchOptions;
 use coldstart_measure::frequency::{FixedFrequency, FrequencyError, SYSFS, check, look};
 use coldstart_measure::{Candidate, Event, MeasureError, MeasurePlan, Silent, StartState, measure};
 use coldstart_profile::measurement::{FrequencyRange, Turbo};
+use coldstart_testing::Turn;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process};
 use tempfile::TempDir;
 
 /// Names the tree that [`a_holder`] holds.
 const HOLD: &str = "COLDSTART_TEST_HOLDS_FREQUENCY";
 
-fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+fn turn() -> Turn {
+    Turn::alone("frequency")
 }
 
 /// Two hot starts of `true`.

@@ -13,7 +13,7 @@ use super::figure::{Asked, Figure, Unit};
 use super::record::Record;
 use super::statistics::{median, range};
 use super::workshop::{Workshop, text};
-use crate::checks::{cargo, target_folder};
+use crate::checks::{cargo, target_directory};
 use crate::tools::{Tool, tool};
 
 /// What must be installed.
@@ -28,7 +28,7 @@ const PARTS: [(&str, &str); 3] =
 
 pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     crate::tools::run(cargo().args(["build", "--release", "--package=coldstart-launch", "--examples"]))?;
-    let examples = target_folder()?.join("release/examples");
+    let examples = target_directory()?.join("release/examples");
     let runs = record.runs.to_string();
     let window = text(&examples.join("window_precision"));
     let display = Display::start()?;

@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
 
+use coldstart_testing::{Ingredients, built};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -123,7 +123,7 @@ impl Tree {
     pub(crate) fn new() -> Self {
         let scratch = scratch();
         let root = scratch.path().canonicalize().unwrap().join("tree");
-        copy(template(), &root);
+        copy(&template(), &root);
         Self { root, _scratch: scratch }
     }
 
@@ -194,14 +194,10 @@ pub(crate) fn build(compiler: &str, root: &Path, search: &str, options: &[&str])
     compile_by(compiler, &root.join("bin/app"), PROGRAM, &[&words[..], &linked, options].concat());
 }
 
-fn template() -> &'static Path {
-    static TEMPLATE: OnceLock<TempDir> = OnceLock::new();
-    let built = TEMPLATE.get_or_init(|| {
-        let scratch = scratch();
-        build("gcc", &scratch.path().join("tree"), SEARCH, &[]);
-        scratch
-    });
-    Box::leak(built.path().join("tree").into_boxed_path())
+fn template() -> PathBuf {
+    let ingredients =
+        Ingredients::new().file(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/bind/scene.rs")).program("gcc");
+    built("bind", &ingredients, |at| build("gcc", &at.join("tree"), SEARCH, &[])).join("tree")
 }
 
 /// Copies a folder with its links and times.

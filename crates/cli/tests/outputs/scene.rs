@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
+use coldstart_testing::{Ingredients, built};
 use tempfile::TempDir;
 
 use crate::table::Output;
@@ -162,11 +162,12 @@ fn run(program: &str, words: &[&str], folder: &Path) {
     assert!(answer.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&answer.stderr));
 }
 
-fn original() -> &'static Path {
-    static ORIGINAL: OnceLock<TempDir> = OnceLock::new();
-    let make = || {
-        let folder = new_folder();
-        let at = folder.path();
+fn original() -> PathBuf {
+    let ingredients = Ingredients::new().bytes([PROGRAM, LIBRARY, APP].concat()).program("cc");
+    let ingredients = ingredients
+        .program(env!("CARGO_BIN_EXE_coldstart"))
+        .file(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/outputs/scene.rs"));
+    built("outputs", &ingredients, |at| {
         for (name, source) in [("program.c", PROGRAM), ("library.c", LIBRARY), ("app.c", APP)] {
             std::fs::write(at.join(name), source).unwrap();
         }
@@ -190,8 +191,5 @@ fn original() -> &'static Path {
             run(coldstart, words, at);
         }
         std::fs::remove_file(at.join(RAN)).unwrap();
-        folder
-    };
-    // Never dropped; it lies below `target`.
-    ORIGINAL.get_or_init(make).path()
+    })
 }

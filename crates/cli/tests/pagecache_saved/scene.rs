@@ -2,34 +2,22 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use coldstart_sys::held_pages::HeldPages;
+use coldstart_testing::Turn;
+pub(crate) use coldstart_testing::{scratch, skip};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::cached::file_with;
 
-/// Says why a test does nothing; where skipping is forbidden, fails.
-pub(crate) fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
-
 /// One test drops the page cache of the whole machine. Tests that count pages do not run beside it.
-static MACHINE: RwLock<()> = RwLock::new(());
-
-pub(crate) fn undisturbed() -> RwLockReadGuard<'static, ()> {
-    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
+pub(crate) fn undisturbed() -> Turn {
+    Turn::shared("page-cache")
 }
 
-pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
-    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A directory on the disk that holds the build; /tmp may live in memory.
-pub(crate) fn scratch() -> TempDir {
-    TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+pub(crate) fn alone() -> Turn {
+    Turn::alone("page-cache")
 }
 
 /// Runs of pages: first page and number.

@@ -3,47 +3,29 @@
 #[path = "../written/mod.rs"]
 mod written;
 
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use coldstart_launch::{CommandLine, LaunchOptions};
+use coldstart_testing::{Ingredients, Turn, built};
 pub(crate) use written::script;
 
 /// The fixture program, built once.
-pub(crate) fn behave() -> &'static PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let program = directory.join("behave");
-        // Built aside and renamed: several test binaries may do so at once, and may not overwrite a running program.
-        let fresh = directory.join(format!("behave-{}", std::process::id()));
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/behave.c");
-        let status = Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&fresh).arg(source).status().unwrap();
-        assert!(status.success());
-        std::fs::rename(&fresh, &program).unwrap();
-        program
-    })
+pub(crate) fn behave() -> PathBuf {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/behave.c");
+    let directory = built("behave", &Ingredients::new().file(source).program("cc"), |at| {
+        let words = ["-O1", "-pthread", "-o", "behave", source];
+        assert!(Command::new("cc").args(words).current_dir(at).status().unwrap().success());
+    });
+    directory.join("behave")
 }
 
-/// The example program, brought up to date: `cargo test` with the name of a test does not build examples.
-pub(crate) fn example() -> &'static PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let ours = std::env::current_exe().unwrap();
-        let profile = ours.parent().unwrap().parent().unwrap();
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--offline", "--example", "launch", "--manifest-path"]);
-        build.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-        if profile.ends_with("release") {
-            build.arg("--release");
-        }
-        assert!(build.status().unwrap().success());
-        profile.join("examples/launch")
-    })
+/// The example program.
+pub(crate) fn example() -> PathBuf {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    coldstart_testing::example(env!("CARGO"), manifest, "launch")
 }
 
 pub(crate) fn behaving(words: &[&str]) -> CommandLine {
@@ -95,15 +77,6 @@ impl Marker {
     }
 }
 
-/// Waits until a condition holds; fails the test after two minutes.
-pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !condition() {
-        assert!(begin.elapsed() < Duration::from_secs(120), "{what} did not come about");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// What a launch brings that is ended by its time limit, once the program came as far as it is asked for. Each limit is tried: the
 /// first is enough on most machines, and one that stands still for seconds needs the last.
 pub(crate) fn within_limits<T>(
@@ -115,20 +88,8 @@ pub(crate) fn within_limits<T>(
     others.iter().map(|&limit| launch(limit)).find(is_there).unwrap_or_else(|| launch(*last))
 }
 
-/// A port that was free a moment ago and is given to no other test, out of reach of connections' own ports: they begin at 32768.
-pub(crate) fn distinct_port(address: &str) -> u16 {
-    static GIVEN: Mutex<Vec<u16>> = Mutex::new(Vec::new());
-    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let begin = 20_000 + u16::try_from(std::process::id() % 12_000).unwrap();
-    let mut ports = (begin..32_768).chain(20_000..begin).filter(|port| !given.contains(port));
-    let port = ports.find(|&port| TcpListener::bind((address, port)).is_ok()).unwrap();
-    given.push(port);
-    port
-}
-
 /// As long as the result is kept, no test takes an X display. A server that begins takes the first number that is free, one that was
 /// killed a moment ago among them; and two that begin at once may both clear away what that one left, and both take it.
-pub(crate) fn no_display_is_taken() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+pub(crate) fn no_display_is_taken() -> Turn {
+    Turn::alone("displays")
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use coldstart_launch::{CommandLine, LaunchOptions, Launched, Uncounted, launch};
 
-use crate::common::{Marker, behaving, eventually};
+use coldstart_testing::eventually;
+
+use crate::common::{Marker, behaving};
 
 const MIB: u64 = 1 << 20;
 

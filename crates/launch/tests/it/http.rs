@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, End, LaunchError, LaunchOptions, Launched, launch};
+use coldstart_testing::distinct_port;
 
-use crate::common::{Marker, behaving, distinct_port, within_limits};
+use crate::common::{Marker, behaving, within_limits};
 
 /// How long a program may take to come as far as a test wants it. All of it passes, because it never becomes ready.
 const LIMITS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(60)];

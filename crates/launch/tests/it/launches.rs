@@ -7,8 +7,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, End, Input, LaunchError, LaunchOptions, Launched, Output, launch};
+use coldstart_testing::distinct_port;
 
-use crate::common::{Marker, behaving, distinct_port, script};
+use crate::common::{Marker, behaving, script};
 
 /// Launches, checks that nothing is left, and counts how often readiness was told.
 fn run(words: &[&str], readiness: &str, change: impl FnOnce(&mut LaunchOptions)) -> (Launched, u32) {

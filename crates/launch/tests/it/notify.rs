@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, End, LaunchOptions, Launched, launch};
+use coldstart_testing::{distinct_port, eventually};
 
-use crate::common::{Marker, distinct_port, eventually};
+use crate::common::Marker;
 
 const SERVICE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/notify.py");
 

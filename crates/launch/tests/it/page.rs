@@ -4,10 +4,11 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use coldstart_launch::{CommandLine, End, LaunchError, LaunchOptions, Launched, launch};
+
+use coldstart_testing::Turn;
 
 use crate::common::{Marker, no_display_is_taken, within_limits};
 
@@ -133,9 +134,6 @@ fn handing_over_to_another_browser_is_no_start() {
     assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused, "nobody serves the page after the launch");
 }
 
-/// Real browsers take turns: two cores have enough to do with one.
-static BROWSING: Mutex<()> = Mutex::new(());
-
 fn is_installed(program: &str) -> bool {
     if coldstart_launch::find_program(program.as_ref(), std::env::var_os("PATH").as_deref(), None).is_ok() {
         return true;
@@ -158,7 +156,7 @@ fn browse(words: &[&str], display: Option<&str>) {
     if !is_installed(words[0]) {
         return;
     }
-    let _turn = BROWSING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = Turn::alone("browsers");
     let home = tempfile::Builder::new().prefix("coldstart-browser-").tempdir().unwrap();
     std::fs::create_dir(home.path().join("profile")).unwrap();
     let profile = home.path().join("profile").into_os_string().into_string().unwrap();

@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
+use coldstart_testing::eventually;
 use rustix::process::Signal;
 
-use crate::common::{Marker, behave, eventually, example};
+use crate::common::{Marker, behave, example};
 use crate::{launcher, send, spawn_marked};
 
 #[test]

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
+use coldstart_testing::eventually;
 use rustix::process::{Pid, Signal, getpgid, getpgrp, test_kill_process_group};
 
-use crate::common::{Marker, behave, eventually, example};
+use crate::common::{Marker, behave, example};
 use crate::{launcher, launcher_of, send};
 
 /// The group of a process, if it is not our own, in which launchers are.
@@ -72,7 +73,8 @@ fn nothing_else_is_ended_with_a_killed_launcher() {
 #[test]
 fn a_launch_within_a_launch_ends_with_the_outer_one() {
     let marker = Marker::new();
-    let inner = [example().to_str().unwrap(), "stdout:never", behave().to_str().unwrap(), "stubborn"];
+    let (example, behave) = (example(), behave());
+    let inner = [example.to_str().unwrap(), "stdout:never", behave.to_str().unwrap(), "stubborn"];
     let mut outer = launcher_of(&marker, &[&["stdout:never"], &inner[..]].concat());
     eventually("both trees", || marker.processes().len() == 4);
     send(&outer, Signal::KILL);

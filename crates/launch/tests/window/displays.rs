@@ -7,7 +7,9 @@ use coldstart_launch::{CommandLine, DisplayError, End, LaunchError, LaunchOption
 
 use super::server::Server;
 use super::{map_window, mapping, run_on, shortly};
-use crate::common::{Marker, eventually, example, no_display_is_taken};
+use coldstart_testing::eventually;
+
+use crate::common::{Marker, example, no_display_is_taken};
 
 fn refused(readiness: &str, display: Option<&str>) -> (DisplayError, String) {
     let options = LaunchOptions {
@@ -103,7 +105,8 @@ fn displays_are_told_apart() {
         let named = run_on(own.display(), &mapping("plain"), |options| options.readiness = readiness.clone());
         assert!(named.is_shown(), "{:?} {:?}", named.launched, named.said);
         // Unless it has a will of its own.
-        let words = ["-c", "DISPLAY=$0 exec \"$@\"", own.display(), map_window().to_str().unwrap(), "plain"];
+        let program = map_window();
+        let words = ["-c", "DISPLAY=$0 exec \"$@\"", own.display(), program.to_str().unwrap(), "plain"];
         let elsewhere = run_on(own.display(), &CommandLine::new("sh", words), |options| {
             options.readiness = readiness;
             shortly(options);

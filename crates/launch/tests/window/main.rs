@@ -11,31 +11,21 @@ mod displays;
 mod programs;
 mod server;
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, End, LaunchOptions, Launched, Output, launch};
 
 use self::server::Server;
-use crate::common::{Marker, eventually};
+use coldstart_testing::eventually;
+
+use crate::common::Marker;
 
 /// The program with a window, brought up to date.
-fn map_window() -> &'static Path {
-    static BUILT: OnceLock<std::path::PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let ours = std::env::current_exe().unwrap();
-        let profile = ours.parent().unwrap().parent().unwrap();
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--offline", "--example", "map_window", "--manifest-path"]);
-        build.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-        if profile.ends_with("release") {
-            build.arg("--release");
-        }
-        assert!(build.status().unwrap().success());
-        profile.join("examples/map_window")
-    })
+fn map_window() -> PathBuf {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    coldstart_testing::example(env!("CARGO"), manifest, "map_window")
 }
 
 fn mapping(mode: &str) -> CommandLine {

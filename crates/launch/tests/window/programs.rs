@@ -9,7 +9,9 @@ use coldstart_launch::{CommandLine, launch};
 
 use super::server::{Server, has};
 use super::{map_window, mapping, run_on};
-use crate::common::{Marker, eventually, script};
+use coldstart_testing::eventually;
+
+use crate::common::{Marker, script};
 
 /// Ended when dropped.
 struct Helper(Child);

@@ -5,12 +5,11 @@ mod privileges;
 mod states;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::{Candidate, MeasurePlan, StartState};
 use coldstart_profile::measurement::{Measurement, Sample, Use};
+use coldstart_testing::{Turn, skip};
 use tempfile::NamedTempFile;
 
 const MIB: u64 = 1 << 20;
@@ -47,30 +46,12 @@ fn resident(path: &Path) -> u64 {
 }
 
 /// Tests that drop the machine's caches, and those that are disturbed by it, take turns.
-fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+fn turn() -> Turn {
+    Turn::alone("page-cache")
 }
 
-/// Says why a test is skipped; fails it where skipping is not allowed.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
-
-/// The example program, brought up to date: `cargo test` with the name of a test does not build examples.
-fn example() -> &'static PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let ours = std::env::current_exe().unwrap();
-        let profile = ours.parent().unwrap().parent().unwrap();
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--offline", "--example", "measure", "--manifest-path"]);
-        build.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-        if profile.ends_with("release") {
-            build.arg("--release");
-        }
-        assert!(build.status().unwrap().success());
-        profile.join("examples/measure")
-    })
+/// The example program.
+fn example() -> PathBuf {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    coldstart_testing::example(env!("CARGO"), manifest, "measure")
 }

@@ -3,14 +3,12 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use coldstart_testing::Turn;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// One at a time fetches.
-static FETCHING: Mutex<()> = Mutex::new(());
 /// The profiler's answers come from a process of its own, which a busy machine starts late.
 const PATIENCE: Duration = Duration::from_secs(180);
 
@@ -35,7 +33,7 @@ fn run(command: &mut Command) -> Result<Output, String> {
 
 /// A folder of what `fill` fetches, for all later runs; made whole beside its place, since other tests may fetch, too.
 fn fetched(name: &str, fill: impl FnOnce(&Path) -> Result<(), String>) -> Result<PathBuf, String> {
-    let _one = FETCHING.lock().unwrap();
+    let _one = Turn::alone("fetching");
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if !place.exists() {
         let beside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

@@ -1,0 +1,22 @@
+//! What coldstart's tests share. A development crate: no program of ours contains it.
+//!
+//! `cargo xtask test` runs each test in a process of its own, so nothing here lives in a process: turns are locks on files
+//! ([`Turn`]), fixtures that are built once lie in the build directory ([`built`]).
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod example;
+mod fixture;
+mod port;
+mod skip;
+mod turn;
+mod users;
+mod waiting;
+
+pub use example::example;
+pub use fixture::{Ingredients, build_directory, built, scratch};
+pub use port::distinct_port;
+pub use skip::{is_root, skip};
+pub use turn::Turn;
+pub use users::{NOBODY, as_unprivileged};
+pub use waiting::{PATIENCE, eventually, within};

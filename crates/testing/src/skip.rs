@@ -1,0 +1,26 @@
+//! Tests that cannot run here say why; where that is forbidden (CI), they fail.
+
+use rustix::process::geteuid;
+
+/// The variable that forbids skipping, when it is `1`.
+const NO_SKIP: &str = "COLDSTART_NO_SKIP";
+
+/// Says why a test does nothing on this machine. The caller returns right after it.
+///
+/// # Panics
+/// Where `COLDSTART_NO_SKIP=1` forbids it.
+#[track_caller]
+pub fn skip(reason: &str) {
+    assert!(std::env::var_os(NO_SKIP).is_none_or(|value| value != "1"), "must not be skipped: {reason}");
+    eprintln!("skipped: {reason}");
+}
+
+/// Whether this is root; without, the test is skipped.
+#[track_caller]
+pub fn is_root() -> bool {
+    let root = geteuid().is_root();
+    if !root {
+        skip("needs root");
+    }
+    root
+}

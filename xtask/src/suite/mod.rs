@@ -1,0 +1,74 @@
+//! All tests, each in a process of its own.
+//!
+//! Tests that share a process share its children, its descriptors, its signal handlers and its limits, and a thread that forks
+//! hands a sibling's open files on for an instant; nearly every test of ours that ever failed by chance failed by that.
+//! cargo-nextest does the same; it takes longer to build on a new machine than all of this project.
+//!
+//! What is machine-wide (page cache, frequency, X displays) is not settled here: tests that change it, or are disturbed by a
+//! change, take a turn (`coldstart_testing::Turn`). Binaries listed in [`machine_wide`] besides never run beside others.
+
+mod binaries;
+mod machine_wide;
+mod report;
+mod run;
+mod times;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use report::Report;
+use run::Running;
+use times::Times;
+
+/// What `cargo xtask test` may be told.
+#[derive(Args, Default)]
+pub(crate) struct TestArguments {
+    /// Only tests whose `PACKAGE::BINARY::NAME` contains one of these
+    filters: Vec<String>,
+    /// How many tests run at the same time [default: one for each processor]
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Do not start any more tests once one has failed
+    #[arg(long)]
+    fail_fast: bool,
+}
+
+impl TestArguments {
+    /// Whether nothing was chosen.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.filters.is_empty()
+    }
+}
+
+/// Builds all tests and runs those that were asked for.
+///
+/// # Errors
+/// When they cannot be built, or one fails.
+pub(crate) fn run(arguments: &TestArguments, environment: &[(&str, &str)]) -> Result<()> {
+    let binaries = binaries::build()?;
+    let mut times = Times::read();
+    let mut tests = Vec::new();
+    for binary in &binaries {
+        let wanted = |name: &String| {
+            let whole = format!("{}::{}::{name}", binary.package, binary.name);
+            arguments.filters.is_empty() || arguments.filters.iter().any(|filter| whole.contains(filter))
+        };
+        tests.extend(binary.tests()?.into_iter().filter(wanted).map(|name| run::Test { binary, name }));
+    }
+    let jobs = arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)).max(1);
+    let running = Running { jobs, environment, fail_fast: arguments.fail_fast };
+    let mut report = Report::begin(tests.len());
+    for group in machine_wide::groups(tests) {
+        let order = times.longest_first(group);
+        running.run_all(order, |outcome| {
+            times.note(&outcome);
+            report.add(outcome);
+        });
+    }
+    times.write();
+    let failed = report.finish();
+    if failed > 0 {
+        bail!("{failed} tests failed");
+    }
+    Ok(())
+}

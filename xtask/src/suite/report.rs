@@ -1,0 +1,82 @@
+//! What is said of a run: failures at once and again at the end, tests that were skipped, the slowest ones.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::run::Outcome;
+
+/// How many of the slowest tests are named.
+const SLOWEST: usize = 10;
+
+/// The run so far.
+pub(super) struct Report {
+    begun: Instant,
+    total: usize,
+    passed: usize,
+    /// Names and reasons.
+    failed: Vec<(String, String)>,
+    /// Tests that said why they do nothing here.
+    skipped: Vec<(String, String)>,
+    times: Vec<(Duration, String)>,
+    /// Time of all tests of a binary, and how many there are.
+    binaries: BTreeMap<String, (usize, Duration)>,
+}
+
+impl Report {
+    pub(super) fn begin(total: usize) -> Self {
+        println!("running {total} tests, each in a process of its own");
+        Self {
+            begun: Instant::now(),
+            total,
+            passed: 0,
+            failed: Vec::new(),
+            skipped: Vec::new(),
+            times: Vec::new(),
+            binaries: BTreeMap::new(),
+        }
+    }
+
+    /// Takes in how a test went; says so if it failed.
+    pub(super) fn add(&mut self, outcome: Outcome<'_>) {
+        let binary = format!("{}::{}", outcome.test.binary.package, outcome.test.binary.name);
+        let name = format!("{binary}::{}", outcome.test.name);
+        let sums = self.binaries.entry(binary).or_default();
+        *sums = (sums.0.saturating_add(1), sums.1.saturating_add(outcome.took));
+        if let Some(reason) = outcome.failure {
+            println!("\nFAILED {name}: {reason}\n{}\n", outcome.output.trim_end());
+            self.failed.push((name.clone(), reason));
+        } else {
+            self.passed = self.passed.saturating_add(1);
+            let skips = outcome.output.lines().filter_map(|line| line.trim().strip_prefix("skipped: "));
+            self.skipped.extend(skips.map(|reason| (name.clone(), reason.to_owned())));
+        }
+        self.times.push((outcome.took, name));
+    }
+
+    /// Says all that is left to say; the number of tests that failed.
+    pub(super) fn finish(mut self) -> usize {
+        for (binary, (count, took)) in &self.binaries {
+            println!("{:8.1} s  {count:4} tests  {binary}", took.as_secs_f64());
+        }
+        self.times.sort_by_key(|(took, _)| std::cmp::Reverse(*took));
+        println!("\nslowest:");
+        for (took, name) in self.times.iter().take(SLOWEST) {
+            println!("{:8.1} s  {name}", took.as_secs_f64());
+        }
+        for (name, reason) in &self.skipped {
+            println!("skipped {name}: {reason}");
+        }
+        let not_run = self.total.saturating_sub(self.passed).saturating_sub(self.failed.len());
+        println!(
+            "\n{} passed, {} failed, {} said that they skip something, {not_run} not run; {:.0} s",
+            self.passed,
+            self.failed.len(),
+            self.skipped.len(),
+            self.begun.elapsed().as_secs_f64()
+        );
+        for (name, reason) in &self.failed {
+            println!("FAILED {name}: {reason}");
+        }
+        self.failed.len()
+    }
+}

@@ -1,0 +1,127 @@
+//! Running tests, several at a time.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::binaries::Binary;
+
+/// A test that takes longer hangs, and is ended.
+const LONGEST_TEST: Duration = Duration::from_secs(20 * 60);
+/// How often it is looked whether a test has ended.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// One test.
+#[derive(Clone, Debug)]
+pub(super) struct Test<'a> {
+    pub(super) binary: &'a Binary,
+    pub(super) name: String,
+}
+
+/// How a test went.
+pub(super) struct Outcome<'a> {
+    pub(super) test: Test<'a>,
+    pub(super) took: Duration,
+    /// Why it failed; `None` if it passed.
+    pub(super) failure: Option<String>,
+    /// What it printed.
+    pub(super) output: String,
+}
+
+/// How tests are run.
+pub(super) struct Running<'e> {
+    pub(super) jobs: usize,
+    pub(super) environment: &'e [(&'e str, &'e str)],
+    pub(super) fail_fast: bool,
+}
+
+impl Running<'_> {
+    /// Runs tests, the first ones first, and hands on how each went, in the order in which they end.
+    pub(super) fn run_all<'a>(&self, tests: Vec<Test<'a>>, mut each: impl FnMut(Outcome<'a>)) {
+        let waiting = Mutex::new(tests.into_iter());
+        let stopped = AtomicBool::new(false);
+        let (sender, outcomes) = channel();
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs {
+                let (waiting, stopped, sender) = (&waiting, &stopped, sender.clone());
+                scope.spawn(move || self.work(waiting, stopped, &sender));
+            }
+            drop(sender);
+            outcomes.iter().for_each(&mut each);
+        });
+    }
+
+    fn work<'a>(
+        &self,
+        waiting: &Mutex<std::vec::IntoIter<Test<'a>>>,
+        stopped: &AtomicBool,
+        outcomes: &Sender<Outcome<'a>>,
+    ) {
+        while !stopped.load(Ordering::Relaxed) {
+            let next = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+            let Some(test) = next else { return };
+            let begin = Instant::now();
+            let (failure, output) = self.run(&test).unwrap_or_else(|error| (Some(format!("{error:#}")), String::new()));
+            if self.fail_fast && failure.is_some() {
+                stopped.store(true, Ordering::Relaxed);
+            }
+            let _ = outcomes.send(Outcome { test, took: begin.elapsed(), failure, output });
+        }
+    }
+
+    /// Why a test failed, if it did, and what it printed.
+    fn run(&self, test: &Test<'_>) -> Result<(Option<String>, String)> {
+        // A file and not a pipe: a process that a test left behind would keep a pipe open for ever.
+        let mut output = File::from(rustix::fs::memfd_create("test output", rustix::fs::MemfdFlags::CLOEXEC)?);
+        let mut command = test.binary.command();
+        command.args(["--exact", &test.name, "--nocapture", "--test-threads", "1"]);
+        command.envs(self.environment.iter().copied());
+        command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output.try_clone()?));
+        let mut child =
+            command.spawn().with_context(|| format!("cannot start {}", test.binary.executable.display()))?;
+        let status = wait(&mut child)?;
+        let mut text = Vec::new();
+        output.rewind()?;
+        output.read_to_end(&mut text)?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let failure = match status {
+            None => Some(format!("it had not ended after {} s", LONGEST_TEST.as_secs())),
+            Some(status) if !status.success() => Some(said(status)),
+            // So that a name that the program does not take as we do is no success.
+            Some(_) if !text.contains("1 passed") => Some("it did not run".to_owned()),
+            Some(_) => None,
+        };
+        Ok((failure, text))
+    }
+}
+
+/// Waits for the end of a process; `None` if it had to be ended.
+fn wait(child: &mut Child) -> Result<Option<ExitStatus>> {
+    let begin = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if begin.elapsed() > LONGEST_TEST {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn said(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(101), _) => "it failed".to_owned(),
+        (Some(code), _) => format!("it exited with code {code}"),
+        (None, signal) => format!("signal {} ended it", signal.unwrap_or_default()),
+    }
+}
