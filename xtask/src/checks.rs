@@ -1,6 +1,6 @@
 //! `test` and `ci`: the same commands for a newcomer, for us and for the server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -40,6 +40,12 @@ pub(crate) fn ci() -> Result<()> {
     crate::generate::generate(true)?;
     crate::web::generate(true)?;
     run(cargo().args(["xtask", "test"]))
+}
+
+/// Writes the man pages and completions, which come from the definition of the arguments.
+pub(crate) fn manual(directory: &Path) -> Result<()> {
+    let directory = std::path::absolute(directory)?;
+    run(cargo().args(["run", "--quiet", "--package", "coldstart", "--example", "manual", "--"]).arg(directory))
 }
 
 pub(crate) fn cargo() -> Command {

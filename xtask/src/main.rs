@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 mod bench;
 mod checks;
+mod compare;
 mod corpus;
 mod demo;
 mod generate;
@@ -38,6 +39,10 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Give the same commands to two builds of coldstart, and show what differs in answers and files
+    Compare(compare::CompareArguments),
+    /// Write the man pages and the completions of all shells below a directory
+    Manual { directory: PathBuf },
     /// Build the Debian image with LibreOffice and Firefox that the slow beds serve (cached; needs root)
     Corpus,
     /// Measure starts on slow disks, and what the tools themselves take, beside other tools, and record the results
@@ -56,6 +61,8 @@ fn main() -> anyhow::Result<()> {
             generate::generate(check)?;
             web::generate(check)?;
         }
+        Chore::Manual { directory } => checks::manual(&directory)?,
+        Chore::Compare(arguments) => compare::compare(&arguments)?,
         Chore::Corpus => {
             let built = corpus::corpus()?;
             println!("{}", built.image.display());

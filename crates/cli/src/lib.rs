@@ -10,7 +10,7 @@ mod exit;
 mod output;
 mod usage;
 
-pub use args::listed::{ListedArgument, ValueKind, listed_arguments};
+pub use args::listed::{ListedArgument, ValueKind, definition, listed_arguments};
 
 use error::CliError;
 use exit::Exit;

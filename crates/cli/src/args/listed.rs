@@ -30,10 +30,16 @@ pub enum ValueKind {
     Text,
 }
 
-/// All arguments that can be typed, in the order of the help, but for `--help`, `--version` and what all verbs share.
-pub fn listed_arguments() -> Vec<ListedArgument> {
+/// The definition that arguments are read by, from which help, man pages and completions come.
+pub fn definition() -> Command {
     let mut command = super::Cli::command();
     command.build();
+    command
+}
+
+/// All arguments that can be typed, in the order of the help, but for `--help`, `--version` and what all verbs share.
+pub fn listed_arguments() -> Vec<ListedArgument> {
+    let command = definition();
     let mut listed = Vec::new();
     for verb in command.get_subcommands() {
         list(verb, verb.get_name(), &mut listed);
