@@ -6,29 +6,41 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Each crate and the crates of ours that it may use. A new crate must be entered here.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("coldstart-sys", &[]),
+    ("coldstart-host", &[]),
+    ("coldstart-sys", &["coldstart-host"]),
     ("coldstart-profile", &[]),
     ("coldstart-elf", &[]),
-    ("coldstart-output", &[]),
-    ("coldstart-loader", &["coldstart-elf"]),
+    ("coldstart-output", &["coldstart-host"]),
+    ("coldstart-loader", &["coldstart-host", "coldstart-elf"]),
     ("coldstart-inspect", &["coldstart-elf", "coldstart-loader"]),
     ("coldstart-rewrite", &["coldstart-sys", "coldstart-elf", "coldstart-output"]),
-    ("coldstart-bind", &["coldstart-sys", "coldstart-elf", "coldstart-loader", "coldstart-rewrite"]),
-    ("coldstart-pagecache", &["coldstart-sys", "coldstart-profile"]),
-    ("coldstart-launch", &["coldstart-sys", "coldstart-profile"]),
+    ("coldstart-bind", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-loader", "coldstart-rewrite"]),
+    ("coldstart-pagecache", &["coldstart-host", "coldstart-sys", "coldstart-profile"]),
+    ("coldstart-launch", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-profile"]),
     (
         "coldstart-trace",
-        &["coldstart-sys", "coldstart-elf", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"],
+        &[
+            "coldstart-host",
+            "coldstart-sys",
+            "coldstart-elf",
+            "coldstart-profile",
+            "coldstart-pagecache",
+            "coldstart-launch",
+        ],
     ),
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-history", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-tracefile", &["coldstart-sys", "coldstart-profile", "coldstart-output"]),
     ("coldstart-view", &["coldstart-profile"]),
-    ("coldstart-measure", &["coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"]),
-    ("coldstart-doctor", &["coldstart-sys", "coldstart-elf", "coldstart-loader"]),
+    (
+        "coldstart-measure",
+        &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"],
+    ),
+    ("coldstart-doctor", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-loader"]),
     (
         "coldstart-app",
         &[
+            "coldstart-host",
             "coldstart-sys",
             "coldstart-profile",
             "coldstart-elf",
@@ -51,6 +63,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "coldstart",
         &[
             "coldstart-app",
+            "coldstart-host",
             "coldstart-sys",
             "coldstart-profile",
             "coldstart-elf",
@@ -72,8 +85,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("coldstart-testing", &[]),
     ("coldstart-launcher", &["coldstart-sys", "coldstart-prefetch"]),
-    ("coldstart-testbed", &["coldstart-sys"]),
-    ("xtask", &[]),
+    ("coldstart-testbed", &["coldstart-host", "coldstart-sys"]),
+    ("xtask", &["coldstart-host"]),
 ];
 
 #[test]
