@@ -53,23 +53,22 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
-/// A block device that the kernel knows.
+/// A block device, by its number. That it is named here does not mean that it exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockDevice {
     number: DeviceNumber,
 }
 
 impl BlockDevice {
-    /// The block device with this number; `None` where there is none, as for file systems without a device.
-    pub fn numbered(number: DeviceNumber) -> Option<Self> {
-        let device = Self { number };
-        device.directory().exists().then_some(device)
+    /// The block device with this number.
+    pub fn numbered(number: DeviceNumber) -> Self {
+        Self { number }
     }
 
     /// The block device that a path names, such as `/dev/sda1`; symbolic links are followed.
     pub fn named(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok().filter(|metadata| metadata.file_type().is_block_device())?;
-        Self::numbered(DeviceNumber::of_stat(metadata.rdev()))
+        Some(Self::numbered(DeviceNumber::of_stat(metadata.rdev())))
     }
 
     /// The device that holds a file's content; of a block device, itself. `None` for files in memory, on servers and on layers
@@ -77,19 +76,21 @@ impl BlockDevice {
     pub fn beneath(file: &Path, mounts: &Mounts) -> Option<Self> {
         let metadata = std::fs::metadata(file).ok()?;
         if metadata.file_type().is_block_device() {
-            return Self::numbered(DeviceNumber::of_stat(metadata.rdev()));
+            return Some(Self::numbered(DeviceNumber::of_stat(metadata.rdev())));
         }
-        Self::numbered(DeviceNumber::of_stat(metadata.dev())).or_else(|| {
-            let by_id = mount_id(file).and_then(|id| mounts.numbered(id));
-            let mount = by_id.or_else(|| mounts.of(&std::fs::canonicalize(file).ok()?))?;
-            mount.source.is_absolute().then(|| Self::named(&mount.source))?
-        })
+        let number = DeviceNumber::of_stat(metadata.dev());
+        if number.major != 0 {
+            return Some(Self::numbered(number));
+        }
+        let by_id = mount_id(file).and_then(|id| mounts.numbered(id));
+        let mount = by_id.or_else(|| mounts.of(&std::fs::canonicalize(file).ok()?))?;
+        mount.source.is_absolute().then(|| Self::named(&mount.source))?
     }
 
     /// All block devices, in no order.
     pub fn all() -> impl Iterator<Item = Self> {
         let entries = std::fs::read_dir(BY_NUMBER).into_iter().flatten().flatten();
-        entries.filter_map(|entry| Some(Self { number: DeviceNumber::parse(entry.file_name().as_bytes())? }))
+        entries.filter_map(|entry| DeviceNumber::parse(entry.file_name().as_bytes()).map(Self::numbered))
     }
 
     /// Its number.

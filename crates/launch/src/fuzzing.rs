@@ -10,7 +10,6 @@ use crate::readiness::notify::message::Message;
 use crate::readiness::page::address::Address;
 use crate::readiness::page::exchange::Exchange;
 use crate::readiness::page::site::Site;
-use crate::tree::process::parse_stat;
 
 /// The status of an HTTP answer that comes in pieces; `None` when its status line is not complete.
 ///
@@ -59,9 +58,4 @@ pub fn page_connection<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> PageCo
 pub fn notification(bytes: &[u8], is_truncated: bool) -> (bool, String) {
     let message = Message::new(bytes, is_truncated);
     (message.is_ready(), message.excerpt())
-}
-
-/// Of `/proc/PID/stat`: state, parent, process group, and start in clock ticks since boot. `None` if it does not look so.
-pub fn process_stat(stat: &[u8]) -> Option<(u8, u32, u32, u64)> {
-    parse_stat(1, stat).map(|process| (process.state, process.parent, process.group, process.identity.started))
 }

@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use coldstart_host::process::ProcessFiles;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 /// While one is held, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end this process but are noted here.
@@ -96,9 +97,9 @@ fn install() -> io::Result<Handlers> {
     wake.set_nonblocking(true)?;
     let handlers =
         Handlers { default_action: Arc::new(AtomicBool::new(true)), signal: Arc::new(AtomicUsize::new(0)), wake };
-    let ignored = ignored_signals();
+    let status = ProcessFiles::own().status();
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
-        if ignored & (1 << (number - 1)) != 0 {
+        if status.has_signal("SigIgn", number) {
             continue;
         }
         // In this order: the default action ends the process before anything else is noted.
@@ -107,11 +108,4 @@ fn install() -> io::Result<Handlers> {
         signal_hook::low_level::pipe::register(number, notify.try_clone()?)?;
     }
     Ok(handlers)
-}
-
-/// `SigIgn` of `/proc/self/status`: bit n - 1 is signal n (`proc_pid_status(5)`). None when it cannot be read.
-fn ignored_signals() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or_default();
-    u64::from_str_radix(mask.trim(), 16).unwrap_or(0)
 }

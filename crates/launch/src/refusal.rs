@@ -7,6 +7,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_elf::ElfFile;
+use coldstart_host::script_line::ScriptLine;
 use coldstart_sys::named_file::read_beginning;
 use rustix::io::Errno;
 
@@ -43,41 +45,13 @@ fn is_text(head: &[u8]) -> bool {
     !head.is_empty() && !head.contains(&0)
 }
 
-/// The interpreter that the file names: after `#!`, or in the PT_INTERP segment of a 64-bit little-endian ELF file.
+/// The interpreter that a script or a program names.
 fn interpreter(head: &[u8]) -> Option<PathBuf> {
-    let name = if let Some(line) = head.strip_prefix(b"#!") {
-        line.split(|&byte| byte == b'\n')
-            .next()?
-            .trim_ascii_start()
-            .split(|&byte| matches!(byte, b' ' | b'\t'))
-            .next()?
-    } else {
-        elf_interpreter(head)?
-    };
-    (!name.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(name)))
-}
-
-/// ELF-64: `e_phoff` at 32, `e_phentsize` at 54, `e_phnum` at 56; of each header `p_type` 0, `p_offset` 8, `p_filesz` 32.
-fn elf_interpreter(head: &[u8]) -> Option<&[u8]> {
-    const PT_INTERP: u32 = 3;
-    if !head.starts_with(b"\x7fELF\x02\x01") {
-        return None;
+    if let Some(line) = ScriptLine::parse(head) {
+        return Some(line.interpreter);
     }
-    let u16_at = |at: usize| Some(u16::from_le_bytes(head.get(at..at.checked_add(2)?)?.try_into().ok()?));
-    let u64_at = |at: usize| Some(u64::from_le_bytes(head.get(at..at.checked_add(8)?)?.try_into().ok()?));
-    let table = usize::try_from(u64_at(32)?).ok()?;
-    let entry_size = usize::from(u16_at(54)?);
-    for index in 0..usize::from(u16_at(56)?) {
-        let header = table.checked_add(index.checked_mul(entry_size)?)?;
-        let kind = u32::from_le_bytes(head.get(header..header.checked_add(4)?)?.try_into().ok()?);
-        if kind == PT_INTERP {
-            let offset = usize::try_from(u64_at(header.checked_add(8)?)?).ok()?;
-            let length = usize::try_from(u64_at(header.checked_add(32)?)?).ok()?;
-            let name = head.get(offset..offset.checked_add(length)?)?;
-            return name.split(|&byte| byte == 0).next();
-        }
-    }
-    None
+    let file = ElfFile::parse(head).ok()?;
+    file.interpreter().map(|name| PathBuf::from(OsStr::from_bytes(name)))
 }
 
 #[cfg(test)]

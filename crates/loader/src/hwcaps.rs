@@ -6,6 +6,9 @@
 #[cfg(target_arch = "x86_64")]
 use std::io::Read;
 
+#[cfg(target_arch = "x86_64")]
+use coldstart_host::machine;
+
 /// The subfolders that a loader tries in each directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hwcaps {
@@ -122,10 +125,8 @@ fn is_intel() -> bool {
     *ANSWER.get_or_init(|| {
         // The vendor stands in the second line.
         let mut start = [0; 256];
-        let read = std::fs::File::open("/proc/cpuinfo").and_then(|mut file| file.read(&mut start));
-        let text = start.get(..read.unwrap_or_default()).unwrap_or_default();
-        let vendor = text.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(b"vendor_id"));
-        vendor.is_some_and(|vendor| vendor.ends_with(b"GenuineIntel"))
+        let read = std::fs::File::open(machine::PROCESSORS).and_then(|mut file| file.read(&mut start));
+        machine::is_intel(start.get(..read.unwrap_or_default()).unwrap_or_default())
     })
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use coldstart_launch::LaunchError;
 use coldstart_pagecache::SavedError;
 use coldstart_profile::measurement::StartState;
-use coldstart_sys::drop_caches::DROP_CACHES;
+use coldstart_host::kernel::settings::DROP_CACHES;
 use thiserror::Error;
 
 use crate::frequency::FrequencyError;

@@ -7,6 +7,8 @@
 use std::fs::File;
 use std::io;
 
+use coldstart_host::kernel::BootId;
+use coldstart_host::process::ProcessFiles;
 use rustix::fs::{Mode, XattrFlags, fchmod, fgetxattr, fremovexattr, fsetxattr, fstat};
 use rustix::io::Errno;
 use rustix::process::{Pid, geteuid, getpid, test_kill_process};
@@ -22,7 +24,7 @@ struct Writer {
     process: i32,
     /// When it was started, in ticks since boot (field 22 of proc_pid_stat(5)).
     started: Option<String>,
-    /// `/proc/sys/kernel/random/boot_id`.
+    /// The boot's identity, as the kernel writes it.
     boot: Option<String>,
 }
 
@@ -84,7 +86,7 @@ fn read(file: &File) -> io::Result<Option<Writer>> {
 impl Writer {
     fn this() -> Self {
         let process = getpid();
-        Self { process: process.as_raw_nonzero().get(), started: start_of("self"), boot: boot() }
+        Self { process: process.as_raw_nonzero().get(), started: start_of(&ProcessFiles::own()), boot: boot() }
     }
 
     fn to_text(&self) -> String {
@@ -109,22 +111,17 @@ impl Writer {
         match test_kill_process(process) {
             Err(Errno::SRCH) => true,
             // The number may be another process's by now.
-            _ => differ(&self.started, &start_of(&self.process.to_string())),
+            _ => differ(&self.started, &start_of(&ProcessFiles::of(self.process.unsigned_abs()))),
         }
     }
 }
 
 fn boot() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    Some(BootId::here()?.to_string())
 }
 
-fn start_of(process: &str) -> Option<String> {
-    // The second field is the program's name, which may hold spaces and parentheses.
-    let text = std::fs::read(format!("/proc/{process}/stat")).ok()?;
-    let text = String::from_utf8_lossy(&text);
-    let behind_name = text.rsplit_once(") ")?.1;
-    behind_name.split(' ').nth(19).map(str::to_owned)
+fn start_of(process: &ProcessFiles) -> Option<String> {
+    Some(process.stat()?.started.to_string())
 }
 
 #[cfg(test)]

@@ -12,10 +12,10 @@
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_host::descriptor;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, linkat, lstat, open};
 use rustix::io::Errno;
 use tempfile::{Builder, TempPath};
@@ -173,11 +173,7 @@ pub fn still_has(path: &Path, file: &File) -> bool {
 /// # Errors
 /// `AlreadyExists`; `NotFound` without `/proc`; `EPERM` where `fs.protected_hardlinks` forbids it.
 pub fn link_open_file(file: &File, path: &Path) -> io::Result<()> {
-    Ok(linkat(CWD, descriptor_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
-}
-
-fn descriptor_path(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    Ok(linkat(CWD, descriptor::path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
 /// A file without a name, for writing and for reading; `None` where it could not be made or not be named later.
@@ -185,7 +181,7 @@ fn unnamed(directory: &Path, mode: u32) -> io::Result<Option<(File, File)>> {
     match open(directory, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(mode)) {
         Ok(writer) => {
             let writer = File::from(writer);
-            let reader = File::open(descriptor_path(&writer)).ok();
+            let reader = File::open(descriptor::path(&writer)).ok();
             Ok(reader.map(|reader| (writer, reader)))
         }
         // Not known: to the file system, to the kernel in three ways of saying so (see open(2), BUGS), to a FUSE server.

@@ -10,9 +10,9 @@
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
+use coldstart_host::process::ProcessFiles;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{PidfdFlags, child_subreaper, getpid, pidfd_open};
@@ -134,7 +134,7 @@ fn orphans_come_to_us() -> bool {
 /// Whether our next child is the first process of a PID namespace, as after `unshare(CLONE_NEWPID)`. The link that names the
 /// namespace of our children (Linux 4.12) can then be seen and not read (`pidns_for_children_get` in `kernel/pid_namespace.c`).
 fn next_process_is_init() -> bool {
-    let children = Path::new("/proc/self/ns/pid_for_children");
+    let children = ProcessFiles::own().at("ns/pid_for_children");
     children.symlink_metadata().is_ok()
         && children.read_link().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }

@@ -9,10 +9,8 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
+use coldstart_host::kernel::settings::DROP_CACHES;
 use rustix::fs::{Access, AtFlags, CWD};
-
-/// The file that takes the order.
-pub const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// Whether the caches may be dropped: root may, unless `/proc/sys` is mounted read-only as in most containers.
 pub fn may_drop_caches() -> bool {

@@ -91,7 +91,7 @@ impl ProcessGuardian {
     /// # Errors
     /// When `/proc` cannot be opened, or no pipe or process can be made.
     pub fn start(mark: ProcessMark) -> io::Result<Self> {
-        let proc = File::open("/proc")?;
+        let proc = File::open(coldstart_host::process::ALL)?;
         let (process, ours) = fork_guardian(proc.as_fd(), Duty::EndMarked(mark))?;
         Ok(Self { guardian: Guardian { process, pipe: Some(ours) } })
     }
@@ -216,6 +216,7 @@ unsafe fn put_back(path: &CStr, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use coldstart_host::process::ProcessFiles;
     use std::fs;
 
     fn lock() -> fs::File {
@@ -238,27 +239,23 @@ mod tests {
         drop(guardian);
         assert_eq!(fs::read_to_string(path("a")).unwrap(), "last");
         assert!(!path("missing").exists(), "nothing is created");
-        assert!(!Path::new(&format!("/proc/{process}")).exists(), "it is reaped");
+        assert!(!coldstart_host::process::exists(process), "it is reaped");
     }
 
     #[test]
     fn it_has_its_own_session_and_none_of_our_descriptors() {
         let guardian = Guardian::start(&[], lock().as_fd()).unwrap();
-        let place = format!("/proc/{}", guardian.process());
-        let count = || fs::read_dir(format!("{place}/fd")).unwrap().count();
+        let files = ProcessFiles::of(guardian.process());
+        let count = || fs::read_dir(files.at("fd")).unwrap().count();
         let begin = std::time::Instant::now();
-        let name = || fs::read_to_string(format!("{place}/comm")).unwrap();
-        while (name().trim() != "guardian" || count() != 5) && begin.elapsed().as_secs() < 20 {
+        while (files.name() != "guardian" || count() != 5) && begin.elapsed().as_secs() < 20 {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         assert_eq!(count(), 5, "standard streams, the pipe and what it holds");
         for standard in 0..3 {
-            assert_eq!(fs::read_link(format!("{place}/fd/{standard}")).unwrap(), Path::new("/dev/null"));
+            assert_eq!(fs::read_link(files.at(format!("fd/{standard}"))).unwrap(), Path::new("/dev/null"));
         }
-        let stat = fs::read_to_string(format!("{place}/stat")).unwrap();
-        let after_name = stat.rsplit_once(')').unwrap().1;
-        let session = after_name.split_ascii_whitespace().nth(3).unwrap();
-        assert_eq!(session, guardian.process().to_string());
+        assert_eq!(files.stat().unwrap().session, guardian.process());
     }
 
     #[test]

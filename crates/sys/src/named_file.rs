@@ -11,7 +11,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fcntl_getfl, fcntl_setfl, fstat, major, minor, open, openat};
@@ -230,7 +230,7 @@ impl<'name> NamedFile<'name> {
     /// The kernel's answer; [`NotUsable::Replaced`].
     pub fn open(&self, flags: OFlags) -> io::Result<(File, Stat)> {
         let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let opened = open(format!("/proc/self/fd/{}", self.handle.as_raw_fd()), flags, Mode::empty());
+        let opened = open(coldstart_host::descriptor::path(&self.handle), flags, Mode::empty());
         let file = match (opened, self.name) {
             // No /proc here, or one that may not be used. Of a file that may not be read the answer is the same again.
             (Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP), Some((directory, path, last_link))) => {
@@ -397,11 +397,9 @@ mod tests {
         let error = read_regular(&path, 64 << 20).unwrap_err();
         assert_eq!(error.to_string(), "it is larger than 64 MiB, the limit for such a file");
         // One that says it is empty, and is not.
-        assert!(!read_regular(Path::new("/proc/self/maps"), 1 << 20).unwrap().is_empty());
-        assert_eq!(
-            reason(&read_regular(Path::new("/proc/self/maps"), 9).unwrap_err()),
-            NotUsable::TooLarge { limit: 9 }
-        );
+        let maps = Path::new(coldstart_host::process::own::MAPS);
+        assert!(!read_regular(maps, 1 << 20).unwrap().is_empty());
+        assert_eq!(reason(&read_regular(maps, 9).unwrap_err()), NotUsable::TooLarge { limit: 9 });
         assert_eq!(reason(&read_to_limit(io::repeat(0), 0, 4096).unwrap_err()), NotUsable::TooLarge { limit: 4096 });
     }
 
@@ -427,17 +425,17 @@ mod tests {
         let mut written = File::create(&path).unwrap();
         written.write_all(b"words").unwrap();
         // As /dev/stdin would be, with its offset at the end.
-        let by_descriptor = format!("/proc/self/fd/{}", written.as_raw_fd());
+        let by_descriptor = coldstart_host::descriptor::path(&written);
         for _ in 0..2 {
             let mut text = String::new();
-            let mut input = open_input(Path::new(&by_descriptor)).unwrap();
+            let mut input = open_input(&by_descriptor).unwrap();
             input.read_to_string(&mut text).unwrap();
             assert_eq!(text, "words");
             assert!(!fcntl_getfl(&input).unwrap().contains(OFlags::NONBLOCK));
         }
         assert_eq!(open_input(Path::new("/dev/null")).unwrap().read(&mut [0]).unwrap(), 0);
         let (reader, _writer) = rustix::pipe::pipe().unwrap();
-        let pipe = format!("/proc/self/fd/{}", reader.as_raw_fd());
-        assert_eq!(open_input(Path::new(&pipe)).unwrap_err().to_string(), "it is a FIFO, not a regular file");
+        let pipe = coldstart_host::descriptor::path(&reader);
+        assert_eq!(open_input(&pipe).unwrap_err().to_string(), "it is a FIFO, not a regular file");
     }
 }

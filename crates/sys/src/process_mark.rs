@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn only_who_carries_the_mark_is_ended() {
-        let proc = std::fs::File::open("/proc").unwrap();
+        let proc = std::fs::File::open(coldstart_host::process::ALL).unwrap();
         // SAFETY: a system call with an integer.
         let ours = unsafe { libc::getsid(0) };
         let [mark, other] = [7, 8].map(|byte| ProcessMark::new([byte; 8]));
@@ -197,7 +197,7 @@ mod tests {
             None
         );
         assert_eq!(soft_limit(b"Max file lo"), None);
-        let ours = std::fs::read("/proc/self/limits").unwrap();
+        let ours = std::fs::read(coldstart_host::process::own::LIMITS).unwrap();
         assert!(ours.len() < LIMITS_SIZE && ours.windows(LIMIT_NAME.len()).any(|window| window == LIMIT_NAME));
     }
 }

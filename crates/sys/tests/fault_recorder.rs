@@ -344,8 +344,7 @@ fn a_user_without_privileges_records_the_own_programs() {
 #[test]
 fn role_of_a_user_without_privileges() {
     let Some(folder) = std::env::var_os(ROLE).map(PathBuf::from) else { return };
-    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
-    let paranoid: i64 = paranoid.trim().parse().unwrap();
+    let paranoid = coldstart_host::kernel::number(coldstart_host::kernel::settings::PERF_EVENT_PARANOID).unwrap();
     let run = match record(&mut touches(&folder, 0), &FaultRecorderOptions::default()) {
         Err(error @ FaultRecorderError::NotPermitted { .. }) if paranoid > 2 => {
             assert!(error.hint().unwrap().contains("perf_event_paranoid=2"));

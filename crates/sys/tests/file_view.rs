@@ -11,6 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::sync::Barrier;
 
+use coldstart_host::process::ProcessFiles;
 use coldstart_sys::file_view::FileView;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, mprotect};
 
@@ -182,11 +183,9 @@ fn released_pages_leave_the_process_and_come_back() {
 
 /// How much of the view is in our page table, as the kernel tells.
 fn resident_kib(view: &FileView) -> u64 {
-    let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
-    let first_line = format!("{:x}-", view.bytes().as_ptr().addr());
-    let mut lines = maps.lines().skip_while(|line| !line.starts_with(&first_line));
-    let resident = lines.find_map(|line| line.strip_prefix("Rss:")).unwrap();
-    resident.trim().trim_end_matches(" kB").parse().unwrap()
+    let start = view.bytes().as_ptr().addr() as u64;
+    let mappings = ProcessFiles::own().smaps().unwrap();
+    mappings.iter().find(|(mapping, _)| mapping.start == start).unwrap().1.in_page_table >> 10
 }
 
 /// Runs [`in_a_child`] in a process of its own, in `role`.

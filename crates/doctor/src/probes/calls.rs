@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_sys::cachestat::cachestat;
-use coldstart_sys::drop_caches::DROP_CACHES;
+use coldstart_host::kernel::settings::DROP_CACHES;
 use coldstart_sys::mincore::mincore;
 use perf_event::Builder;
 use perf_event::events::Software;

@@ -120,6 +120,12 @@ impl ProcessFiles {
         parse_arguments(&std::fs::read(self.at("cmdline")).unwrap_or_default())
     }
 
+    /// `environ`: the environment as it was at the program's start, `NAME=VALUE` each. None for a process that is gone or may not be
+    /// looked at.
+    pub fn environment(&self) -> Vec<OsString> {
+        parse_arguments(&std::fs::read(self.at("environ")).unwrap_or_default())
+    }
+
     /// `comm`: the name that it gave itself, at most 15 bytes. Empty for a process that is gone.
     pub fn name(&self) -> OsString {
         let mut name = std::fs::read(self.at("comm")).unwrap_or_default();
@@ -178,7 +184,7 @@ pub fn own_number_shown() -> Option<OsString> {
     std::fs::read_link(SELF).ok().map(PathBuf::into_os_string)
 }
 
-/// The words of `cmdline`, each of which ends with a zero. A program may have written anything there.
+/// The words of `cmdline` and `environ`, each of which ends with a zero. A program may have written anything there.
 pub fn parse_arguments(bytes: &[u8]) -> Vec<OsString> {
     if bytes.is_empty() {
         return Vec::new();

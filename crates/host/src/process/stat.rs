@@ -3,7 +3,7 @@
 use crate::text::{decimal, words};
 
 /// What `stat` tells of a process, as far as anybody here asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
     /// Of the first thread. `Z`: ended and not reaped yet; `X`: being removed; `T`, `t`: stopped; other letters: alive.
     pub state: u8,

@@ -5,17 +5,17 @@
 //! of all descendants that were waited for. Ended processes that nobody has waited for yet are still there to be asked.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
 
-use super::process::{Identity, all_processes, stat_fields};
+use coldstart_host::process::{ProcessFiles, Stat, own};
+
+use super::process::{Identity, all_processes};
 use super::{Tree, has_children};
 use crate::launched::{Counts, Uncounted};
 
 /// A process that ends while the tree is being counted moves its figures to its parent, so we count again; so often.
 const MOST_PASSES: usize = 20;
-/// The bit of SIGCHLD (17) in the masks of `/proc/PID/status`: bit n - 1 is signal n (`proc_pid_status(5)`).
-const SIGCHLD: u64 = 1 << 16;
+const SIGCHLD: i32 = 17;
 
 /// The figures of one process and of those it has waited for. A figure that the kernel does not tell is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,42 +77,27 @@ impl Tree {
 /// Whether a process ignores SIGCHLD: then the figures of its children are dropped when they end (`wait(2)`).
 /// `SA_NOCLDWAIT` has the same effect and is not shown by the kernel.
 pub(super) fn loses_children(number: u32) -> bool {
-    let status = fs::read(format!("/proc/{number}/status")).unwrap_or_default();
-    // The process's name in it may be anything.
-    let status = String::from_utf8_lossy(&status);
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & SIGCHLD != 0)
+    ProcessFiles::of(number).status().has_signal("SigIgn", SIGCHLD)
 }
 
 /// Whether this kernel counts what processes read (`CONFIG_TASK_IO_ACCOUNTING`). Without it, `getrusage` says 0.
 fn has_accounting() -> bool {
-    Path::new("/proc/self/io").exists()
+    Path::new(own::IO).exists()
 }
 
 /// `None` if the process is gone.
 fn counts_of(identity: Identity) -> Option<ProcessCounts> {
-    let io = fs::read_to_string(format!("/proc/{}/io", identity.number)).ok();
-    let stat = fs::read(format!("/proc/{}/stat", identity.number)).ok()?;
-    parse_faults(identity, &stat, io.as_deref().and_then(parse_bytes_read))
+    let files = ProcessFiles::of(identity.number);
+    let bytes_read = files.bytes_read();
+    counted(identity, &files.stat()?, bytes_read)
 }
 
-/// `read_bytes: N`, what the process caused to be read from disks (`proc_pid_io(5)`).
-fn parse_bytes_read(io: &str) -> Option<u64> {
-    io.lines().find_map(|line| line.strip_prefix("read_bytes:"))?.trim().parse().ok()
-}
-
-/// The faults in a `stat` file: its own, and those of its children that it has waited for.
-fn parse_faults(identity: Identity, stat: &[u8], bytes_read: Option<u64>) -> Option<ProcessCounts> {
-    // Fields 10 to 13 (`proc_pid_stat(5)`); the first of these is field 3.
-    let mut fields = stat_fields(stat)?.skip(7);
-    let mut next = || fields.next()?.parse::<u64>().ok();
-    let (minor, of_children_minor, major, of_children_major) = (next()?, next()?, next()?, next()?);
-    // Field 22; the iterator stands before field 14. Another process may have been given the number.
-    let started: u64 = fields.nth(8)?.parse().ok()?;
-    (started == identity.started).then_some(ProcessCounts {
+/// Its own faults, and those of its children that it has waited for. Another process may have been given the number.
+fn counted(identity: Identity, stat: &Stat, bytes_read: Option<u64>) -> Option<ProcessCounts> {
+    (stat.started == identity.started).then_some(ProcessCounts {
         bytes_read,
-        major_faults: major.saturating_add(of_children_major),
-        minor_faults: minor.saturating_add(of_children_minor),
+        major_faults: stat.major_faults.saturating_add(stat.major_faults_of_children),
+        minor_faults: stat.minor_faults.saturating_add(stat.minor_faults_of_children),
     })
 }
 
@@ -122,16 +107,10 @@ mod tests {
 
     #[test]
     fn faults_are_taken_with_those_of_children() {
-        let stat = b"42 (a) ) S 7 8 9 0 -1 4194560 100 20 3 4 5 6 7 8 20 0 1 0 123456 1 1";
-        let counted = |started| parse_faults(Identity { number: 42, started }, stat, Some(9));
+        let stat = Stat::parse(b"42 (a) ) S 7 8 9 0 -1 4194560 100 20 3 4 5 6 7 8 20 0 1 0 123456 1 1").unwrap();
+        let counted = |started| counted(Identity { number: 42, started }, &stat, Some(9));
         let wanted = ProcessCounts { bytes_read: Some(9), major_faults: 7, minor_faults: 120 };
         assert_eq!(counted(123_456), Some(wanted));
         assert_eq!(counted(5), None, "another process has the number now");
-    }
-
-    #[test]
-    fn what_was_read_from_disks_is_told_from_what_was_read() {
-        assert_eq!(parse_bytes_read("rchar: 1\nsyscr: 2\nread_bytes: 4096\nwrite_bytes: 3\n"), Some(4096));
-        assert_eq!(parse_bytes_read("rchar: 1\n"), None);
     }
 }

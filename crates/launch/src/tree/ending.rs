@@ -69,7 +69,7 @@ impl Tree {
                     send(member.identity, Signal::TERM);
                 }
                 // It will only see the signal when it runs. Of a process without its first thread, the state does not say.
-                if matches!(member.state, b'T' | b'Z') {
+                if matches!(member.stat.state, b'T' | b'Z') {
                     send(member.identity, Signal::CONT);
                 }
             }

@@ -30,9 +30,9 @@ impl Kinship {
     /// Our direct children that belong to the launch, zombies included.
     pub(crate) fn roots<'t>(&self, table: &'t [Process]) -> impl Iterator<Item = &'t Process> {
         table.iter().filter(|process| {
-            process.parent == self.own
+            process.stat.parent == self.own
                 && (self.launched == Some(process.identity.number)
-                    || self.foreign_group != Some(process.group)
+                    || self.foreign_group != Some(process.stat.group)
                         && !self.earlier_children.contains(&process.identity)
                         && process.identity.started >= self.since)
         })
@@ -44,14 +44,14 @@ impl Kinship {
     /// the launch that began it. Only groups of our own children are given, zombies included: until such a child is reaped,
     /// the kernel gives its group's number to no other group.
     pub(crate) fn own_groups(&self, table: &[Process]) -> HashSet<u32> {
-        self.roots(table).filter(|root| root.session != self.session).map(|root| root.group).collect()
+        self.roots(table).filter(|root| root.stat.session != self.session).map(|root| root.stat.group).collect()
     }
 
     /// All processes of the launch, zombies included, parents before their children.
     pub(crate) fn members(&self, table: &[Process]) -> Vec<Process> {
         let mut children: HashMap<u32, Vec<&Process>> = HashMap::new();
         for process in table {
-            children.entry(process.parent).or_default().push(process);
+            children.entry(process.stat.parent).or_default().push(process);
         }
         let mut members: Vec<Process> = self.roots(table).copied().collect();
         // The table is not one moment's picture: a number reused meanwhile could make a ring.
@@ -72,9 +72,11 @@ impl Kinship {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use coldstart_host::process::Stat;
 
     fn process(number: u32, parent: u32, group: u32, started: u64) -> Process {
-        Process { identity: Identity { number, started }, parent, group, session: 5, state: b'S', threads: 1 }
+        let stat = Stat { state: b'S', parent, group, session: 5, threads: 1, started, ..Stat::default() };
+        Process { identity: Identity { number, started }, stat }
     }
 
     fn kinship() -> Kinship {
@@ -111,7 +113,7 @@ mod tests {
 
     #[test]
     fn groups_are_the_launchs_own_in_sessions_that_it_has_begun() {
-        let in_session = |session, process| Process { session, ..process };
+        let in_session = |session, process: Process| Process { stat: Stat { session, ..process.stat }, ..process };
         let table = [
             process(20, 10, 20, 100),                 // the program, in our session
             in_session(30, process(31, 10, 30, 103)), // left by a daemon that began a session

@@ -7,13 +7,13 @@ pub(crate) mod process;
 mod subreaper;
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
-use std::{fs, io};
 
+use coldstart_host::process::own_number_shown;
 use coldstart_sys::wait::reap;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, pidfd_send_signal, waitid,
@@ -47,20 +47,24 @@ impl Tree {
     /// of ours that is not found as others are (see [`has_children`]).
     pub(crate) fn before_launch(shares_group: bool, guardian: Option<u32>) -> io::Result<Self> {
         let own = std::process::id();
-        if fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() != OsStr::new(&own.to_string())) {
+        if own_number_shown().is_some_and(|shown| shown != *own.to_string()) {
             return Err(io::Error::other(
                 "/proc shows another pid namespace than ours; mount one of this namespace (unshare --mount-proc)",
             ));
         }
         let subreaper = Subreaper::become_one()?;
         let mut earlier_children: HashSet<Identity> = if has_children() {
-            all_processes()?.iter().filter(|process| process.parent == own).map(|process| process.identity).collect()
+            all_processes()?
+                .iter()
+                .filter(|process| process.stat.parent == own)
+                .map(|process| process.identity)
+                .collect()
         } else {
             HashSet::new()
         };
         earlier_children.extend(guardian.and_then(process).map(|guardian| guardian.identity));
         // 0 where the leader is outside our pid namespace, as `unshare --pid --fork` makes it; `stat` says 0 as well.
-        let (own_group, session) = process(own).map_or((0, 0), |ours| (ours.group, ours.session));
+        let (own_group, session) = process(own).map_or((0, 0), |ours| (ours.stat.group, ours.stat.session));
         let kinship = Kinship {
             own,
             foreign_group: (!shares_group).then_some(own_group),
@@ -138,7 +142,7 @@ impl Tree {
         while let Some(found) = next.and_then(process) {
             // A number reused meanwhile could make a ring.
             let is_ring = line.iter().any(|known| known.identity.number == found.identity.number);
-            next = (found.parent != self.kinship.own && !is_ring).then_some(found.parent);
+            next = (found.stat.parent != self.kinship.own && !is_ring).then_some(found.stat.parent);
             line.push(found);
         }
         self.kinship.members(&line).iter().any(|member| member.identity.number == number)
@@ -161,13 +165,13 @@ impl Tree {
                 self.kinship.own_groups(&table).into_iter().for_each(kill_group);
             }
             let ended: Vec<Identity> =
-                self.kinship.roots(&table).filter(|root| root.has_ended()).map(|root| root.identity).collect();
+                self.kinship.roots(&table).filter(|root| root.stat.has_ended()).map(|root| root.identity).collect();
             let mut reaped = false;
             for identity in ended {
                 reaped |= self.reap_root(identity)?;
             }
             let mut members = self.kinship.members(&table);
-            members.retain(|member| !member.has_ended());
+            members.retain(|member| !member.stat.has_ended());
             if !reaped || !members.is_empty() {
                 return Ok(members);
             }

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use coldstart_host::process::{ProcessFiles, numbers};
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_testing::{Ingredients, Turn, built};
 pub(crate) use written::script;
@@ -61,15 +62,11 @@ impl Marker {
     /// program's, and goes right after its launcher.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let wanted = format!("{}={}", Self::VARIABLE, self.0);
-        let is_guardian =
-            |number: &u32| std::fs::read(format!("/proc/{number}/comm")).is_ok_and(|name| name == b"guardian\n");
+        let is_guardian = |number: &u32| ProcessFiles::of(*number).name() == "guardian";
         let carries = |number: &u32| {
-            std::fs::read(format!("/proc/{number}/environ"))
-                .is_ok_and(|environment| environment.split(|&byte| byte == 0).any(|entry| entry == wanted.as_bytes()))
-                && !is_guardian(number)
+            ProcessFiles::of(*number).environment().iter().any(|entry| *entry == *wanted) && !is_guardian(number)
         };
-        let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
-        std::fs::read_dir("/proc").unwrap().filter_map(|entry| number(entry.ok()?)).filter(carries).collect()
+        numbers().unwrap().into_iter().filter(carries).collect()
     }
 
     pub(crate) fn assert_nothing_left(&self) {

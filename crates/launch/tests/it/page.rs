@@ -1,11 +1,13 @@
 //! Browsers, real and played, that are to show our page. What is asserted are outcomes and orders of moments; the only
 //! short times are pauses of the played browser.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use coldstart_host::process::{ProcessFiles, numbers};
 use coldstart_launch::{CommandLine, End, LaunchError, LaunchOptions, Launched, launch};
 
 use coldstart_testing::Turn;
@@ -145,9 +147,8 @@ fn is_installed(program: &str) -> bool {
 
 /// Command lines of processes that name a path.
 fn processes_naming(path: &Path) -> Vec<String> {
-    let entries =
-        std::fs::read_dir("/proc").unwrap().filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok());
-    let lines = entries.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    let arguments = numbers().unwrap().into_iter().map(|number| ProcessFiles::of(number).arguments());
+    let lines = arguments.map(|words| words.join(OsStr::new(" ")).to_string_lossy().into_owned());
     lines.filter(|line| line.contains(path.to_str().unwrap())).collect()
 }
 

@@ -1,8 +1,9 @@
 //! Why nothing is recorded.
 
-use std::fs;
 use std::io;
 
+use coldstart_host::kernel::{number, settings};
+use coldstart_host::process::ProcessFiles;
 use rustix::io::Errno;
 
 /// Why nothing is recorded.
@@ -69,7 +70,7 @@ impl FaultRecorderError {
         match errno {
             Errno::PERM | Errno::ACCESS => Self::NotPermitted {
                 process,
-                paranoid: setting("perf_event_paranoid"),
+                paranoid: number(settings::PERF_EVENT_PARANOID),
                 filtered: is_filtered(),
                 source: errno.into(),
             },
@@ -84,7 +85,7 @@ impl FaultRecorderError {
     }
 
     pub(super) fn no_memory(bytes: usize, source: io::Error) -> Self {
-        let allowed_kib = setting("perf_event_mlock_kb").and_then(|kib| u64::try_from(kib).ok());
+        let allowed_kib = number(settings::PERF_EVENT_MLOCK_KB).and_then(|kib| u64::try_from(kib).ok());
         Self::NoMemory { bytes, allowed_kib, source }
     }
 
@@ -131,12 +132,6 @@ fn paranoid_text(paranoid: &Option<i64>) -> String {
     paranoid.map_or_else(|| "not known".into(), |value| value.to_string())
 }
 
-fn setting(name: &str) -> Option<i64> {
-    fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok()
-}
-
-/// `Seccomp: 2` in `/proc/self/status` (`proc_pid_status(5)`).
 fn is_filtered() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    status.lines().any(|line| line.strip_prefix("Seccomp:").is_some_and(|mode| mode.trim() == "2"))
+    ProcessFiles::own().status().seccomp_mode() == Some(2)
 }

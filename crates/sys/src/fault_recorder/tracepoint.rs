@@ -5,8 +5,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
@@ -59,7 +58,7 @@ pub(super) fn find() -> Option<(Tracepoint, Tracepoint)> {
     };
     both(Path::new("/sys/kernel/tracing/events")).or_else(|| {
         let mount = mount_detached().ok()?;
-        both(&PathBuf::from(format!("/proc/self/fd/{}/events", mount.as_raw_fd())))
+        both(&coldstart_host::descriptor::path(&mount).join("events"))
     })
 }
 

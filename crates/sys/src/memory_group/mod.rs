@@ -259,8 +259,7 @@ fn remove_left(parent: &Path) {
         let name = entry.file_name();
         let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('.'));
         let number = numbers.and_then(|(process, _)| process.parse::<u32>().ok());
-        if number.is_some_and(|number| number != std::process::id() && !Path::new(&format!("/proc/{number}")).exists())
-        {
+        if number.is_some_and(|number| number != std::process::id() && !coldstart_host::process::exists(number)) {
             let _ = fs::remove_dir(entry.path());
         }
     }

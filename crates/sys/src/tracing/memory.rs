@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 
+use coldstart_host::process::ProcessFiles;
+
 /// Longest name the kernel accepts, in bytes, with its final NUL (`linux/limits.h`).
 const PATH_MAX: usize = 4096;
 /// The smallest page: a read that stays inside one of these is either whole or fails.
@@ -97,7 +99,7 @@ impl ProcessMappings {
     /// # Errors
     /// `ENOENT` for a process that is gone, `EACCES` for one that we may not look at, `EMFILE` without descriptors.
     pub fn open(process: u32) -> io::Result<Self> {
-        Ok(Self { file: std::fs::File::open(format!("/proc/{process}/maps"))? })
+        Ok(Self { file: std::fs::File::open(ProcessFiles::of(process).at("maps"))? })
     }
 
     /// What is mapped at an address; `None` if nothing is.
@@ -138,7 +140,7 @@ impl ProcessMemory {
     /// # Errors
     /// `EACCES` for a process that we may not trace.
     pub fn open(process: u32) -> io::Result<Self> {
-        let file = std::fs::File::options().read(true).write(true).open(format!("/proc/{process}/mem"))?;
+        let file = std::fs::File::options().read(true).write(true).open(ProcessFiles::of(process).at("mem"))?;
         Ok(Self { file })
     }
 

@@ -9,6 +9,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use coldstart_host::process::ProcessFiles;
+
 use super::requests::{MoreStops, Tracer};
 
 /// Answers to the child.
@@ -102,7 +104,7 @@ impl PendingTracee {
         let process = number.unsigned_abs();
         let seized = Tracer::seize(process, more);
         let answer = if seized.is_ok() { GO_ON } else { GIVE_UP };
-        let traced_by = if seized.is_ok() { 0 } else { tracer_of(process) };
+        let traced_by = if seized.is_ok() { 0 } else { ProcessFiles::of(process).status().tracer().unwrap_or(0) };
         // A child that is gone is told by the wait.
         let _ = send(&self.socket, &[answer]);
         match seized {
@@ -117,15 +119,9 @@ fn by_whom(tracer: u32) -> String {
     if tracer == 0 {
         return String::new();
     }
-    let name = std::fs::read_to_string(format!("/proc/{tracer}/comm")).unwrap_or_default();
+    let name = ProcessFiles::of(tracer).name();
+    let name = name.to_string_lossy();
     format!(", which {} (process {tracer}) traces already, and there can be only one", name.trim_end().escape_debug())
-}
-
-/// `TracerPid` of `proc_pid_status(5)`.
-fn tracer_of(process: u32) -> u32 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
-    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
 fn send(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {

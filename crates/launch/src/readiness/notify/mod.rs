@@ -10,7 +10,6 @@ mod socket;
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -67,7 +66,7 @@ fn is_of_launch(tree: &Tree, sender: Option<u32>) -> bool {
     let Some(sender) = sender else { return false };
     for _ in 0..LOOKS_FOR_SENDER {
         // If it is gone: see the module's head.
-        if tree.has_member(sender) || !Path::new(&format!("/proc/{sender}")).exists() {
+        if tree.has_member(sender) || !coldstart_host::process::exists(sender) {
             return true;
         }
     }

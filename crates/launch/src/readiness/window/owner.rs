@@ -7,7 +7,6 @@
 //! only on this host (`WM_CLIENT_MACHINE`).
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use x11rb::connection::{Connection as _, RequestConnection as _};
@@ -86,8 +85,7 @@ impl Owners {
             return Owner::Launch;
         }
         // Gone: it opened the connection for a child.
-        let exists = Path::new("/proc").join(process.to_string()).exists();
-        if exists { Owner::Stranger } else { Owner::Untold }
+        if coldstart_host::process::exists(process) { Owner::Stranger } else { Owner::Untold }
     }
 
     /// The process named by the window's properties, if it is one of this host.
