@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use coldstart_host::kernel::{RELEASE, settings};
+
 use crate::groups::{
     cgroups, display, file_systems, launching, loader, memory, page_cache, processes, processors, who,
 };
@@ -67,7 +69,7 @@ impl Facts {
     /// Looks at the machine below `root`, which may be made up; what only system calls tell is taken from `probes`.
     pub fn look(root: &Path, surroundings: &Surroundings, probes: Probes) -> Self {
         let root = Root::new(root);
-        let release = probes.release.clone().or_else(|| root.text("/proc/sys/kernel/osrelease").ok());
+        let release = probes.release.clone().or_else(|| root.text(RELEASE).ok());
         let kernel = Kernel::of_release(&release.unwrap_or_default());
         Self {
             who: who::look(&root, surroundings, &probes),
@@ -80,8 +82,8 @@ impl Facts {
             loader: loader::look(&root),
             file_systems: file_systems::look(&root, surroundings, &probes),
             display: display::look(surroundings),
-            perf_paranoid: root.number("/proc/sys/kernel/perf_event_paranoid"),
-            unprivileged_userfaultfd: root.number("/proc/sys/vm/unprivileged_userfaultfd"),
+            perf_paranoid: root.number(settings::PERF_EVENT_PARANOID),
+            unprivileged_userfaultfd: root.number(settings::UNPRIVILEGED_USERFAULTFD),
             kernel,
             probes,
         }

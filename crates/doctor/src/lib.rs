@@ -21,7 +21,7 @@ pub use ability::{Ability, Standing, Verb, impossible_verbs, standings};
 pub use answer::Answer;
 pub use check::{Check, Effect, Grant, Status, Where};
 pub use facts::Facts;
-pub use file_system::{Kind, Mount, Mounts};
+pub use file_system::Kind;
 pub use groups::judge;
 pub use probes::{OthersFile, PlaceProbe, Probes};
 pub use surroundings::Surroundings;

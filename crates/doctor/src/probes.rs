@@ -131,7 +131,7 @@ impl Probes {
                     direct: Answer::Untried(reason.to_owned()),
                     ..PlaceProbe::default()
                 };
-                if mount.is_some_and(|mount| mount.kind().may_hang()) {
+                if mount.is_some_and(|mount| Kind::of(mount).may_hang()) {
                     return unanswered("not touched: the file system may not answer");
                 }
                 let (asked, mounts) = (path.clone(), surroundings.mounts.clone());

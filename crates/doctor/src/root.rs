@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use coldstart_sys::named_file::open_regular;
 
 /// The most that is read of a file, in bytes. A machine with a thousand mounts has a mount table of 150 KiB.
-const MOST: u64 = 1 << 20;
+pub(crate) const MOST: u64 = 1 << 20;
 
 /// Where `/proc`, `/sys` and the rest are looked for.
 #[derive(Clone, Debug)]
@@ -70,14 +70,6 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// The value of `name: value` among lines.
-pub(crate) fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    text.lines().find_map(|line| {
-        let (found, value) = line.split_once(':')?;
-        (found.trim() == name).then(|| value.trim())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +85,5 @@ mod tests {
         let pipe = root.at("/pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         assert_eq!(root.text("/pipe"), Err("/pipe: it is a FIFO, not a regular file".to_owned()));
-        assert_eq!(field("A: 1\nB:\t2 kB\n", "B"), Some("2 kB"));
     }
 }

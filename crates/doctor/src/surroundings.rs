@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::file_system::Mounts;
-use crate::root::Root;
+use coldstart_host::mounts::{Mounts, TABLE};
+
+use crate::root::{MOST, Root};
 
 /// What the process was given.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +40,7 @@ impl Surroundings {
 
     /// The mount table below a root.
     pub fn mounts_of(root: &Path) -> Mounts {
-        Root::new(root).text("/proc/self/mountinfo").map(|text| Mounts::parse(&text)).unwrap_or_default()
+        Root::new(root).bytes(TABLE, MOST).map(|table| Mounts::parse(&table)).unwrap_or_default()
     }
 
     /// The places whose file systems matter: programs, the user's files, scratch files, and where we are.

@@ -9,6 +9,7 @@ use std::fs;
 use coldstart_doctor::{
     Ability, Answer, Facts, PlaceProbe, Probes, Status, Surroundings, Verb, Where, impossible_verbs, judge, standings,
 };
+use coldstart_host::kernel;
 use common::{EACCES, ENOSYS, EPERM, MOUNTS, Machine, STATUS};
 
 #[test]
@@ -75,10 +76,10 @@ fn root_of_a_container_is_sent_outside() {
     machine.mount("26 25 0:22 /sys /proc/sys ro - proc proc rw");
     let judged = machine.judged();
     assert_eq!(judged.command("drop-caches"), "mount -o remount,rw /proc/sys");
-    machine.write("/proc/self/status", STATUS.replace("ffffffffff\n", "fa80425fb\n"));
+    machine.write("proc/self/status", STATUS.replace("ffffffffff\n", "fa80425fb\n"));
     machine.write("/.dockerenv", "");
     let judged = machine.judged();
-    assert_eq!(judged.check("drop-caches").now, "/proc/sys is mounted read-only");
+    assert_eq!(judged.check("drop-caches").now, format!("{} is mounted read-only", kernel::SETTINGS));
     let grants = &judged.check("drop-caches").grants;
     assert_eq!((grants[0].run, grants[1].command.as_str()), (Where::Host, "docker run --privileged IMAGE"));
     assert_eq!(judged.status("root"), Status::Partly);
@@ -88,7 +89,7 @@ fn root_of_a_container_is_sent_outside() {
 #[test]
 fn root_of_a_user_namespace_is_no_root() {
     let mut machine = Machine::new();
-    machine.write("/proc/self/uid_map", "0 1000 1\n");
+    machine.write("proc/self/uid_map", "0 1000 1\n");
     machine.probes.others_file.as_mut().unwrap().is_own = true;
     let judged = machine.judged();
     assert_eq!((judged.status("root"), judged.status("user-namespace")), (Status::Partly, Status::No));
@@ -100,7 +101,7 @@ fn an_old_kernel_is_told_from_a_filter() {
     let mut machine = Machine::new();
     machine.probes.cachestat = ENOSYS;
     assert!(machine.judged().check("cachestat").now.contains("a system call filter"));
-    machine.write("/proc/sys/kernel/osrelease", "5.10.0-30-amd64\n");
+    machine.write("proc/sys/kernel/osrelease", "5.10.0-30-amd64\n");
     let judged = machine.judged();
     assert_eq!(judged.check("cachestat").now, "Linux 5.10.0-30-amd64 does not have it");
     assert_eq!(judged.of(Ability::PagecacheDevices), Status::No);
@@ -127,7 +128,7 @@ fn without_watching_no_program_can_be_measured() {
 #[test]
 fn yama_3_hides_the_names_until_the_next_boot() {
     let mut machine = Machine::new();
-    machine.write("/proc/sys/kernel/yama/ptrace_scope", "3\n");
+    machine.write("proc/sys/kernel/yama/ptrace_scope", "3\n");
     machine.probes.names_readable = Some(false);
     let judged = machine.judged();
     assert_eq!(judged.status("reading-file-names"), Status::No);
@@ -137,7 +138,7 @@ fn yama_3_hides_the_names_until_the_next_boot() {
     // By its rule alone, where nothing was tried: 1 lets us read what we started.
     machine.probes.names_readable = None;
     for (scope, status) in [("1", Status::Yes), ("2", Status::Yes), ("3", Status::No)] {
-        machine.write("/proc/sys/kernel/yama/ptrace_scope", scope);
+        machine.write("proc/sys/kernel/yama/ptrace_scope", scope);
         assert_eq!(machine.judged().status("reading-file-names"), status, "{scope}");
     }
 }
@@ -145,7 +146,7 @@ fn yama_3_hides_the_names_until_the_next_boot() {
 #[test]
 fn programs_are_followed_where_tracing_is_allowed() {
     let mut machine = Machine::new();
-    machine.write("/proc/sys/kernel/yama/ptrace_scope", "2\n");
+    machine.write("proc/sys/kernel/yama/ptrace_scope", "2\n");
     machine.probes.tracing = EPERM;
     let judged = machine.judged();
     assert_eq!((judged.status("tracing"), judged.of(Ability::VerifyRun)), (Status::No, Status::No));
@@ -157,7 +158,7 @@ fn programs_are_followed_where_tracing_is_allowed() {
     machine.become_user();
     machine.probes.tracing = Answer::default();
     for (scope, status) in [("1", Status::Unknown), ("2", Status::No), ("3", Status::No)] {
-        machine.write("/proc/sys/kernel/yama/ptrace_scope", scope);
+        machine.write("proc/sys/kernel/yama/ptrace_scope", scope);
         assert_eq!(machine.judged().status("tracing"), status, "{scope}");
     }
 }
@@ -167,7 +168,7 @@ fn binding_needs_links_and_their_exchange() {
     let mut machine = Machine::new();
     machine.probes.exchange = ENOSYS;
     assert_eq!(machine.judged().status("exchange-names"), Status::No);
-    machine.write("/proc/sys/kernel/osrelease", "3.10.0-1160.el7\n");
+    machine.write("proc/sys/kernel/osrelease", "3.10.0-1160.el7\n");
     assert_eq!(machine.judged().command("exchange-names"), "install a kernel of Linux 3.15 or later");
     machine.probes.links = EPERM;
     let judged = machine.judged();
@@ -179,7 +180,7 @@ fn binding_needs_links_and_their_exchange() {
 fn debian_s_own_paranoia_refuses_all_events() {
     let mut machine = Machine::new();
     machine.become_user();
-    machine.write("/proc/sys/kernel/perf_event_paranoid", "4\n");
+    machine.write("proc/sys/kernel/perf_event_paranoid", "4\n");
     (machine.probes.perf_user, machine.probes.perf_kernel) = (EACCES, EACCES);
     let judged = machine.judged();
     assert_eq!(judged.status("perf-events"), Status::No);
@@ -187,7 +188,7 @@ fn debian_s_own_paranoia_refuses_all_events() {
     assert_eq!(judged.command("perf-events"), "su -c 'sysctl -w kernel.perf_event_paranoid=1'");
     assert_eq!(judged.of(Ability::TraceRecord), Status::Partly, "phases are left");
     for (paranoid, status) in [("1", Status::Yes), ("2", Status::Partly), ("4", Status::No)] {
-        machine.write("/proc/sys/kernel/perf_event_paranoid", paranoid);
+        machine.write("proc/sys/kernel/perf_event_paranoid", paranoid);
         (machine.probes.perf_user, machine.probes.perf_kernel) = Default::default();
         assert_eq!(machine.judged().status("perf-events"), status, "{paranoid}");
     }
@@ -205,19 +206,19 @@ fn pages_are_seen_one_by_one_from_a_kernel_on() {
     let around = "pages are seen up to 16 at a time (fault-around)".to_owned();
     let mut machine = Machine::new();
     assert_eq!(traces(&machine), (Status::Yes, Vec::new()));
-    machine.write("/proc/sys/kernel/osrelease", "6.6.0\n");
+    machine.write("proc/sys/kernel/osrelease", "6.6.0\n");
     assert_eq!(traces(&machine), (Status::Partly, vec![around]));
     assert!(machine.judged().command("userfaultfd").contains("6.7"));
     // No rights are needed for it.
-    machine.write("/proc/sys/kernel/osrelease", "6.7.0\n");
-    machine.write("/proc/sys/vm/unprivileged_userfaultfd", "0\n");
+    machine.write("proc/sys/kernel/osrelease", "6.7.0\n");
+    machine.write("proc/sys/vm/unprivileged_userfaultfd", "0\n");
     machine.probes.userfaultfd_device = EACCES;
     assert_eq!(machine.judged().status("userfaultfd"), Status::Yes);
-    machine.write("/proc/self/status", format!("{STATUS}Seccomp:\t2\nSeccomp_filters:\t1\n"));
+    machine.write("proc/self/status", format!("{STATUS}Seccomp:\t2\nSeccomp_filters:\t1\n"));
     assert_eq!(traces(&machine).0, Status::Unknown, "the filter may refuse it");
-    machine.write("/proc/self/status", format!("{STATUS}Seccomp:\t0\nSeccomp_filters:\t0\n"));
+    machine.write("proc/self/status", format!("{STATUS}Seccomp:\t0\nSeccomp_filters:\t0\n"));
     assert_eq!(traces(&machine).0, Status::Yes);
-    fs::remove_file(machine.path("/proc/sys/vm/unprivileged_userfaultfd")).unwrap();
+    fs::remove_file(machine.path("proc/sys/vm/unprivileged_userfaultfd")).unwrap();
     machine.probes.userfaultfd_device = Answer::Refused(2);
     assert_eq!((machine.judged().status("userfaultfd"), traces(&machine).0), (Status::No, Status::Partly));
 }
@@ -256,7 +257,7 @@ fn what_a_trace_loses_is_told_one_by_one() {
 fn hidden_processes_are_told() {
     let mut machine = Machine::new();
     machine.become_user();
-    machine.write("/proc/self/mountinfo", MOUNTS.replace("proc proc rw", "proc proc rw,hidepid=invisible"));
+    machine.write("proc/self/mountinfo", MOUNTS.replace("proc proc rw", "proc proc rw,hidepid=invisible"));
     let judged = machine.judged();
     assert!(judged.check("other-processes").now.contains("hidepid=invisible"));
     assert_eq!(judged.of(Ability::PagecacheEvict), Status::Partly);
@@ -301,8 +302,8 @@ fn monitors_that_page_out_are_named() {
 fn a_small_group_of_version_2() {
     let machine = Machine::new();
     machine.mount("30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw");
-    machine.write("/proc/self/cgroup", "0::/app\n");
-    machine.write("/proc/meminfo", "MemTotal: 16000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n");
+    machine.write("proc/self/cgroup", "0::/app\n");
+    machine.write("proc/meminfo", "MemTotal: 16000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n");
     machine.write("/sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
     machine.write("/sys/fs/cgroup/cgroup.subtree_control", "memory\n");
     machine.write("/sys/fs/cgroup/app/cgroup.type", "domain\n");
@@ -371,14 +372,14 @@ fn hostile_files_are_survived() {
     let machine = Machine::new();
     let noise: Vec<u8> = (0..4096_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let files = [
-        "/proc/self/status",
-        "/proc/self/uid_map",
-        "/proc/self/mountinfo",
-        "/proc/self/cgroup",
-        "/proc/meminfo",
-        "/proc/loadavg",
-        "/proc/cpuinfo",
-        "/proc/sys/kernel/osrelease",
+        "proc/self/status",
+        "proc/self/uid_map",
+        "proc/self/mountinfo",
+        "proc/self/cgroup",
+        "proc/meminfo",
+        "proc/loadavg",
+        "proc/cpuinfo",
+        "proc/sys/kernel/osrelease",
         "/sys/devices/system/cpu/online",
         "/sys/kernel/mm/transparent_hugepage/enabled",
         "/etc/ld.so.cache",

@@ -9,6 +9,9 @@ pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
 /// An identifier that is another one after each boot.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
+/// Where settings are; containers mostly have it mounted read-only.
+pub const SETTINGS: &str = "/proc/sys";
+
 /// Settings by their paths (`Documentation/admin-guide/sysctl/`).
 pub mod settings {
     /// Takes the order to drop clean pages, directory entries and inodes (`vm.rst`).

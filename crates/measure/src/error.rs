@@ -3,10 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use coldstart_host::kernel::settings::DROP_CACHES;
 use coldstart_launch::LaunchError;
 use coldstart_pagecache::SavedError;
 use coldstart_profile::measurement::StartState;
-use coldstart_host::kernel::settings::DROP_CACHES;
 use thiserror::Error;
 
 use crate::frequency::FrequencyError;

@@ -10,6 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use coldstart_host::process::ProcessFiles;
 use coldstart_profile::measurement::{Overhead, Spread};
 use coldstart_sys::empty_process::wake_time;
 
@@ -21,9 +22,6 @@ const REPETITIONS: usize = 31;
 /// Readiness of these kinds is asked for again and again, this many seconds apart; the kernel tells us of all others.
 const POLLED: [&str; 3] = ["port", "http", "file"];
 const POLLING_STEP: f64 = 0.001;
-
-/// No kernel has such a file.
-const NO_PROGRAM: &str = "/proc/self/no-such-program";
 
 /// Measures it. `floor_times` are those of starting `true`, in seconds; `readiness` that of each command, as it shows.
 pub(crate) fn calibrate(floor_times: &[f64], readiness: &[String]) -> Overhead {
@@ -42,7 +40,8 @@ pub(crate) fn calibrate(floor_times: &[f64], readiness: &[String]) -> Overhead {
 /// From before a spawn, as a launch does it, to our learning that there is no such program. The child's end is in it, too,
 /// which is no part of other starts: the true figure is smaller rather than larger.
 fn spawn_time() -> io::Result<Duration> {
-    let mut command = Command::new(NO_PROGRAM);
+    // No kernel has such a file.
+    let mut command = Command::new(ProcessFiles::own().at("no-such-program"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let begin = Instant::now();
     match command.spawn() {

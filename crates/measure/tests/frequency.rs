@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use coldstart_host::process::ProcessFiles;
 use coldstart_launch::LaunchOptions;
 use coldstart_measure::frequency::{FixedFrequency, FrequencyError, SYSFS, check, look};
 use coldstart_measure::{Candidate, Event, MeasureError, MeasurePlan, Silent, StartState, measure};
@@ -240,7 +241,8 @@ fn a_refused_write_is_named_and_the_rest_put_back() {
     fcntl_add_seals(&governor, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW).unwrap();
     let path = machine.root().join("cpufreq/policy10/scaling_governor");
     fs::remove_file(&path).unwrap();
-    std::os::unix::fs::symlink(format!("/proc/{}/fd/{}", std::process::id(), governor.as_raw_fd()), &path).unwrap();
+    std::os::unix::fs::symlink(ProcessFiles::of(std::process::id()).at(format!("fd/{}", governor.as_raw_fd())), &path)
+        .unwrap();
     let before = machine.all();
     let error = FixedFrequency::hold(machine.root()).unwrap_err();
     assert!(error.to_string().contains("policy10/scaling_governor` does not take `performance`"), "{error}");

@@ -46,7 +46,7 @@ impl<'fd> CacheFile<BorrowedFd<'fd>> {
     pub fn from_fd(file: BorrowedFd<'fd>) -> Result<Self, Error> {
         // The name is for messages only; without /proc, the number has to do.
         let number = file.as_raw_fd();
-        let path = std::fs::read_link(format!("/proc/self/fd/{number}"));
+        let path = coldstart_host::descriptor::name(file);
         Self::new(file, path.unwrap_or_else(|_| PathBuf::from(format!("descriptor {number}"))))
     }
 }

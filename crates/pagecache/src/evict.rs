@@ -7,11 +7,12 @@
 //!
 //! Source: `mm/fadvise.c`, `generic_fadvise`; `mm/truncate.c`, `mapping_try_invalidate`, `mapping_evict_folio`.
 
-use std::fs;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::{Advice, fadvise, fdatasync, major, minor};
+use coldstart_host::block_device::DeviceNumber;
+use coldstart_host::mounts::Mounts;
+use rustix::fs::{Advice, fadvise, fdatasync};
 
 use crate::cache_file::CacheFile;
 use crate::error::Error;
@@ -145,10 +146,8 @@ impl<F: AsFd> CacheFile<F> {
 
 /// Whether a file system is mounted from the device, as far as this mount namespace shows.
 fn is_mounted(device: u64) -> bool {
-    let wanted = format!("{}:{}", major(device), minor(device));
-    let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
-    // The third field; see proc_pid_mountinfo(5). Names later in the line are bytes, so nothing is decoded.
-    mounts.split(|&byte| byte == b'\n').any(|line| line.split(|&byte| byte == b' ').nth(2) == Some(wanted.as_bytes()))
+    let device = DeviceNumber::of_stat(device);
+    Mounts::here().is_ok_and(|mounts| mounts.all().iter().any(|mount| mount.device == device))
 }
 
 #[cfg(test)]

@@ -18,7 +18,6 @@ mod error;
 mod evict;
 mod file_system;
 mod holders;
-mod memory;
 mod metadata;
 mod mounts;
 mod permission;

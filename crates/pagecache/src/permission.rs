@@ -4,13 +4,14 @@
 //! watch another user's reads (`can_do_mincore` in `mm/mincore.c`). It gives no error, so the same rule is checked here
 //! beforehand: own the file or have `CAP_FOWNER` over it (`inode_owner_or_capable`), or be permitted to write.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
+use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Stat, accessat, open};
 
 /// Whether `mincore` tells this process the truth about an open file. In doubt, no.
 pub(crate) fn may_see_pages(file: impl AsFd, stat: &Stat) -> bool {
-    let own_name = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+    let own_name = coldstart_host::descriptor::path(file);
     owns_or_is_capable(&own_name, stat) || accessat(CWD, &own_name, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
@@ -19,7 +20,7 @@ pub(crate) fn may_see_pages(file: impl AsFd, stat: &Stat) -> bool {
 /// Opening with `O_NOATIME` is permitted to exactly those (`may_open` in `fs/namei.c`), which is surer than comparing
 /// user ids and capability bits here. A new open, because changing the flags of the caller's would change them for all who
 /// share it.
-fn owns_or_is_capable(own_name: &str, stat: &Stat) -> bool {
+fn owns_or_is_capable(own_name: &Path, stat: &Stat) -> bool {
     let flags = OFlags::RDONLY | OFlags::NOATIME | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     match open(own_name, flags, Mode::empty()) {
         Ok(_) => true,

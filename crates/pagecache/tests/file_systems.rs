@@ -51,9 +51,9 @@ fn sleeping(program: &Path) -> std::process::Child {
     run("cp", &["/bin/sleep", program.to_str().unwrap()]).unwrap();
     let child = std::process::Command::new(program).arg("60").spawn().unwrap();
     // Until it sleeps it may not have touched its own pages, and the loader may still be mapping them.
-    let stat = format!("/proc/{}/stat", child.id());
-    let sleeps = || std::fs::read_to_string(&stat).unwrap().rsplit_once(')').unwrap().1.trim_start().starts_with('S');
-    let is_itself = || std::fs::read_link(format!("/proc/{}/exe", child.id())).is_ok_and(|exe| exe.ends_with("sleep"));
+    let process = coldstart_host::process::ProcessFiles::of(child.id());
+    let sleeps = || process.stat().unwrap().state == b'S';
+    let is_itself = || process.program().is_ok_and(|program| program.ends_with("sleep"));
     while !(is_itself() && sleeps()) {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }

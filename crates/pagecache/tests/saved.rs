@@ -293,7 +293,7 @@ fn a_walk_can_be_stopped_and_a_missing_path_is_named() {
 fn what_lives_in_memory_is_not_saved() {
     let Ok(directory) = tempfile::TempDir::new_in("/dev/shm") else { return common::skip("no /dev/shm") };
     std::fs::write(directory.path().join("file"), "x").unwrap();
-    let (saved, notes) = save(&[directory.path(), Path::new("/proc/self")]);
+    let (saved, notes) = save(&[directory.path(), Path::new(coldstart_host::process::SELF)]);
     assert_eq!((saved.files().len(), notes.in_memory), (0, 2));
     assert!(add(&saved).is_close(), "nothing was asked for");
 }

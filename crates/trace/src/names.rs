@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use coldstart_host::process::{self, ProcessFiles};
 use coldstart_profile::FileIdentity;
 use coldstart_sys::syscall_observer::{FileNameCall, FileRequest, NameBase, SyscallObserver};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
@@ -150,30 +151,29 @@ impl NameLog {
 
 /// The process of a thread.
 fn process_of(thread: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+    ProcessFiles::of(thread).status().process()
 }
 
 /// Whether a name in the kernel's own trees means nothing for this process.
 fn is_missing_for(path: &Path, process: u32, thread: u32) -> bool {
     let of = |name: &str, own: PathBuf| path.strip_prefix(name).ok().map(|rest| own.join(rest));
-    let path = of("/proc/self", PathBuf::from(format!("/proc/{process}")))
-        .or_else(|| of("/proc/thread-self", PathBuf::from(format!("/proc/{process}/task/{thread}"))))
+    let path = of(process::SELF, ProcessFiles::of(process).directory().to_path_buf())
+        .or_else(|| of(process::THREAD_SELF, ProcessFiles::of_thread(process, thread).directory().to_path_buf()))
         .unwrap_or_else(|| path.to_path_buf());
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 /// The caller's root as we see it, and the name made absolute inside it.
 fn absolute_name(call: &FileNameCall) -> Option<(PathBuf, PathBuf)> {
-    let process = PathBuf::from(format!("/proc/{}", call.thread));
-    let root = fs::read_link(process.join("root")).ok()?;
+    let process = ProcessFiles::of(call.thread);
+    let root = fs::read_link(process.at("root")).ok()?;
     let name = Path::new(&call.name);
     if name.is_absolute() {
         return Some((root, name.to_path_buf()));
     }
     let base = match call.base {
-        NameBase::WorkingDirectory => process.join("cwd"),
-        NameBase::Descriptor(number) => process.join("fd").join(number.to_string()),
+        NameBase::WorkingDirectory => process.at("cwd"),
+        NameBase::Descriptor(number) => process.at(format!("fd/{number}")),
     };
     let base = fs::read_link(base).ok()?;
     // A base outside the root (or a deleted one, shown as "x (deleted)") has no name the program could be replayed with.
@@ -188,7 +188,7 @@ fn join_below(root: &Path, inside: &Path) -> PathBuf {
 
 /// The file a name means inside the caller's root.
 fn resolve(call: &FileNameCall, inside: &Path) -> Option<SeenFile> {
-    let root_path = format!("/proc/{}/root", call.thread);
+    let root_path = ProcessFiles::of(call.thread).at("root");
     let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(root_path, directory, Mode::empty()).ok()?;
     let mut flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -197,7 +197,7 @@ fn resolve(call: &FileNameCall, inside: &Path) -> Option<SeenFile> {
     }
     let file = rustix::fs::openat2(root, inside, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()?;
     let stat = rustix::fs::fstat(&file).ok()?;
-    let real_path = fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file))).ok()?;
+    let real_path = coldstart_host::descriptor::name(&file).ok()?;
     if !real_path.is_absolute() || real_path.as_os_str().as_bytes().ends_with(OsStr::new(" (deleted)").as_bytes()) {
         return None;
     }

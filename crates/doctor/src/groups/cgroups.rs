@@ -1,9 +1,12 @@
 //! Control groups: how much memory we may use, and whether a group's pages could be taken back at once.
 
+use coldstart_host::machine::{MEMORY, Memory};
+use coldstart_host::process::own;
+
 use crate::ability::Ability;
 use crate::check::{Check, Grant, Status, Where};
 use crate::facts::Facts;
-use crate::root::Root;
+use crate::root::{MOST, Root};
 use crate::surroundings::Surroundings;
 
 /// Where a memory controller is, and our group in it.
@@ -48,11 +51,11 @@ const NO_LIMIT: u64 = 1 << 50;
 pub(crate) fn look(root: &Root, surroundings: &Surroundings) -> Cgroups {
     let mount = |second: bool| {
         surroundings.mounts.all().iter().find(|mount| match second {
-            true => mount.kind_name == "cgroup2",
-            false => mount.kind_name == "cgroup" && mount.file_system_options.iter().any(|option| option == "memory"),
+            true => mount.file_system == "cgroup2",
+            false => mount.file_system == "cgroup" && mount.has_option("memory"),
         })
     };
-    let groups = root.text("/proc/self/cgroup").unwrap_or_default();
+    let groups = root.text(own::CONTROL_GROUPS).unwrap_or_default();
     // "4:memory:/user.slice" in version 1, "0::/user.slice" in version 2 (cgroups(7)).
     let group_of = |second: bool| {
         groups.lines().find_map(|line| {
@@ -94,11 +97,10 @@ pub(crate) fn look(root: &Root, surroundings: &Surroundings) -> Cgroups {
         lowest.filter(|limit| *limit < NO_LIMIT)
     });
     let reclaim = group.as_ref().map_or(Reclaim::None, |group| reclaim_of(root, layout, group));
-    let memory = root.text("/proc/meminfo").unwrap_or_default();
-    let total = crate::root::field(&memory, "MemTotal").and_then(|value| value.split(' ').next()?.parse::<u64>().ok());
+    let total = Memory::parse(&root.bytes(MEMORY, MOST).unwrap_or_default()).total;
     let is_frozen = is_second
         && group.as_ref().is_some_and(|group| root.text(format!("{group}/cgroup.freeze")).as_deref() == Ok("1"));
-    Cgroups { layout, memory_group: group, limit, total: total.map(|kib| kib.saturating_mul(1024)), reclaim, is_frozen }
+    Cgroups { layout, memory_group: group, limit, total, reclaim, is_frozen }
 }
 
 /// A new group stands below ours in version 1, and beside it in version 2, where a group that hands controllers down may
@@ -209,6 +211,7 @@ fn reclaim(facts: &Facts) -> Check {
 mod tests {
     use super::*;
     use crate::surroundings::Surroundings;
+    use coldstart_host::mounts::TABLE;
 
     #[test]
     fn the_lowest_limit_on_the_way_up_counts() {
@@ -219,8 +222,8 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
-        write("/proc/self/mountinfo", "30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-        write("/proc/self/cgroup", "0::/a/b\n");
+        write(TABLE, "30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        write(own::CONTROL_GROUPS, "0::/a/b\n");
         write("/sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
         write("/sys/fs/cgroup/a/memory.max", "1000000\n");
         write("/sys/fs/cgroup/a/b/memory.max", "max\n");

@@ -2,11 +2,15 @@
 
 use std::path::PathBuf;
 
+use coldstart_host::block_device::BlockDevice;
+use coldstart_host::mounts::Mount;
+use coldstart_host::text::chosen;
+
 use crate::ability::Ability;
 use crate::answer::Answer;
 use crate::check::{Check, Status};
 use crate::facts::Facts;
-use crate::file_system::{Kind, Mount};
+use crate::file_system::{Kind, device_path};
 use crate::probes::{PlaceProbe, Probes};
 use crate::root::Root;
 use crate::surroundings::Surroundings;
@@ -44,8 +48,8 @@ pub(crate) fn look(root: &Root, surroundings: &Surroundings, probes: &Probes) ->
         // not touched at all.
         let is_followed = probe.real_path.is_some() || probe.name.is_empty();
         let named = surroundings.mounts.of(real).cloned();
-        let mount = named.filter(|mount| is_followed || mount.kind().may_hang());
-        let kind = mount.as_ref().map(Mount::kind).filter(|kind| *kind != Kind::Other).or(probe.kind);
+        let mount = named.filter(|mount| is_followed || Kind::of(mount).may_hang());
+        let kind = mount.as_ref().map(Kind::of).filter(|kind| *kind != Kind::Other).or(probe.kind);
         let disk = mount.as_ref().and_then(|mount| disk_of(root, mount));
         Place { name, path, kind, disk, mount, probe }
     };
@@ -56,19 +60,16 @@ pub(crate) fn look(root: &Root, surroundings: &Surroundings, probes: &Probes) ->
 }
 
 fn disk_of(root: &Root, mount: &Mount) -> Option<Disk> {
-    let by_number = PathBuf::from("/sys/dev/block").join(&mount.device);
+    let by_number = BlockDevice::numbered(mount.device).directory();
     // btrfs and others number their file systems, not their devices.
     let by_name = || {
-        let name = mount.device_path()?.file_name()?.to_owned();
+        let name = device_path(mount)?.file_name()?.to_owned();
         Some(PathBuf::from("/sys/class/block").join(name))
     };
     let place = if root.exists(&by_number) { by_number } else { by_name().filter(|place| root.exists(place))? };
     // A partition has no queue of its own; its disk is the directory above.
     let queue = if root.exists(place.join("partition")) { place.join("../queue") } else { place.join("queue") };
-    let scheduler = root.text(queue.join("scheduler")).ok().map(|line| {
-        let chosen = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-        chosen.map_or(line.clone(), |(chosen, _)| chosen.to_owned())
-    });
+    let scheduler = root.text(queue.join("scheduler")).ok().map(|line| chosen(&line).to_owned());
     Some(Disk {
         rotational: root.number(queue.join("rotational")).ok().map(|value| value != 0),
         read_ahead_kib: root.number(queue.join("read_ahead_kb")).ok(),
@@ -93,12 +94,12 @@ fn file_system(place: &Place, facts: &Facts) -> Check {
     };
     let mut words = vec![place.path.display().to_string()];
     if let Some(mount) = &place.mount {
-        words.push(mount.kind_name.clone());
+        words.push(mount.file_system.to_string_lossy().into_owned());
     }
     words.extend(place.kind.map(|kind| kind.words().to_owned()));
     let options = ["noatime", "relatime", "strictatime", "lazytime", "noexec"];
     if let Some(mount) = &place.mount {
-        words.extend(options.iter().filter(|option| mount.has(option)).map(|option| (*option).to_owned()));
+        words.extend(options.iter().filter(|option| mount.has_option(option)).map(|option| (*option).to_owned()));
         if mount.is_read_only() {
             words.push("read-only".to_owned());
         }

@@ -1,5 +1,7 @@
 //! What it takes to start a program, watch which files it asks for, and end all of it.
 
+use coldstart_host::kernel::settings;
+use coldstart_host::process::{Status as ProcessStatus, own};
 use rustix::io::Errno;
 
 use crate::ability::Ability;
@@ -7,7 +9,7 @@ use crate::answer::Answer;
 use crate::check::{Check, Grant, Status, Where};
 use crate::facts::Facts;
 use crate::groups::who::{SYS_ADMIN, SYS_PTRACE};
-use crate::root::{Root, field};
+use crate::root::{MOST, Root};
 
 /// What files tell of it.
 #[derive(Clone, Debug)]
@@ -19,11 +21,8 @@ pub(crate) struct Launching {
 }
 
 pub(crate) fn look(root: &Root) -> Launching {
-    let status = root.text("/proc/self/status").unwrap_or_default();
-    Launching {
-        ptrace_scope: root.number("/proc/sys/kernel/yama/ptrace_scope"),
-        inherited_filters: field(&status, "Seccomp_filters").and_then(|count| count.parse().ok()),
-    }
+    let status = ProcessStatus::new(root.bytes(own::STATUS, MOST).unwrap_or_default());
+    Launching { ptrace_scope: root.number(settings::PTRACE_SCOPE), inherited_filters: status.seccomp_filters() }
 }
 
 pub(crate) fn judge(facts: &Facts) -> Vec<Check> {

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use coldstart_elf::{ElfFile, VersionTable};
+use coldstart_host::process::own;
 use coldstart_loader::cache::{CacheFormat, LdSoCache};
 use coldstart_loader::{LoaderBuild, Machine, ObjectFacts, Rules, hwcaps};
 
@@ -17,8 +18,7 @@ use crate::facts::Facts;
 use crate::root::Root;
 
 /// Programs that nearly every system has, one of which names the loader.
-const PROGRAMS: [&str; 5] =
-    ["/usr/bin/env", "/bin/sh", "/proc/self/exe", "/usr/bin/coldstart", "/usr/local/bin/coldstart"];
+const PROGRAMS: [&str; 5] = ["/usr/bin/env", "/bin/sh", own::PROGRAM, "/usr/bin/coldstart", "/usr/local/bin/coldstart"];
 /// Loaders and C libraries are a few MiB; the largest program of the list is ours.
 const MOST: u64 = 256 << 20;
 const RELR_VERSION: &[u8] = b"GLIBC_ABI_DT_RELR";

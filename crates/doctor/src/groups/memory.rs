@@ -1,9 +1,13 @@
 //! What takes pages out of memory behind one's back, and what makes memory differ from run to run.
 
+use coldstart_host::kernel::settings;
+use coldstart_host::machine;
+use coldstart_host::text::chosen;
+
 use crate::ability::Ability;
 use crate::check::{Check, Status};
 use crate::facts::Facts;
-use crate::root::{Root, field};
+use crate::root::{MOST, Root};
 
 /// What files tell of it.
 #[derive(Clone, Debug)]
@@ -46,20 +50,20 @@ pub(crate) fn look(root: &Root) -> Memory {
         let evicts = |action: &Result<String, String>| matches!(action.as_deref(), Ok("pageout" | "cold"));
         if actions.iter().any(evicts) { kdamonds.push(state) } else { harmless_kdamonds += 1 }
     }
-    let memory = root.text("/proc/meminfo");
-    let bytes = |name: &str| -> Result<u64, String> {
-        let text = memory.as_ref().map_err(Clone::clone)?;
-        let kib = field(text, name).and_then(|value| value.split(' ').next()?.parse::<u64>().ok());
-        kib.map(|kib| kib.saturating_mul(1024)).ok_or_else(|| format!("/proc/meminfo has no {name}"))
-    };
+    let swap = root.bytes(machine::MEMORY, MOST).and_then(|text| {
+        let memory = machine::Memory::parse(&text);
+        let has_no = |name: &str| format!("{} has no {name}", machine::MEMORY);
+        let total = memory.swap_total.ok_or_else(|| has_no("SwapTotal"))?;
+        Ok((total, memory.swap_free.ok_or_else(|| has_no("SwapFree"))?))
+    });
     Memory {
         huge_pages: root.text("/sys/kernel/mm/transparent_hugepage/enabled"),
-        swap: bytes("SwapTotal").and_then(|total| Ok((total, bytes("SwapFree")?))),
+        swap,
         kdamonds,
         harmless_kdamonds,
         damon_reclaim: matches!(root.text(DAMON_RECLAIM).as_deref(), Ok("Y" | "1")),
         has_damon: root.exists("/sys/kernel/mm/damon"),
-        address_layout: root.number("/proc/sys/kernel/randomize_va_space"),
+        address_layout: root.number(settings::RANDOMIZE_VA_SPACE),
     }
 }
 
@@ -100,8 +104,7 @@ fn huge_pages(facts: &Facts) -> Check {
     let name = "huge-pages";
     match &facts.memory.huge_pages {
         Ok(line) => {
-            let chosen =
-                line.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(line.as_str(), |(c, _)| c);
+            let chosen = chosen(line);
             let now = format!("transparent huge pages: {chosen}");
             if chosen == "always" {
                 // `trace` forbids them to the program elsewhere. Here the program would not be the same without them.

@@ -3,6 +3,7 @@
 //! Three things have to be told apart that look alike from far: a kernel that is too old, a filter before the call, and a
 //! file that is none of ours. The first answers `ENOSYS` as its release lets expect, the second against it, the third `EPERM`.
 
+use coldstart_host::kernel::settings::DROP_CACHES;
 use rustix::io::Errno;
 
 use crate::ability::Ability;
@@ -11,8 +12,6 @@ use crate::check::{Check, Grant, Status, Where};
 use crate::facts::Facts;
 use crate::root::Root;
 use crate::surroundings::Surroundings;
-
-const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// What files tell of it.
 #[derive(Clone, Debug)]

@@ -1,5 +1,10 @@
 //! `/proc`: whether it is there, and whose processes it shows.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
+use coldstart_host::process;
+
 use crate::ability::Ability;
 use crate::check::{Check, Status};
 use crate::facts::Facts;
@@ -17,10 +22,12 @@ pub(crate) struct Processes {
 }
 
 pub(crate) fn look(root: &Root, surroundings: &Surroundings) -> Processes {
-    let mount = surroundings.mounts.of(std::path::Path::new("/proc")).filter(|mount| mount.kind_name == "proc");
-    let option = |option: &String| option.strip_prefix("hidepid=").map(str::to_owned);
-    let options = || mount.into_iter().flat_map(|mount| mount.file_system_options.iter().chain(&mount.options));
-    Processes { mounted: root.text("/proc/self/status").map(|_| ()), hidepid: options().find_map(option) }
+    let mount = surroundings.mounts.of(Path::new(process::ALL)).filter(|mount| mount.file_system == "proc");
+    let hidepid = |option: &OsStr| option.to_str()?.strip_prefix("hidepid=").map(str::to_owned);
+    Processes {
+        mounted: root.text(process::own::STATUS).map(|_| ()),
+        hidepid: mount.and_then(|mount| mount.all_options().find_map(hidepid)),
+    }
 }
 
 pub(crate) fn judge(facts: &Facts) -> Vec<Check> {

@@ -1,10 +1,13 @@
 //! Processors: how many, how steady their clock, and how busy.
 
+use coldstart_host::machine;
+use coldstart_host::text::count_of_ranges;
+
 use crate::ability::Ability;
 use crate::check::{Check, Status};
 use crate::facts::Facts;
 use crate::probes::Probes;
-use crate::root::Root;
+use crate::root::{MOST, Root};
 
 const MEASURING: [Ability; 4] =
     [Ability::MeasureCold, Ability::MeasureBoot, Ability::MeasureSelective, Ability::MeasureHot];
@@ -38,36 +41,24 @@ const TURBO: [(&str, i64, &str); 2] =
     [("/sys/devices/system/cpu/intel_pstate/no_turbo", 0, "1"), ("/sys/devices/system/cpu/cpufreq/boost", 1, "0")];
 
 pub(crate) fn look(root: &Root, probes: &Probes) -> Processors {
-    let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
-    let load = root.text("/proc/loadavg").and_then(|text| {
-        let first = text.split(' ').next().and_then(|word| word.parse().ok());
-        first.ok_or_else(|| "/proc/loadavg holds no number".to_owned())
+    let cpuinfo = root.bytes(machine::PROCESSORS, MOST).unwrap_or_default();
+    let load = root.text(machine::LOAD).and_then(|text| {
+        let average = machine::load_average(text.as_bytes());
+        average.ok_or_else(|| format!("{} holds no number", machine::LOAD))
     });
     let turbo = TURBO.iter().find_map(|&(file, on, off)| {
         let value = root.number(file).ok()?;
         Some(Turbo { is_on: value == on, file, off })
     });
     Processors {
-        online: count(&root.text("/sys/devices/system/cpu/online").unwrap_or_default()),
+        online: count_of_ranges(&root.text("/sys/devices/system/cpu/online").unwrap_or_default()),
         allowed: probes.processors,
         load,
         governor: root.text(format!("{FIRST}/scaling_governor")).ok(),
         driver: root.text(format!("{FIRST}/scaling_driver")).ok(),
         turbo,
-        is_virtual: cpuinfo
-            .lines()
-            .any(|line| line.starts_with("flags") && line.split_ascii_whitespace().any(|flag| flag == "hypervisor")),
+        is_virtual: machine::has_hypervisor(&cpuinfo),
     }
-}
-
-/// "0-3,6": five.
-fn count(list: &str) -> u32 {
-    let length = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        last.checked_sub(first)?.checked_add(1)
-    };
-    list.split(',').filter_map(length).fold(0, u32::saturating_add)
 }
 
 pub(crate) fn judge(facts: &Facts) -> Vec<Check> {

@@ -3,11 +3,14 @@
 //! Root inside a user namespace is root over what belongs to the namespace, and the machine's settings do not. No call
 //! tells "I am in a container": what looks like one is said to look like one, and is used to choose which advice fits.
 
+use coldstart_host::process::{Status as ProcessStatus, own};
+
 use crate::ability::Ability;
 use crate::check::{Check, Grant, Status, Where};
 use crate::facts::Facts;
+use crate::file_system::Kind;
 use crate::probes::Probes;
-use crate::root::{Root, field};
+use crate::root::{MOST, Root};
 use crate::surroundings::Surroundings;
 
 /// The capabilities that something of ours asks for, with their numbers (`include/uapi/linux/capability.h`).
@@ -44,20 +47,19 @@ pub(crate) struct Who {
 }
 
 pub(crate) fn look(root: &Root, surroundings: &Surroundings, probes: &Probes) -> Who {
-    let status = root.text("/proc/self/status");
-    let of_status = |name: &str| -> Result<String, String> {
-        let text = status.as_ref().map_err(Clone::clone)?;
-        field(text, name).map(str::to_owned).ok_or_else(|| format!("/proc/self/status has no {name}"))
-    };
+    let status = root.bytes(own::STATUS, MOST).map(ProcessStatus::new);
+    let has_no = |name: &str| format!("{} has no {name}", own::STATUS);
     let user = || -> Result<u32, String> {
-        let text = of_status("Uid")?;
-        let effective = text.split_whitespace().nth(1).and_then(|word| word.parse().ok());
-        effective.ok_or_else(|| "/proc/self/status tells no effective user".to_owned())
+        let status = status.as_ref().map_err(Clone::clone)?;
+        status.field("Uid").ok_or_else(|| has_no("Uid"))?;
+        status.effective_user().ok_or_else(|| format!("{} tells no effective user", own::STATUS))
     };
     let set = |name: &str| -> Result<u64, String> {
-        u64::from_str_radix(&of_status(name)?, 16).map_err(|_| format!("{name} is no number"))
+        let status = status.as_ref().map_err(Clone::clone)?;
+        status.field(name).ok_or_else(|| has_no(name))?;
+        status.set(name).ok_or_else(|| format!("{name} is no number"))
     };
-    let uid_map = root.text("/proc/self/uid_map");
+    let uid_map = root.text(own::USER_MAP);
     let whole = |map: &String| map.split_whitespace().eq(["0", "0", "4294967295"]);
     let container = container_signs(root, surroundings);
     Who {
@@ -88,7 +90,7 @@ fn container_signs(root: &Root, surroundings: &Surroundings) -> Vec<String> {
     if let Some(kind) = root.text("/run/systemd/container").ok().filter(|kind| !kind.is_empty()) {
         signs.push(format!("/run/systemd/container says {kind}"));
     }
-    let group = root.text("/proc/self/cgroup").unwrap_or_default();
+    let group = root.text(own::CONTROL_GROUPS).unwrap_or_default();
     let words = ["docker", "kubepods", "libpod", "lxc", "crio", "containerd", "machine.slice/"];
     if let Some(word) = words.iter().find(|word| group.contains(**word)) {
         signs.push(format!("the control group's name has {}", word.trim_end_matches('/')));
@@ -97,7 +99,7 @@ fn container_signs(root: &Root, surroundings: &Surroundings) -> Vec<String> {
         .mounts
         .all()
         .iter()
-        .any(|mount| mount.place.as_os_str() == "/" && mount.kind() == crate::file_system::Kind::Layered);
+        .any(|mount| mount.place.as_os_str() == "/" && Kind::of(mount) == Kind::Layered);
     if is_layered {
         signs.push("the root file system is made of layers".to_owned());
     }

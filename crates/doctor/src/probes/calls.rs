@@ -6,8 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use coldstart_sys::cachestat::cachestat;
 use coldstart_host::kernel::settings::DROP_CACHES;
+use coldstart_host::process::ProcessFiles;
+use coldstart_sys::cachestat::cachestat;
 use coldstart_sys::mincore::mincore;
 use perf_event::Builder;
 use perf_event::events::Software;
@@ -82,7 +83,7 @@ fn try_tracefs() -> (Answer, Answer, Answer) {
 
 /// Whether our root directory is the one of process 1. Looking there takes the right to trace process 1.
 pub(super) fn root_of_init() -> Option<bool> {
-    let init = stat("/proc/1/root/").ok()?;
+    let init = stat(ProcessFiles::of(1).at("root/")).ok()?;
     let ours = stat("/").ok()?;
     Some((init.st_dev, init.st_ino) == (ours.st_dev, ours.st_ino))
 }

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use coldstart_host::block_device::BlockDevice;
+use coldstart_host::mounts::Mounts;
 use coldstart_sys::fiemap::fiemap;
 use rustix::fs::OFlags;
 
 use super::PlaceProbe;
 use super::calls::open_quietly;
 use crate::answer::Answer;
-use crate::file_system::{Kind, Mounts};
+use crate::file_system::{Kind, device_path};
 
 /// Entries of a directory that are looked at to find a file to try things on.
 const MOST_ENTRIES: usize = 200;
@@ -25,7 +27,7 @@ pub(super) fn try_place(name: &'static str, path: PathBuf, mounts: &Mounts) -> P
         }
     };
     let mount = mounts.of(&real);
-    if mount.is_some_and(|mount| mount.kind().may_hang()) {
+    if mount.is_some_and(|mount| Kind::of(mount).may_hang()) {
         probe.fiemap = Answer::Untried("not touched: the file system may not answer".to_owned());
         probe.direct = probe.fiemap.clone();
         probe.real_path = Some(real);
@@ -43,19 +45,16 @@ pub(super) fn try_place(name: &'static str, path: PathBuf, mounts: &Mounts) -> P
             probe.direct = probe.fiemap.clone();
         }
     }
-    let source = mount.and_then(|mount| device_by_number(&mount.device).or_else(|| mount.device_path()));
+    let source = mount.and_then(|mount| {
+        // The device's own name in `/dev`, as recordings find it: the mount table may say `/dev/root`.
+        BlockDevice::numbered(mount.device).node().or_else(|| device_path(mount).map(Path::to_owned))
+    });
     probe.device = source.map(|source| {
         let opened = Answer::of_io(open_quietly(&source, OFlags::empty()));
         (source, opened)
     });
     probe.real_path = Some(real);
     probe
-}
-
-/// The device's own name in `/dev`, as recordings find it: the mount table may say `/dev/root`.
-fn device_by_number(number: &str) -> Option<PathBuf> {
-    let facts = std::fs::read_to_string(format!("/sys/dev/block/{number}/uevent")).ok()?;
-    facts.lines().find_map(|line| line.strip_prefix("DEVNAME=")).map(|name| Path::new("/dev").join(name))
 }
 
 /// A readable file with content in a directory, or one directory deeper, on the same file system.

@@ -66,12 +66,12 @@ impl Machine {
             ..Probes::default()
         };
         let machine = Self { root: tempfile::tempdir().unwrap(), surroundings: Surroundings::default(), probes };
-        machine.write("/proc/self/status", STATUS);
-        machine.write("/proc/self/uid_map", "         0          0 4294967295\n");
-        machine.write("/proc/self/mountinfo", MOUNTS);
-        machine.write("/proc/sys/kernel/osrelease", "6.12.5\n");
-        machine.write("/proc/sys/vm/drop_caches", "0\n");
-        machine.write("/proc/loadavg", "0.10 0.20 0.30 1/200 4711\n");
+        machine.write("proc/self/status", STATUS);
+        machine.write("proc/self/uid_map", "         0          0 4294967295\n");
+        machine.write("proc/self/mountinfo", MOUNTS);
+        machine.write("proc/sys/kernel/osrelease", "6.12.5\n");
+        machine.write("proc/sys/vm/drop_caches", "0\n");
+        machine.write("proc/loadavg", "0.10 0.20 0.30 1/200 4711\n");
         machine
     }
 
@@ -87,12 +87,12 @@ impl Machine {
 
     /// Adds a line to the mount table.
     pub fn mount(&self, line: &str) {
-        let table = fs::read_to_string(self.path("/proc/self/mountinfo")).unwrap();
-        self.write("/proc/self/mountinfo", table + line + "\n");
+        let table = fs::read_to_string(self.path("proc/self/mountinfo")).unwrap();
+        self.write("proc/self/mountinfo", table + line + "\n");
     }
 
     pub fn become_user(&mut self) {
-        self.write("/proc/self/status", USER);
+        self.write("proc/self/status", USER);
         self.probes.drop_caches = EACCES;
         self.probes.tracefs = EPERM;
         self.probes.others_file =

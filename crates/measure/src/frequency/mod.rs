@@ -13,6 +13,8 @@ mod settings;
 mod tree;
 mod watch;
 
+use coldstart_host::machine::{PROCESSORS, has_hypervisor};
+
 pub use error::FrequencyError;
 pub use hold::FixedFrequency;
 pub(crate) use watch::FrequencyWatch;
@@ -37,7 +39,5 @@ pub fn check(root: &std::path::Path) -> Result<(), FrequencyError> {
 
 /// Whether a hypervisor stands between us and the processor: x86 processors say so.
 pub(crate) fn is_virtual() -> bool {
-    let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let flags = processors.lines().find(|line| line.starts_with("flags"));
-    flags.is_some_and(|line| line.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
+    has_hypervisor(&std::fs::read(PROCESSORS).unwrap_or_default())
 }

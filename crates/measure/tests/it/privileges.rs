@@ -1,8 +1,9 @@
 //! Without root, and interrupted.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use coldstart_host::process::{ProcessFiles, numbers};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{example, generated, skip, turn};
@@ -89,10 +90,9 @@ fn an_interrupted_measurement_leaves_nothing() {
 
 /// Living processes named `sleep` that carry the marker in their environment.
 fn sleepers(marker: &str) -> usize {
-    let carries = |directory: &Path| {
-        std::fs::read_to_string(directory.join("comm")).is_ok_and(|name| name.trim() == "sleep")
-            && std::fs::read(directory.join("environ"))
-                .is_ok_and(|environment| environment.split(|&byte| byte == 0).any(|entry| entry == marker.as_bytes()))
+    let carries = |number: &u32| {
+        let process = ProcessFiles::of(*number);
+        process.name() == "sleep" && process.environment().iter().any(|entry| *entry == *marker)
     };
-    std::fs::read_dir("/proc").unwrap().filter(|entry| entry.as_ref().is_ok_and(|entry| carries(&entry.path()))).count()
+    numbers().unwrap().iter().filter(|number| carries(number)).count()
 }

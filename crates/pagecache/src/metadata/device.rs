@@ -8,14 +8,16 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_host::block_device::BlockDevice;
+use coldstart_host::machine::Memory;
+use coldstart_host::mounts::Mounts;
 use coldstart_profile::PAGE_SIZE;
 
 use super::Taken;
-use crate::block_device::{self, node};
+use crate::block_device;
 use crate::cache_file::CacheFile;
 use crate::evict::EvictOptions;
-use crate::memory;
-use crate::mounts::{Mount, MountKind, mount_of, mounts};
+use crate::mounts::MountKind;
 use crate::residency::Detail;
 
 /// A device's pages are spared if they are more than this part of the whole page cache ...
@@ -46,7 +48,7 @@ impl MetadataDevice {
             residency.resident_pages().ok_or_else(|| "the kernel does not tell what of it is in memory".to_owned())
         };
         let before = pages(&self.file)?;
-        let all = memory::page_cache().unwrap_or(0) / PAGE_SIZE;
+        let all = Memory::here().page_cache.unwrap_or(0) / PAGE_SIZE;
         if before > SMALL && before.saturating_mul(MOST_PART) > all {
             return Err(format!(
                 "its {before} pages are more than a hundredth of all {all} pages in memory, and other programs' too"
@@ -59,7 +61,7 @@ impl MetadataDevice {
 
 /// The devices of the files' file systems, each once, in order; those that cannot be opened with the reason.
 pub(super) fn devices_of(files: impl IntoIterator<Item = PathBuf>) -> (Vec<MetadataDevice>, Vec<Skipped>) {
-    let mounts = mounts().unwrap_or_default();
+    let mounts = Mounts::here().unwrap_or_default();
     let mut seen = BTreeSet::new();
     let one_of_each = files.into_iter().filter(|file| fs::metadata(file).is_ok_and(|found| seen.insert(found.dev())));
     let nodes: BTreeSet<PathBuf> = one_of_each.filter_map(|file| device_beneath(&file, &mounts)).collect();
@@ -77,14 +79,10 @@ pub(super) fn devices_of(files: impl IntoIterator<Item = PathBuf>) -> (Vec<Metad
 }
 
 /// `None` for file systems that live in memory, on a network, or on other file systems.
-fn device_beneath(file: &Path, mounts: &[Mount]) -> Option<PathBuf> {
-    let mount = mount_of(mounts, &fs::canonicalize(file).ok()?)?;
-    match (mount.kind(), mount.device) {
-        // Some (btrfs) number themselves and not their devices; then what was mounted tells.
-        (MountKind::Storage, (0, _)) => fs::canonicalize(&mount.source).ok().filter(|_| mount.source.is_absolute()),
-        (MountKind::Storage, number) => node(number, &mount.source),
-        _ => None,
-    }
+fn device_beneath(file: &Path, mounts: &Mounts) -> Option<PathBuf> {
+    let mount = mounts.of(&fs::canonicalize(file).ok()?)?;
+    let device = (MountKind::of(mount) == MountKind::Storage).then(|| BlockDevice::beneath(file, mounts))??;
+    device.checked_node(&mount.source)
 }
 
 #[cfg(test)]
@@ -93,7 +91,8 @@ mod tests {
 
     #[test]
     fn files_in_memory_have_no_device() {
-        let (devices, skipped) = devices_of([PathBuf::from("/proc/self/status"), PathBuf::from("/no/such/file")]);
+        let (devices, skipped) =
+            devices_of([PathBuf::from(coldstart_host::process::own::STATUS), PathBuf::from("/no/such/file")]);
         assert!(devices.is_empty() && skipped.is_empty());
     }
 }

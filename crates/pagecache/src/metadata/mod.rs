@@ -13,9 +13,9 @@
 
 mod device;
 
-use std::fs;
 use std::path::PathBuf;
 
+use coldstart_host::kernel::{numbers, settings};
 use coldstart_sys::drop_caches::{drop_entries, may_drop_caches};
 use coldstart_sys::memory_group::{GroupError, MemoryGroup};
 
@@ -155,11 +155,8 @@ fn evict_entries() -> Result<Taken, String> {
 /// Directory entries and inodes that nobody uses (`Documentation/admin-guide/sysctl/fs.rst`, `dentry-state` and
 /// `inode-nr`: the second number of each).
 fn unused_entries() -> u64 {
-    let second = |path: &str| {
-        let text = fs::read_to_string(path).unwrap_or_default();
-        text.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok()).unwrap_or(0)
-    };
-    second("/proc/sys/fs/dentry-state").saturating_add(second("/proc/sys/fs/inode-nr"))
+    let second = |setting| numbers(setting).get(1).and_then(|&number| u64::try_from(number).ok()).unwrap_or(0);
+    second(settings::DENTRY_STATE).saturating_add(second(settings::INODE_NR))
 }
 
 fn told(error: &GroupError) -> String {

@@ -7,22 +7,25 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use coldstart_host::block_device::{BlockDevice, DeviceNumber};
+use coldstart_host::mounts::Mount;
 use coldstart_profile::FileIdentity;
 use rustix::io::Errno;
 
 use super::SavedFile;
-use crate::block_device::{node, open};
-use crate::mounts::{Mount, MountKind};
+use crate::block_device::open;
+use crate::mounts::MountKind;
 use crate::residency::{Cached, Detail};
 
 /// What is resident of the devices beneath `mounts`, each once, and of which this cannot be said.
 pub(super) fn ask<'a>(mounts: impl Iterator<Item = &'a Mount>) -> (Vec<SavedFile>, Vec<(PathBuf, io::Error)>) {
-    let with_device = mounts.filter(|mount| mount.kind() == MountKind::Storage && mount.device.0 != 0);
-    let devices: BTreeMap<(u32, u32), &Path> =
+    let with_device = mounts.filter(|mount| MountKind::of(mount) == MountKind::Storage && mount.device.major != 0);
+    let devices: BTreeMap<DeviceNumber, &Path> =
         with_device.map(|mount| (mount.device, mount.source.as_path())).collect();
     let (mut saved, mut hidden) = (Vec::new(), Vec::new());
     for (number, source) in devices {
-        match node(number, source).ok_or_else(|| io::Error::from(Errno::NOENT)).and_then(|node| ask_one(&node)) {
+        let node = BlockDevice::numbered(number).checked_node(source);
+        match node.ok_or_else(|| io::Error::from(Errno::NOENT)).and_then(|node| ask_one(&node)) {
             Ok(Some(device)) => saved.push(device),
             Ok(None) => {}
             Err(error) => hidden.push((source.to_owned(), error)),

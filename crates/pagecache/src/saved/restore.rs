@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use coldstart_host::machine::Memory;
 use coldstart_profile::PAGE_SIZE;
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 
@@ -20,7 +21,6 @@ use super::{SavedError, SavedFile, SavedPageCache, metadata};
 use crate::block_device;
 use crate::cache_file::CacheFile;
 use crate::file_system::backing;
-use crate::memory;
 use crate::residency::{Cached, Detail};
 
 /// How to restore.
@@ -120,10 +120,11 @@ pub fn restore(saved: &SavedPageCache, options: &RestoreOptions) -> Result<Resto
         return Err(SavedError::MayNotDrop);
     }
     let asked = saved.pages().saturating_mul(PAGE_SIZE);
-    if let Some(memory) = memory::total().filter(|memory| *memory < asked) {
+    if let Some(memory) = Memory::here().total.filter(|memory| *memory < asked) {
         return Err(SavedError::MoreThanMemory { asked, memory });
     }
-    let mut restored = Restored { dropped: options.drop, cache_before: memory::page_cache(), ..Restored::default() };
+    let mut restored =
+        Restored { dropped: options.drop, cache_before: Memory::here().page_cache, ..Restored::default() };
     if options.drop {
         // Inodes whose pages went with the first dropping, and what else had to wait for them, go with the second.
         for _ in 0..2 {
@@ -147,7 +148,7 @@ pub fn restore(saved: &SavedPageCache, options: &RestoreOptions) -> Result<Resto
     restored.missing.extend(missing(&saved.devices, &devices, &failed_devices));
     restored.missing.extend(names);
     restored.missing.sort_by(|left, right| (right.pages, &left.path).cmp(&(left.pages, &right.path)));
-    restored.cache_after = memory::page_cache();
+    restored.cache_after = Memory::here().page_cache;
     Ok(restored)
 }
 

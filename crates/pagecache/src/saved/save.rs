@@ -9,14 +9,16 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use coldstart_host::block_device::DeviceNumber;
+use coldstart_host::kernel::{BootId, release};
+use coldstart_host::machine::Memory;
+use coldstart_host::mounts::{Mount, Mounts};
 use coldstart_sys::named_file::{InodeKind, NotUsable};
-use rustix::fs::{major, minor};
 
 use super::gather::{Gather, Gathered};
 use super::{Origin, SavedError, SavedFile, SavedPageCache, devices, names};
 use crate::file_system::shows_kernel_state;
-use crate::memory;
-use crate::mounts::{Mount, MountKind, mount_of, mounts};
+use crate::mounts::MountKind;
 
 /// Threads of the walk. More than processors: a directory that is not in memory is waited for.
 const THREADS: usize = 8;
@@ -80,17 +82,17 @@ impl SavedPageCache {
         options: &SaveOptions,
         progress: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
     ) -> Result<(Self, SaveNotes), SavedError> {
-        let mut notes = SaveNotes { page_cache: memory::page_cache(), ..SaveNotes::default() };
-        let mounts = match mounts() {
+        let mut notes = SaveNotes { page_cache: Memory::here().page_cache, ..SaveNotes::default() };
+        let mounts = match Mounts::here() {
             Ok(mounts) => mounts,
             Err(source) if options.paths.is_empty() => return Err(SavedError::Mounts { source }),
-            Err(_) => Vec::new(),
+            Err(_) => Mounts::default(),
         };
         let roots = roots(options, &mounts, &mut notes)?;
-        let beneath = roots.iter().filter_map(|root| mount_of(&mounts, root));
+        let beneath = roots.iter().filter_map(|root| mounts.of(root));
         let (mut devices, unseen) = devices::ask(beneath);
         notes.unseen_devices = unseen.into_iter().map(|(path, reason)| UnseenDevice { path, reason }).collect();
-        let places: HashSet<PathBuf> = mounts.iter().map(|mount| mount.place.clone()).collect();
+        let places: HashSet<PathBuf> = mounts.all().iter().map(|mount| mount.place.clone()).collect();
         let gathered = walk(roots, &places, &identities(&options.leave_out), progress)?;
         let (files, links) = notes.take(gathered);
         let files = each_once(files);
@@ -121,7 +123,7 @@ impl SaveNotes {
 }
 
 /// Where to walk. A path that does not end in a mount's place is followed by what is mounted below it.
-fn roots(options: &SaveOptions, mounts: &[Mount], notes: &mut SaveNotes) -> Result<Vec<PathBuf>, SavedError> {
+fn roots(options: &SaveOptions, mounts: &Mounts, notes: &mut SaveNotes) -> Result<Vec<PathBuf>, SavedError> {
     let mut roots = Vec::new();
     for path in &options.paths {
         let named = |source| SavedError::Named { path: path.clone(), source };
@@ -136,12 +138,12 @@ fn roots(options: &SaveOptions, mounts: &[Mount], notes: &mut SaveNotes) -> Resu
         }
         if !options.one_file_system {
             let below = |mount: &&Mount| mount.place.starts_with(&root) && mount.place != root;
-            add_mounts(mounts.iter().filter(below), mounts, false, &mut roots, notes);
+            add_mounts(mounts.all().iter().filter(below), mounts, false, &mut roots, notes);
         }
         roots.push(root);
     }
     if options.paths.is_empty() {
-        add_mounts(mounts.iter(), mounts, true, &mut roots, notes);
+        add_mounts(mounts.all().iter(), mounts, true, &mut roots, notes);
     }
     roots.sort_unstable();
     roots.dedup();
@@ -151,7 +153,7 @@ fn roots(options: &SaveOptions, mounts: &[Mount], notes: &mut SaveNotes) -> Resu
 /// Adds what is worth walking and can be reached.
 fn add_mounts<'a>(
     wanted: impl Iterator<Item = &'a Mount>,
-    mounts: &[Mount],
+    mounts: &Mounts,
     whole_system: bool,
     roots: &mut Vec<PathBuf>,
     notes: &mut SaveNotes,
@@ -159,7 +161,7 @@ fn add_mounts<'a>(
     for mount in wanted {
         // The root of everything may be a layered or network file system, as in containers and diskless machines.
         let is_root = mount.place == Path::new("/");
-        let is_wanted = match mount.kind() {
+        let is_wanted = match MountKind::of(mount) {
             MountKind::Storage => true,
             // Its pages belong to the files beneath, which are walked where they lie.
             MountKind::Layered => is_root || !whole_system,
@@ -182,13 +184,13 @@ fn add_mounts<'a>(
 }
 
 /// Whether the path of a mount leads into it, rather than into another one on top.
-fn is_reached(mount: &Mount, mounts: &[Mount]) -> bool {
-    if mount_of(mounts, &mount.place).is_some_and(|on_top| on_top != mount) {
+fn is_reached(mount: &Mount, mounts: &Mounts) -> bool {
+    if mounts.of(&mount.place).is_some_and(|on_top| on_top != mount) {
         return false;
     }
     // What `stat` says of a file system with several devices or none has nothing to do with its line in mountinfo.
     let is_there = rustix::fs::lstat(&mount.place);
-    is_there.is_ok_and(|stat| mount.device.0 == 0 || (major(stat.st_dev), minor(stat.st_dev)) == mount.device)
+    is_there.is_ok_and(|stat| mount.device.major == 0 || DeviceNumber::of_stat(stat.st_dev) == mount.device)
 }
 
 fn walk(
@@ -233,12 +235,11 @@ fn each_once(mut files: Vec<SavedFile>) -> Vec<SavedFile> {
 impl Origin {
     /// This machine, now.
     pub fn here() -> Self {
-        let read = |path| std::fs::read(path).unwrap_or_default();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             saved_at: i64::try_from(now.as_secs()).unwrap_or(i64::MAX),
-            boot_id: boot_id(&read("/proc/sys/kernel/random/boot_id")),
-            kernel: read("/proc/sys/kernel/osrelease").trim_ascii().to_vec(),
+            boot_id: BootId::here().map_or([0; 16], |boot| boot.0),
+            kernel: release().unwrap_or_default().into_bytes(),
             base_page: u32::try_from(rustix::param::page_size()).unwrap_or(0),
             ..Self::default()
         }
@@ -250,39 +251,22 @@ impl Origin {
     }
 }
 
-/// The bytes of an identifier written as hexadecimal digits with hyphens; zeros for anything else.
-fn boot_id(text: &[u8]) -> [u8; 16] {
-    let digits: String = text.trim_ascii().iter().filter(|byte| **byte != b'-').map(|byte| char::from(*byte)).collect();
-    u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 32).map_or([0; 16], u128::to_be_bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_boot_has_an_identifier() {
-        assert_eq!(boot_id(b"00112233-4455-6677-8899-aabbccddeeff\n")[..3], [0, 0x11, 0x22]);
-        assert_eq!(boot_id(b"what"), [0; 16]);
         assert!(Origin::here().is_this_boot());
         assert!(!Origin::default().is_this_boot());
     }
 
     #[test]
     fn a_mount_under_another_is_not_reached() {
-        let mount = |place: &str, device, file_system: &str| Mount {
-            device,
-            place: place.into(),
-            file_system: file_system.to_owned(),
-            source: "none".into(),
-        };
-        let mounts = [
-            mount("/", (0, 1), "btrfs"),
-            mount("/tmp", (0, 2), "btrfs"),
-            mount("/tmp", (0, 3), "tmpfs"),
-            mount("/n", (0, 4), "nfs"),
-            mount("/merged", (0, 5), "overlay"),
-        ];
+        let mounts = Mounts::parse(
+            b"1 0 0:1 / / rw - btrfs none rw\n2 1 0:2 / /tmp rw - btrfs none rw\n3 2 0:3 / /tmp rw - tmpfs none rw\n\
+              4 1 0:4 / /n rw - nfs none rw\n5 1 0:5 / /merged rw - overlay none rw\n",
+        );
         let mut notes = SaveNotes::default();
         let options = SaveOptions::default();
         assert_eq!(roots(&options, &mounts, &mut notes).unwrap(), [PathBuf::from("/")]);

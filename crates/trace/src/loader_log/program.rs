@@ -7,13 +7,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_elf::ElfFile;
+use coldstart_host::script_line::{DEEPEST, ScriptLine};
 use coldstart_sys::named_file::read_beginning;
 
 use super::error::NoLog;
 use crate::syscalls::has_other_rights;
 
-/// Scripts whose interpreters are scripts: the kernel follows five (`fs/exec.c`, `exec_binprm`).
-const DEEPEST: usize = 5;
 /// Enough for a `#!` line (the kernel itself looks at 256 bytes) and for the program headers of ordinary files.
 const HEAD_LENGTH: usize = 8192;
 
@@ -23,10 +23,8 @@ pub(super) fn obstacle(program: &Path, directory: Option<&Path>) -> Option<NoLog
     let mut program = directory.join(program);
     for _ in 0..DEEPEST {
         let head = read_beginning(&program, HEAD_LENGTH).ok()?;
-        if let Some(line) = head.strip_prefix(b"#!") {
-            let line = line.split(|&byte| byte == b'\n').next()?.trim_ascii_start();
-            let name = line.split(|&byte| matches!(byte, b' ' | b'\t')).next()?;
-            program = directory.join(OsStr::from_bytes(name));
+        if let Some(line) = ScriptLine::parse(&head) {
+            program = directory.join(line.interpreter);
             continue;
         }
         if has_other_rights(&program) {
@@ -59,36 +57,9 @@ pub(super) fn kind(path: &Path) -> Option<[u8; 4]> {
     Some([class, order, low, high])
 }
 
-/// PT_INTERP of a file in this machine's byte order. ELF-64: `e_phoff` at 32, `e_phentsize` at 54, `e_phnum` at 56; of each header
-/// `p_type` 0, `p_offset` 8, `p_filesz` 32. ELF-32: 28, 42, 44; 0, 4, 16.
+/// The loader that a program names.
 fn interpreter(head: &[u8]) -> Option<PathBuf> {
-    const PT_INTERP: u64 = 3;
-    let is_64_bit = head.get(4) == Some(&2);
-    let number = |at: usize, length: usize| {
-        let bytes = head.get(at..at.checked_add(length)?)?;
-        let mut number = [0u8; 8];
-        if cfg!(target_endian = "little") {
-            number.get_mut(..length)?.copy_from_slice(bytes);
-        } else {
-            number.get_mut(8usize.checked_sub(length)?..)?.copy_from_slice(bytes);
-        }
-        Some(u64::from_ne_bytes(number))
-    };
-    let word = if is_64_bit { 8 } else { 4 };
-    let [table, entry_size, count, offset_at, length_at] =
-        if is_64_bit { [32, 54, 56, 8, 32] } else { [28, 42, 44, 4, 16] };
-    let table = usize::try_from(number(table, word)?).ok()?;
-    let entry_size = usize::try_from(number(entry_size, 2)?).ok()?;
-    for index in 0..usize::try_from(number(count, 2)?).ok()? {
-        let header = table.checked_add(index.checked_mul(entry_size)?)?;
-        if number(header, 4)? == PT_INTERP {
-            let offset = usize::try_from(number(header.checked_add(offset_at)?, word)?).ok()?;
-            let length = usize::try_from(number(header.checked_add(length_at)?, word)?).ok()?;
-            let name = head.get(offset..offset.checked_add(length)?)?;
-            return name.split(|&byte| byte == 0).next().map(|name| PathBuf::from(OsStr::from_bytes(name)));
-        }
-    }
-    None
+    Some(PathBuf::from(OsStr::from_bytes(ElfFile::parse(head).ok()?.interpreter()?)))
 }
 
 #[cfg(test)]

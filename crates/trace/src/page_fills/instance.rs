@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -42,7 +42,7 @@ impl Instance {
         let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(&context)?;
         let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
-        let instances = PathBuf::from(format!("/proc/self/fd/{}/instances", mount.as_raw_fd()));
+        let instances = coldstart_host::descriptor::path(&mount).join("instances");
         remove_orphans(&instances);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = instances.join(format!("{PREFIX}{}-{number}", std::process::id()));

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use coldstart_host::kernel::{number, settings};
+use coldstart_host::process::ProcessFiles;
 use coldstart_launch::LaunchError;
 use coldstart_sys::tracing::SeizeError;
 use thiserror::Error;
@@ -108,13 +110,9 @@ fn obstacle(tracer: u32) -> TracingObstacle {
     if tracer != 0 {
         return TracingObstacle::AlreadyTraced { tracer };
     }
-    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
-    if let Ok(scope @ 2..) = read("/proc/sys/kernel/yama/ptrace_scope").trim().parse() {
+    if let Some(Ok(scope @ 2..)) = number(settings::PTRACE_SCOPE).map(TryFrom::try_from) {
         return TracingObstacle::Yama { scope };
     }
-    // `proc_pid_status(5)`: 0 without a filter.
-    let filter = read("/proc/self/status")
-        .lines()
-        .any(|line| line.strip_prefix("Seccomp:").is_some_and(|mode| mode.trim() != "0"));
+    let filter = ProcessFiles::own().status().seccomp_mode().is_some_and(|mode| mode != 0);
     if filter { TracingObstacle::Seccomp } else { TracingObstacle::Unknown }
 }

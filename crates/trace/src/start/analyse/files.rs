@@ -9,6 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use coldstart_host::process;
 use coldstart_profile::FileIdentity;
 use coldstart_profile::trace::{FileCategory, FileId, TracedFile};
 use coldstart_sys::fault_recorder::Mapped;
@@ -47,7 +48,12 @@ pub(super) fn backing(mapped: &Mapped) -> Backing {
         // `//anon`, `[heap]`, `[vdso]`, `anon_inode:[perf_event]`, `socket:[1]`, `pipe:[1]`.
         return Backing::None;
     }
-    if starts("/memfd:") || starts("/SYSV") || starts("/dev/shm/") || starts("/proc/") || starts("/sys/") {
+    if starts("/memfd:")
+        || starts("/SYSV")
+        || starts("/dev/shm/")
+        || starts("/sys/")
+        || Path::new(&mapped.path).starts_with(process::ALL)
+    {
         return Backing::Memory;
     }
     // Huge pages without a name, and the memory of graphics drivers, which are files of file systems that nobody can mount.
@@ -172,7 +178,7 @@ mod tests {
         let of = |path, inode| backing(&mapped(path, inode));
         assert_eq!(of("/usr/lib/libc.so.6", 7), Backing::File);
         assert_eq!(of("/usr/lib/libc.so.6 (deleted)", 7), Backing::File);
-        for memory in ["/memfd:jit (deleted)", "/SYSV00000000 (deleted)", "/dev/shm/x", "/proc/1/maps"] {
+        for memory in ["/memfd:jit (deleted)", "/SYSV00000000 (deleted)", "/dev/shm/x", process::own::MAPS] {
             assert_eq!(of(memory, 7), Backing::Memory, "{memory}");
         }
         for none in ["//anon", "[heap]", "[vdso]", "anon_inode:[perf_event]", "/dev/zero (deleted)", "/dev/dri/card0"] {

@@ -5,9 +5,11 @@
 //! their order among the program's other events is certain, and what one buffer lost the other may still have.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::path::PathBuf;
+
+use coldstart_host::block_device::BlockDevice;
+use coldstart_host::process::ProcessFiles;
 
 use super::causes::explain;
 use super::log::{DiskLog, FileKey};
@@ -137,7 +139,7 @@ impl Instances {
 /// Whether processes have the numbers here that the kernel knows them by: the first PID namespace has a fixed number (`PROC_PID_INIT_INO` in
 /// `include/linux/proc_ns.h`).
 fn has_the_kernels_numbers() -> bool {
-    fs::read_link("/proc/self/ns/pid").is_ok_and(|name| name.as_os_str() == "pid:[4026531836]")
+    ProcessFiles::own().namespace("pid").is_ok_and(|name| name.as_os_str() == "pid:[4026531836]")
 }
 
 /// Block devices by number, `major << 20 | minor`.
@@ -145,13 +147,5 @@ fn has_the_kernels_numbers() -> bool {
 /// Pages of a block device itself belong to a pseudo file system (major number 0), under the device's number for an inode number
 /// (`bdev_add` in `block/bdev.c`).
 pub(super) fn block_devices() -> HashMap<u64, PathBuf> {
-    let device = |entry: fs::DirEntry| {
-        let name = entry.file_name();
-        let (major, minor) = name.to_str()?.split_once(':')?;
-        let number = u64::from(major.parse::<u32>().ok()?) << 20 | u64::from(minor.parse::<u32>().ok()?);
-        let uevent = fs::read_to_string(entry.path().join("uevent")).ok()?;
-        let path = uevent.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
-        Some((number, PathBuf::from("/dev").join(path)))
-    };
-    fs::read_dir("/sys/dev/block").into_iter().flatten().flatten().filter_map(device).collect()
+    BlockDevice::all().filter_map(|device| Some((device.number().to_kernel(), device.node()?))).collect()
 }

@@ -2,14 +2,13 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 use std::rc::Rc;
 
+use coldstart_host::process::{self, ProcessFiles};
 use coldstart_sys::tracing::{Event, Stop, share_memory};
 
 use super::super::note::NoteKind;
 use super::space::Space;
-use super::status::Status;
 use super::{Expected, Follower, Thread};
 use crate::syscalls::process_of;
 
@@ -42,7 +41,7 @@ impl Births {
 
     /// Those that wait and whose parent is nobody of these processes: nobody will tell. With the stops they stand at.
     pub(super) fn orphans(&mut self, is_followed: impl Fn(u32) -> bool) -> Vec<(u32, Stop)> {
-        let is_orphan = |thread: u32| !Status::of(thread).number("PPid").is_some_and(&is_followed);
+        let is_orphan = |thread: u32| !ProcessFiles::of(thread).status().number("PPid").is_some_and(&is_followed);
         self.waiting.extract_if(|&thread, _| is_orphan(thread)).collect()
     }
 }
@@ -52,7 +51,7 @@ impl Follower<'_> {
     pub(super) fn made(&mut self, maker: u32, event: Event, at: u64) -> std::io::Result<()> {
         let Some(new) = self.tracer.event_message(maker)? else { return Ok(()) };
         // The number may have been used again since somebody died with it.
-        let is_gone = self.births.stillborn.remove(&new) && !Path::new(&format!("/proc/{new}")).exists();
+        let is_gone = self.births.stillborn.remove(&new) && !process::exists(new);
         if is_gone || self.threads.contains_key(&new) {
             return Ok(());
         }
@@ -82,7 +81,7 @@ impl Follower<'_> {
 
     fn enter(&mut self, new: u32, birth: Birth, at: u64) -> std::io::Result<()> {
         let Birth { process, space, event } = birth;
-        let is_thread = event == Event::Clone && Path::new(&format!("/proc/{process}/task/{new}")).exists();
+        let is_thread = event == Event::Clone && ProcessFiles::of_thread(process, new).exist();
         if is_thread {
             let brk = space.borrow().loader.map(|loader| loader.brk);
             self.threads.insert(new, Thread { process, space, expected: Expected::Nothing });

@@ -3,12 +3,13 @@
 //! Known files are looked at before the launch, because reading them during a cold start would bring pages into the cache for the program.
 
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_elf::{ElfFile, FileType, GnuHashTable, SymbolTable, SysvHashTable, Vaddr};
+use coldstart_host::process::ProcessFiles;
 use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::open_regular;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
@@ -51,7 +52,7 @@ impl FileFacts {
     /// Of a file by the path that a process sees it at. In a file system of its own, as snaps, flatpaks and containers have one, that
     /// name may mean another file than it does here.
     pub(super) fn seen_by(&mut self, process: u32, path: &Path) -> Facts {
-        let mut inside = OsString::from(format!("/proc/{process}/root"));
+        let mut inside = ProcessFiles::of(process).at("root").into_os_string();
         inside.push(path);
         let number = |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
         match number(Path::new(&inside)) {

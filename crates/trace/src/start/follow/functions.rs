@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use coldstart_host::process::Mapping;
 use coldstart_sys::tracing::Registers;
 
 use super::super::note::NoteKind;
@@ -23,6 +24,13 @@ pub(in super::super) struct FileKey {
     /// `major << 20 | minor`.
     pub(in super::super) device: u64,
     pub(in super::super) inode: u64,
+}
+
+impl FileKey {
+    /// Of the file that is mapped.
+    pub(super) fn of(mapping: &Mapping) -> Self {
+        Self { device: mapping.device.to_kernel(), inode: mapping.inode }
+    }
 }
 
 /// Files and the places in them, in bytes and ascending, where functions begin.

@@ -1,11 +1,11 @@
 //! A program right after its `execve`: what is where, and where to stop.
 
-use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use coldstart_host::process::{AT_BASE, AT_ENTRY, Mapping, ProcessFiles, Status};
+use coldstart_host::rights::AskedRights;
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
 use coldstart_sys::tracing::{ProcessMemory, RemoteCall};
 
@@ -14,62 +14,10 @@ use super::Follower;
 use super::functions::FileKey;
 use super::signals::SIGTRAP;
 use super::space::{LoaderSign, Space, Stage};
-use super::status::Status;
 
-/// A line of `/proc/PID/maps`.
-#[derive(Clone, Debug)]
-pub(super) struct MapLine {
-    pub(super) start: u64,
-    pub(super) end: u64,
-    pub(super) is_executable: bool,
-    pub(super) is_private: bool,
-    pub(super) offset: u64,
-    pub(super) file: FileKey,
-    pub(super) path: PathBuf,
-}
-
-/// `proc_pid_maps(5)`: `start-end perms offset major:minor inode path`.
-pub(super) fn maps(process: u32) -> Vec<MapLine> {
-    let text = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
-    text.split(|&byte| byte == b'\n').filter_map(parse_line).collect()
-}
-
-fn parse_line(line: &[u8]) -> Option<MapLine> {
-    let mut words = line.splitn(6, |&byte| byte == b' ');
-    let mut word = || std::str::from_utf8(words.next()?).ok();
-    let (start, end) = word()?.split_once('-')?;
-    let permissions = word()?;
-    let offset = u64::from_str_radix(word()?, 16).ok()?;
-    let (major, minor) = word()?.split_once(':')?;
-    let device = u64::from_str_radix(major, 16).ok()? << 20 | u64::from_str_radix(minor, 16).ok()?;
-    let inode = word()?.parse().ok()?;
-    let path = words.next().unwrap_or_default();
-    let begin = path.iter().position(|&byte| byte != b' ').unwrap_or(path.len());
-    Some(MapLine {
-        start: u64::from_str_radix(start, 16).ok()?,
-        end: u64::from_str_radix(end, 16).ok()?,
-        is_executable: permissions.as_bytes().get(2) == Some(&b'x'),
-        is_private: permissions.as_bytes().get(3) == Some(&b'p'),
-        offset,
-        file: FileKey { device, inode },
-        path: PathBuf::from(OsString::from_vec(path.get(begin..)?.to_vec())),
-    })
-}
-
-const AT_BASE: u64 = 7;
-const AT_ENTRY: u64 = 9;
-
-/// `/proc/PID/auxv`: pairs of words of the program's own size (`proc_pid_auxv(5)`).
-fn auxiliary(vector: &[u8], is_32_bit: bool, wanted: u64) -> Option<u64> {
-    let word = |bytes: &[u8]| match bytes.try_into() {
-        Ok(word) => Some(u64::from_ne_bytes(word)),
-        Err(_) => bytes.try_into().ok().map(|word| u64::from(u32::from_ne_bytes(word))),
-    };
-    let size = if is_32_bit { 4usize } else { 8 };
-    vector.chunks_exact(size.saturating_mul(2)).find_map(|pair| {
-        let (key, value) = pair.split_at_checked(size)?;
-        (word(key)? == wanted).then(|| word(value))?
-    })
+/// What a process has mapped; nothing if it is gone.
+pub(super) fn maps(process: u32) -> Vec<Mapping> {
+    ProcessFiles::of(process).maps().unwrap_or_default()
 }
 
 impl Follower<'_> {
@@ -78,15 +26,16 @@ impl Follower<'_> {
         let Some(space) = self.space(thread) else { return Ok(()) };
         let Some(registers) = self.tracer.registers(thread)? else { return Ok(()) };
         let is_32_bit = registers.is_32_bit();
-        let vector = fs::read(format!("/proc/{thread}/auxv")).unwrap_or_default();
+        let process = ProcessFiles::of(thread);
+        let vector = process.auxiliary_vector(!is_32_bit);
         let lines = maps(thread);
-        let at = |key| auxiliary(&vector, is_32_bit, key).unwrap_or(0);
+        let at = |key| vector.get(key).unwrap_or(0);
         let image = Image {
-            arguments: arguments(thread),
+            arguments: process.arguments(),
             entry: at(AT_ENTRY),
             loader_base: at(AT_BASE),
             is_32_bit,
-            program: fs::read_link(format!("/proc/{thread}/exe")).unwrap_or_default().into_os_string(),
+            program: process.program().unwrap_or_default().into_os_string(),
         };
         self.learn(thread, &mut space.borrow_mut(), &image, &lines);
         let has_loader = image.loader_base != 0;
@@ -99,7 +48,7 @@ impl Follower<'_> {
                 "its loader has no sign for debuggers (`_dl_debug_state`): stages of loading are not seen",
             );
         }
-        let status = Status::of(thread);
+        let status = process.status();
         if loses_rights(thread, &status) {
             process_notes(
                 self,
@@ -120,15 +69,21 @@ impl Follower<'_> {
         if self.options.each_page {
             self.see_each_page(thread, &space, Some(&lines), monotonic_nanoseconds())?;
         }
-        for line in lines.iter().filter(|line| line.is_executable && line.file.inode != 0) {
-            self.arm(&mut space.borrow_mut(), line.file, line.start, line.end.saturating_sub(line.start), line.offset);
+        for line in lines.iter().filter(|line| line.is_executable() && line.inode != 0) {
+            self.arm(
+                &mut space.borrow_mut(),
+                FileKey::of(line),
+                line.start,
+                line.end.saturating_sub(line.start),
+                line.offset,
+            );
         }
         self.note(thread, monotonic_nanoseconds(), NoteKind::Executed(image));
         Ok(())
     }
 
     /// What has to be known of its memory, and where it is to stop.
-    fn learn(&mut self, thread: u32, space: &mut Space, image: &Image, lines: &[MapLine]) {
+    fn learn(&mut self, thread: u32, space: &mut Space, image: &Image, lines: &[Mapping]) {
         space.memory = ProcessMemory::open(thread).ok();
         space.is_32_bit = image.is_32_bit;
         space.call = space.memory.as_ref().and_then(|memory| call_instruction(memory, lines, image.is_32_bit));
@@ -155,28 +110,18 @@ fn holds_traps_back(status: &Status) -> bool {
 /// Whether a program that was just begun would have other rights without us: who may not install filters without it must promise that
 /// nobody gets any (`PR_SET_NO_NEW_PRIVS`).
 fn loses_rights(process: u32, status: &Status) -> bool {
-    let has_promised = |status: &Status| status.field("NoNewPrivs") == Some("1");
-    if !has_promised(status) || has_promised(&Status::of(std::process::id())) {
+    if !status.has_no_new_privileges() || ProcessFiles::own().status().has_no_new_privileges() {
         return false;
     }
-    let program = format!("/proc/{process}/exe");
-    let (Ok(file), Ok(owner)) = (fs::metadata(&program), fs::metadata(format!("/proc/{process}"))) else {
+    let process = ProcessFiles::of(process);
+    let (Ok(asked), Ok(owner)) = (AskedRights::of(&process.at("exe")), fs::metadata(process.directory())) else {
         return false;
     };
-    let is_set = |bits: u32| file.mode() & bits == bits;
-    is_set(0o4000) && file.uid() != owner.uid()
-        || is_set(0o2010) && file.gid() != owner.gid()
-        || rustix::fs::getxattr(&program, c"security.capability", &mut [0u8; 64]).is_ok_and(|size| size != 0)
-}
-
-fn arguments(process: u32) -> Vec<OsString> {
-    let bytes = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-    let bytes = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
-    bytes.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect()
+    asked.differ_from(owner.uid(), owner.gid())
 }
 
 /// An instruction that makes a system call, in the vDSO: no file's page is touched for it.
-fn call_instruction(memory: &ProcessMemory, lines: &[MapLine], is_32_bit: bool) -> Option<RemoteCall> {
+fn call_instruction(memory: &ProcessMemory, lines: &[Mapping], is_32_bit: bool) -> Option<RemoteCall> {
     let vdso = lines.iter().find(|line| line.path.as_os_str() == "[vdso]")?;
     let size = usize::try_from(vdso.end.checked_sub(vdso.start)?).ok().filter(|&size| size <= 1 << 20)?;
     let mut bytes = vec![0; size];

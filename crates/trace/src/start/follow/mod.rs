@@ -15,7 +15,6 @@ mod loader;
 mod pages;
 mod signals;
 mod space;
-mod status;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};

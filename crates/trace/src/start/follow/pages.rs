@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use coldstart_host::process::{Mapping, ProcessFiles};
 use coldstart_sys::tracing::Argument;
 use coldstart_sys::userfault::{CLOSE_CALL, FaultAroundSwitch, USER_MODE_ONLY, USERFAULTFD_CALL};
 
 use super::super::note::NoteKind;
-use super::image::{MapLine, maps};
+use super::image::maps;
 use super::space::Space;
-use super::status::Status;
 use super::{Follower, call_error, functions};
 
 const PAGE: u64 = 4096;
@@ -21,7 +21,7 @@ impl Follower<'_> {
         &mut self,
         thread: u32,
         space: &Rc<RefCell<Space>>,
-        lines: Option<&[MapLine]>,
+        lines: Option<&[Mapping]>,
         at: u64,
     ) -> std::io::Result<()> {
         let switch = self.switch_for(thread, space)?;
@@ -35,7 +35,7 @@ impl Follower<'_> {
                         &own
                     }
                 };
-                for line in lines.iter().filter(|line| line.file.inode != 0 && line.is_private) {
+                for line in lines.iter().filter(|line| line.inode != 0 && line.is_private()) {
                     // The kernel's own pseudo files refuse, and have no pages of interest.
                     let _ = switch.off(line.start, line.end.saturating_sub(line.start));
                 }
@@ -109,5 +109,5 @@ impl Follower<'_> {
 
 /// How many seccomp filters a thread has (Linux 5.9).
 pub(super) fn filters(thread: u32) -> u32 {
-    Status::of(thread).number("Seccomp_filters").unwrap_or(0)
+    ProcessFiles::of(thread).status().seccomp_filters().unwrap_or(0)
 }

@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use coldstart_host::process::ProcessFiles;
 use coldstart_sys::tracing::SignalCause;
 
 use super::super::note::NoteKind;
 use super::space::Space;
-use super::status::Status;
 use super::{Follower, Next};
 
 const SIGILL: i32 = 4;
@@ -135,8 +135,8 @@ impl Follower<'_> {
 
 /// Whether a signal that it does not handle would come to the first process of a PID namespace below ours.
 fn is_first_of_namespace(thread: u32, signal: i32) -> bool {
-    let status = Status::of(thread);
+    let status = ProcessFiles::of(thread).status();
     // Its numbers in ours and in each namespace below.
-    let is_first = status.field("NStgid").unwrap_or_default().split_whitespace().skip(1).last() == Some("1");
+    let is_first = status.numbers_in_namespaces().skip(1).last() == Some(1);
     is_first && !status.has_signal("SigCgt", signal)
 }

@@ -126,7 +126,7 @@ impl Space {
             None => {
                 let line = maps(thread).into_iter().find(|line| (line.start..line.end).contains(&address))?;
                 let offset = line.offset.saturating_add(address.saturating_sub(line.start));
-                (line.file.inode != 0).then_some((line.file, offset))
+                (line.inode != 0).then_some((FileKey::of(&line), offset))
             }
         }
     }

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use coldstart_host::mounts::Mounts;
 use coldstart_profile::trace::FileCategory;
 
 /// Folders where each package has a folder of its own name.
@@ -82,8 +82,7 @@ impl Places {
     /// The same, for a program started from here with our own environment.
     pub fn here(program: &Path) -> Self {
         let mut places = Self::new(program, &|name| std::env::var_os(name));
-        let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
-        places.mounts = parse_mounts(&mounts);
+        places.mounts = which_are_in_memory(&Mounts::here().unwrap_or_default());
         places
     }
 
@@ -235,36 +234,10 @@ fn names_of(name: &OsStr) -> BTreeSet<OsString> {
 /// Names of folders that hold more than one package's files.
 const COMMON_NAMES: [&[u8]; 5] = [b"lib", b"bin", b"share", b"doc", b"locale"];
 
-/// Mount points with whether they are in memory, in order of mounting. Source: `proc_pid_mountinfo(5)`.
-fn parse_mounts(text: &[u8]) -> Vec<(PathBuf, bool)> {
-    let parse = |line: &[u8]| {
-        let mut words = line.split(|byte| *byte == b' ');
-        let place = words.nth(4)?;
-        let kind = words.skip_while(|word| *word != b"-").nth(1)?;
-        let in_memory = MEMORY_FILE_SYSTEMS.iter().any(|known| known.as_bytes() == kind);
-        Some((PathBuf::from(OsString::from_vec(unescape(place))), in_memory))
-    };
-    text.split(|byte| *byte == b'\n').filter_map(parse).collect()
-}
-
-/// Undoes the kernel's `\040` for a space.
-fn unescape(text: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((&first, behind)) = rest.split_first() {
-        let octal = behind.get(..3).filter(|_| first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
-        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => {
-                plain.push(byte);
-                rest = behind.get(3..).unwrap_or_default();
-            }
-            None => {
-                plain.push(first);
-                rest = behind;
-            }
-        }
-    }
-    plain
+/// Mount points with whether they are in memory, in order of mounting.
+fn which_are_in_memory(mounts: &Mounts) -> Vec<(PathBuf, bool)> {
+    let in_memory = |kind: &OsStr| MEMORY_FILE_SYSTEMS.iter().any(|known| kind == *known);
+    mounts.all().iter().map(|mount| (mount.place.clone(), in_memory(&mount.file_system))).collect()
 }
 
 #[cfg(test)]

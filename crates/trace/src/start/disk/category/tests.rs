@@ -102,7 +102,7 @@ fn what_is_in_memory_is_told_by_the_innermost_mount() {
     check(
         "/usr/bin/x",
         &[
-            ("/proc/cpuinfo", Memory),
+            (coldstart_host::machine::PROCESSORS, Memory),
             ("/sys/devices", Memory),
             ("/dev/shm/x", Memory),
             ("/run/user/1000/x", Memory),
@@ -134,7 +134,11 @@ fn the_environment_may_put_the_profile_elsewhere() {
     let places = Places::new(Path::new("/usr/bin/x"), &variable);
     assert_eq!(places.category(Path::new("/srv/settings/x"), false), Profile);
     assert_eq!(places.category(Path::new("/home/u/x"), false), Data, "a folder above the home is none for settings");
-    assert_eq!(places.category(Path::new("/proc/self/maps"), false), Memory, "where mounts are not known");
+    assert_eq!(
+        places.category(Path::new(coldstart_host::process::own::MAPS), false),
+        Memory,
+        "where mounts are not known"
+    );
 }
 
 #[test]
@@ -142,7 +146,7 @@ fn mounts_are_read() {
     let text =
         b"22 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n36 22 0:31 / /run rw shared:9 master:2 - tmpfs tmpfs rw\n\
         37 22 8:1 / /mnt/my\\040disk\\ rw - vfat /dev/sda1 rw\nbroken\n";
-    let mounts: Vec<_> = parse_mounts(text);
+    let mounts: Vec<_> = which_are_in_memory(&Mounts::parse(text));
     let expected = [("/", false), ("/run", true), ("/mnt/my disk\\", false)];
     assert_eq!(mounts, expected.map(|(path, in_memory)| (PathBuf::from(path), in_memory)));
 }
