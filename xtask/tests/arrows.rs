@@ -130,3 +130,30 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     }
     files
 }
+
+/// Files that still name files of the kernel themselves.
+const NAME_PROC_THEMSELVES: [&str; 3] = [
+    "crates/cli/src/commands/ldcache/root.rs",
+    "crates/cli/src/commands/pack/libc_here.rs",
+    "crates/cli/src/commands/resolve/known_later.rs",
+];
+
+/// Facts of the running system have one home, docs/decisions/0024-facts-of-the-running-system.md.
+#[test]
+fn files_of_proc_are_named_in_host_only() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let home = root.join("crates/host");
+    // Written so that it is not found here.
+    let literal = ["\"", "/pro", "c/"].concat();
+    let mut found = BTreeSet::new();
+    for directory in ["crates", "bench", "xtask", "fuzz/fuzz_targets", "fuzz/src", "fixtures"] {
+        let sources = walk(&root.join(directory)).into_iter();
+        for source in sources.filter(|source| source.extension().is_some_and(|ending| ending == "rs")) {
+            if !source.starts_with(&home) && std::fs::read_to_string(&source).unwrap().contains(&literal) {
+                found.insert(source.strip_prefix(root).unwrap().display().to_string());
+            }
+        }
+    }
+    let known: BTreeSet<String> = NAME_PROC_THEMSELVES.iter().map(|&path| path.to_owned()).collect();
+    assert_eq!(found, known, "take the path and its parser from coldstart-host");
+}

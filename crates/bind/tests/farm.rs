@@ -13,6 +13,7 @@ use std::time::Duration;
 use coldstart_bind::{
     FarmError, FarmLink, FarmPlan, FarmRemoved, FarmWritten, MARKER_NAME, check_farm_place, remove_farm, write_farm,
 };
+use coldstart_host::process::SELF;
 
 fn link(name: &str, level: Option<&str>, target: &str) -> FarmLink {
     FarmLink { name: name.to_owned(), level: level.map(str::to_owned), target: target.to_owned(), found: target.into() }
@@ -124,8 +125,8 @@ fn errors_name_the_path_and_help() {
     let nowhere = scratch.path().join("gone/farm");
     let error = write_farm(&plan, &nowhere).unwrap_err();
     assert!(error.to_string().contains("gone") && error.hint().unwrap().contains("mkdir"), "{error}");
-    let error = write_farm(&plan, Path::new("/proc/self/farm")).unwrap_err();
-    assert!(error.to_string().contains("/proc/self/"), "{error}");
+    let error = write_farm(&plan, &Path::new(SELF).join("farm")).unwrap_err();
+    assert!(error.to_string().contains(&format!("{SELF}/")), "{error}");
     assert_eq!(names(scratch.path()), ["app"]);
 }
 

@@ -13,6 +13,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use coldstart_host::kernel::{self, settings};
+use coldstart_host::mounts;
 use serde_json::Value;
 
 use program::copy_program;
@@ -262,7 +264,11 @@ fn claims_hold_in_a_container_made_by_hand() {
         return skip(&reason);
     }
     let report = holds(&scene, &scratch);
-    assert_eq!(check(&report, "drop-caches")["now"], "/proc/sys is mounted read-only", "{report:#}");
+    assert_eq!(
+        check(&report, "drop-caches")["now"],
+        format!("{} is mounted read-only", kernel::SETTINGS),
+        "{report:#}"
+    );
     assert!(check(&report, "root")["now"].as_str().unwrap().starts_with("root without CAP_SYS_ADMIN"), "{report:#}");
     assert!(check(&report, "surroundings")["now"].as_str().unwrap().contains("looks like a container"), "{report:#}");
     assert_eq!(check(&report, "page-fills")["status"], "no");
@@ -397,7 +403,7 @@ fn the_report_fits_a_terminal_and_says_what_can_be_typed() {
 
 #[test]
 fn nothing_is_changed() {
-    let settings = ["/proc/sys/vm/drop_caches", "/proc/sys/kernel/perf_event_paranoid", "/proc/self/mountinfo"];
+    let settings = [settings::DROP_CACHES, settings::PERF_EVENT_PARANOID, mounts::TABLE];
     let look = || settings.map(|path| fs::read(path).ok());
     let directory = tempfile::tempdir().unwrap();
     let before = look();

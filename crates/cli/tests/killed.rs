@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::fs;
+use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use coldstart_host::process::{ProcessFiles, numbers};
 
 /// In the environment of everything that one verb starts.
 const VARIABLE: &str = "COLDSTART_KILLED_TEST";
@@ -14,13 +16,12 @@ const DEADLINE: Duration = Duration::from_secs(120);
 /// The command lines of living processes that carry the mark; zombies have none.
 fn carriers(mark: &str) -> Vec<String> {
     let wanted = format!("{VARIABLE}={mark}");
-    let line = |entry: fs::DirEntry| {
-        let environment = fs::read(entry.path().join("environ")).ok()?;
-        let carries = environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes());
-        let line = String::from_utf8_lossy(&fs::read(entry.path().join("cmdline")).ok()?).replace('\0', " ");
-        carries.then_some(line)
+    let line = |number: u32| {
+        let process = ProcessFiles::of(number);
+        let carries = process.environment().iter().any(|variable| *variable == *wanted);
+        carries.then(|| process.arguments().join(OsStr::new(" ")).to_string_lossy().into_owned())
     };
-    fs::read_dir("/proc").unwrap().filter_map(|entry| line(entry.ok()?)).collect()
+    numbers().unwrap().into_iter().filter_map(line).filter(|line| !line.is_empty()).collect()
 }
 
 fn eventually(what: &str, mark: &str, mut holds: impl FnMut(&[String]) -> bool) {

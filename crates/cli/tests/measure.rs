@@ -6,10 +6,11 @@
 mod program;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use coldstart_host::process::{ProcessFiles, numbers};
 use serde_json::Value;
 
 use program::copy_program;
@@ -43,11 +44,10 @@ fn skip(reason: &str) {
 
 /// Processes whose environment holds this word.
 fn processes_with(word: &str) -> Vec<String> {
-    let holds = |process: &PathBuf| {
-        fs::read(process.join("environ")).is_ok_and(|environment| text(&environment).contains(word))
+    let holds = |number: &u32| {
+        ProcessFiles::of(*number).environment().iter().any(|variable| variable.to_string_lossy().contains(word))
     };
-    let entries = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-    entries.filter(holds).map(|process| process.display().to_string()).collect()
+    numbers().unwrap().into_iter().filter(holds).map(|number| number.to_string()).collect()
 }
 
 #[test]

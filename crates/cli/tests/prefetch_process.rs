@@ -16,6 +16,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use cold::make_cold;
+use coldstart_host::process::{Mapping, ProcessFiles, numbers};
 use coldstart_profile::plan::{PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
 use coldstart_profile::{FileIdentity, PageRange};
 use serde_json::Value;
@@ -153,12 +154,10 @@ fn holds_in_time(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
 }
 
 /// Processes that have the file mapped.
-fn mapping(data: &Path) -> Vec<PathBuf> {
-    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-    let maps = |process: &PathBuf| {
-        fs::read(process.join("maps")).is_ok_and(|maps| text(&maps).contains(data.to_str().unwrap()))
-    };
-    processes.filter(|process| process.join("maps").is_file()).filter(maps).collect()
+fn mapping(data: &Path) -> Vec<ProcessFiles> {
+    let is_it = |mapping: &Mapping| mapping.path.to_string_lossy().contains(data.to_str().unwrap());
+    let maps = |process: &ProcessFiles| process.maps().is_ok_and(|mappings| mappings.iter().any(is_it));
+    numbers().unwrap().into_iter().map(ProcessFiles::of).filter(maps).collect()
 }
 
 fn resident_pages(data: &Path) -> u64 {
@@ -249,7 +248,7 @@ fn the_first_process_of_a_namespace_is_left_to_the_program() {
 }
 
 /// A program that runs until its input ends, and the process that keeps pages for it.
-fn running(scene: &Scene) -> (Child, PathBuf) {
+fn running(scene: &Scene) -> (Child, ProcessFiles) {
     let plan = scene.plan(&scene.data(), true);
     let mut command = through(&["env"], &plan, &["cat"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -269,7 +268,7 @@ fn the_process_beside_the_program_ends_with_it() {
     let (mut child, keeper) = running(&scene);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(holds_in_time(SHORTER_THAN_KEPT, || !keeper.join("maps").exists() || mapping(&scene.data()).is_empty()));
+    assert!(holds_in_time(SHORTER_THAN_KEPT, || !keeper.exist() || mapping(&scene.data()).is_empty()));
 }
 
 #[test]
@@ -277,7 +276,7 @@ fn the_process_beside_the_program_has_nothing_of_it() {
     let scene = Scene::new();
     let (child, keeper) = running(&scene);
     let descriptors = || {
-        let names = fs::read_dir(keeper.join("fd")).unwrap().map(|entry| entry.unwrap().path());
+        let names = fs::read_dir(keeper.at("fd")).unwrap().map(|entry| entry.unwrap().path());
         // One that is closed meanwhile leads nowhere.
         let mut found: Vec<String> =
             names.filter_map(|name| Some(text(fs::read_link(name).ok()?.as_os_str().as_encoded_bytes()))).collect();
@@ -291,7 +290,7 @@ fn the_process_beside_the_program_has_nothing_of_it() {
     let kinds: Vec<&str> = found.iter().map(|leads_to| leads_to.split([':', '[']).next().unwrap()).collect();
     assert_eq!(kinds, ["/dev/null", "/dev/null", "/dev/null", "anon_inode", "pipe"], "{found:?}");
     assert!(found[3].contains("pidfd"), "{found:?}");
-    assert_eq!(fs::read_link(keeper.join("cwd")).unwrap(), Path::new("/"));
+    assert_eq!(fs::read_link(keeper.at("cwd")).unwrap(), Path::new("/"));
     // Its input ends with the child's other pipes.
     assert_eq!(text(&child.wait_with_output().unwrap().stdout), "x");
 }

@@ -175,7 +175,10 @@ fn a_page_that_cannot_be_written_is_an_error_before_the_work() {
     let folder = folder();
     let ran = folder.path().join("ran");
     let touch = ["touch", ran.to_str().unwrap()];
-    for (place, words) in [("/proc/no/a.html", "/proc/no"), (".", "directory"), ("none/a.html", "none/a.html")] {
+    let nowhere = format!("{}/no", coldstart_host::process::ALL);
+    for (place, words) in
+        [(&*format!("{nowhere}/a.html"), &*nowhere), (".", "directory"), ("none/a.html", "none/a.html")]
+    {
         for verb in [&["measure", "--state", "hot", "--html", place, "--"][..], &["speedup", "--html", place, "--"]] {
             let output = coldstart(folder.path()).args(verb).args(touch).output().unwrap();
             assert_eq!(output.status.code(), Some(2), "{verb:?}");

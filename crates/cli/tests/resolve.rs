@@ -203,7 +203,7 @@ fn bad_input_is_refused_without_waiting_for_it() {
     let directory = scratch();
     let at = directory.path();
     std::fs::write(at.join("script"), "#!/usr/bin/env python3\n").unwrap();
-    std::fs::write(at.join("half"), &std::fs::read("/proc/self/exe").unwrap()[..100]).unwrap();
+    std::fs::write(at.join("half"), &std::fs::read(coldstart_host::process::own::PROGRAM).unwrap()[..100]).unwrap();
     std::os::unix::fs::symlink("circle", at.join("circle")).unwrap();
     assert!(Command::new("mkfifo").arg(at.join("pipe")).status().unwrap().success());
     for name in ["./nowhere", "half", "pipe", "circle", "/dev/zero", "/", "no-such-program"] {

@@ -105,7 +105,7 @@ impl fmt::Display for Uncounted {
             Self::ChildrenNotWaitedFor => {
                 "one of its processes ignores SIGCHLD, so the kernel keeps no figures of the children of that process"
             }
-            Self::Hidden => "/proc/PID/io of one of its processes may not be read",
+            Self::Hidden => "what one of its processes has read (/proc/PID/io) may not be seen",
             Self::NoAccounting => "the kernel does not count what processes read (CONFIG_TASK_IO_ACCOUNTING)",
             Self::Changing => "its processes ended faster than they could be counted",
         })

@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use coldstart_host::process::own;
 use coldstart_loader::{
     Class, Disk, Environment, Error, FileSystem, FoundBy, Hwcaps, Identity, Machine, ObjectFacts, Probe, ProbeFailure,
     resolve,
@@ -149,10 +150,10 @@ fn the_disk_tells_what_is_absent_from_what_is_no_object() {
         if bytes.starts_with(b"\x7fELF") { Ok((Identity::default(), object(&[]))) } else { Err(broken()) }
     });
     assert_eq!(disk.object(Path::new("/nowhere")), Probe::Absent(ErrorKind::NotFound));
-    assert_eq!(disk.object(Path::new("/proc/self/maps")), Probe::NotAnObject("no ELF magic".to_owned()));
+    assert_eq!(disk.object(Path::new(own::MAPS)), Probe::NotAnObject("no ELF magic".to_owned()));
     assert!(matches!(disk.object(Path::new("/")), Probe::NotAnObject(_)));
-    assert!(matches!(disk.object(Path::new("/proc/self/exe")), Probe::Object { .. }));
-    assert!(disk.is_directory(Path::new("/")) && !disk.is_directory(Path::new("/proc/self/maps")));
+    assert!(matches!(disk.object(Path::new(own::PROGRAM)), Probe::Object { .. }));
+    assert!(disk.is_directory(Path::new("/")) && !disk.is_directory(Path::new(own::MAPS)));
 }
 
 #[test]

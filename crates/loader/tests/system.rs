@@ -58,7 +58,7 @@ fn look_at(path: &Path) -> Option<(bool, (u64, u64))> {
 
 /// Whether a program has more rights than the test (`AT_SECURE`): it would not hear of our variables, and run.
 fn gains_rights(program: &Path) -> bool {
-    let (file, own) = (program.metadata().unwrap(), Path::new("/proc/self").metadata().unwrap());
+    let (file, own) = (program.metadata().unwrap(), Path::new(coldstart_host::process::SELF).metadata().unwrap());
     let (user, group) = (file.mode() & 0o4000 != 0, file.mode() & 0o2000 != 0);
     (user && file.uid() != own.uid()) || (group && file.gid() != own.gid())
 }

@@ -123,7 +123,7 @@ fn glibc_finds_what_we_find() {
     let Some((loader, release)) = real_loader() else { return skip("no glibc for x86-64 here") };
     let (_scratch, root) = scratch();
     let target = Target { flavour: Flavour::Glibc, base: Recipe::default(), interpreter: loader.clone() };
-    let is_root = Path::new("/proc/self").metadata().unwrap().uid() == 0;
+    let is_root = Path::new(coldstart_host::process::SELF).metadata().unwrap().uid() == 0;
     let same_loader = Path::new(&loader).canonicalize().unwrap().to_str().unwrap().to_owned();
     let environment = environment(release);
     let seeds = std::env::var("COLDSTART_TREES").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(GLIBC_TREES);

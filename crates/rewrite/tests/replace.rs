@@ -212,7 +212,7 @@ fn a_program_goes_on_while_it_is_replaced() {
 
     assert!(running.try_wait().unwrap().is_none(), "it has ended");
     assert_eq!(content_of(&mapped), before);
-    let executable = std::fs::read_link(format!("/proc/{}/exe", running.id())).unwrap();
+    let executable = coldstart_host::process::ProcessFiles::of(running.id()).program().unwrap();
     assert!(executable.to_str().unwrap().ends_with(" (deleted)"), "{}", executable.display());
     running.kill().unwrap();
     running.wait().unwrap();

@@ -10,6 +10,7 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use coldstart_host::process::{SELF, own};
 use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_profile::trace::figures::{Figures, PageCounts};
 use coldstart_profile::trace::{EventKind, FileCategory, FillCause, LookupKind, Moment, ProcessId, ThreadId, Trace};
@@ -294,10 +295,11 @@ fn names_are_told_with_what_became_of_them() {
          int f = open(\"made\", O_CREAT | O_RDWR, 0600); write(f, w, 300); pread(f, w, 100, 0);
          f = open(\"gone\", O_RDONLY); unlink(\"gone\"); pread(f, w, 100, 0);
          f = open(\"temporary\", O_CREAT | O_RDWR, 0600); unlink(\"temporary\"); write(f, w, 300); pread(f, w, 100, 0);
-         open(\"/proc/self/maps\", O_RDONLY); open(\"/proc/self/nothing\", O_RDONLY); return 0; }",
+         open(v[2], O_RDONLY); open(v[3], O_RDONLY); return 0; }",
     );
     let gone = cold_file(&folder, "gone", 1).canonicalize().unwrap();
-    let seen = record(&program, &[folder.path().as_os_str()]);
+    let (maps, nothing) = (Path::new(own::MAPS), Path::new(SELF).join("nothing"));
+    let seen = record(&program, &[folder.path().as_os_str(), maps.as_os_str(), nothing.as_os_str()]);
     let trace = seen.trace();
     let lookup = |name: &Path| {
         let mut found = trace.lookups.iter().filter(|lookup| lookup.path == name);
@@ -311,8 +313,8 @@ fn names_are_told_with_what_became_of_them() {
     assert!(seen.names.repeats >= 4, "asked five times: {}", seen.names.repeats);
     assert_eq!(lookup(&here.join("made")), (LookupKind::Open, false, None));
     assert_eq!(lookup(&gone), (LookupKind::Open, false, Some(gone.clone())));
-    assert_eq!(lookup(Path::new("/proc/self/maps")), (LookupKind::Open, false, None));
-    assert_eq!(lookup(Path::new("/proc/self/nothing")), (LookupKind::Open, true, None));
+    assert_eq!(lookup(maps), (LookupKind::Open, false, None));
+    assert_eq!(lookup(&nothing), (LookupKind::Open, true, None));
     let listed =
         trace.lookups.iter().find(|lookup| lookup.kind == LookupKind::List && lookup.path.starts_with(&here)).unwrap();
     assert_eq!(listed.file.and_then(|file| trace.file(file)).map(|file| file.path.as_path()), Some(here.as_path()));

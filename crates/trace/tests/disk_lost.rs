@@ -15,7 +15,7 @@ fn a_full_buffer_is_told() {
     }
     recorder.follow(rustix::thread::gettid().as_raw_nonzero().get() as u32);
     // Each read of another page than the last is an event of 48 bytes; a processor's buffer holds no more than 8 MiB.
-    let mut file = std::fs::File::open("/proc/self/exe").unwrap();
+    let mut file = std::fs::File::open(coldstart_host::process::own::PROGRAM).unwrap();
     let mut byte = [0u8];
     let processors = std::thread::available_parallelism().unwrap().get();
     for turn in 0..200_000 * processors as u64 {

@@ -34,7 +34,7 @@ fn holds(recorded: &Recorded, trace: &Trace) {
     assert_eq!(trace.run.command.get(1).map(|word| Path::new(word).to_owned()), Some(recorded.data.clone()));
     assert_eq!((trace.run.pages, trace.run.complete), (PagesSeen::FaultAround, true));
     assert_eq!(trace.run.layers, [Layer::Pages]);
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let kernel = std::fs::read_to_string(coldstart_host::kernel::RELEASE).unwrap();
     assert_eq!(trace.run.kernel, kernel.trim());
     assert!(trace.run.processors > 0);
     assert_eq!(trace.run.lost_events, 0);

@@ -8,11 +8,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use fs_err as fs;
+use coldstart_host::process::ProcessFiles;
+use coldstart_host::text::kibibytes;
 use serde::{Deserialize, Serialize};
 
 use super::runner::Runner;
-use super::surroundings::kib_field;
 
 const LOOK_EVERY: Duration = Duration::from_micros(500);
 
@@ -58,14 +58,14 @@ fn watch(
     command: &[String],
     runs: u32,
     file: &str,
-    see: impl Fn(&mut Peaks, &str) -> Option<()>,
+    see: impl Fn(&mut Peaks, &[u8]) -> Option<()>,
 ) -> Result<Vec<Peaks>> {
     let mut all = Vec::new();
     for _ in 0..runs {
         let mut peaks = Peaks::default();
         runner.watched(command, LOOK_EVERY, &mut |process| {
             // A process that is ending has no memory any more, and no such lines.
-            let text = fs::read_to_string(format!("/proc/{process}/{file}")).unwrap_or_default();
+            let text = std::fs::read(ProcessFiles::of(process).at(file)).unwrap_or_default();
             if see(&mut peaks, &text).is_some() {
                 peaks.looks += 1;
             }
@@ -77,17 +77,17 @@ fn watch(
 
 impl Peaks {
     /// `None` without change when the text says nothing of memory.
-    fn see_status(&mut self, status: &str) -> Option<()> {
-        let anonymous = kib_field(status, "RssAnon")?.saturating_add(kib_field(status, "VmSwap")?);
+    fn see_status(&mut self, status: &[u8]) -> Option<()> {
+        let anonymous = kibibytes(status, "RssAnon")?.saturating_add(kibibytes(status, "VmSwap")?);
         self.anonymous = self.anonymous.max(Some(anonymous));
-        self.resident = self.resident.max(kib_field(status, "VmHWM"));
+        self.resident = self.resident.max(kibibytes(status, "VmHWM"));
         Some(())
     }
 
     /// `None` without change when the text says nothing of memory.
-    fn see_mappings(&mut self, rollup: &str) -> Option<()> {
-        let dirty = kib_field(rollup, "Private_Dirty")?;
-        let clean = kib_field(rollup, "Private_Clean")?;
+    fn see_mappings(&mut self, rollup: &[u8]) -> Option<()> {
+        let dirty = kibibytes(rollup, "Private_Dirty")?;
+        let clean = kibibytes(rollup, "Private_Clean")?;
         self.private_dirty = self.private_dirty.max(Some(dirty));
         self.private = self.private.max(Some(dirty.saturating_add(clean)));
         Some(())
@@ -101,13 +101,15 @@ mod tests {
     #[test]
     fn the_kernels_words_are_read_and_the_greatest_is_kept() {
         let mut peaks = Peaks::default();
-        let status = |anonymous| format!("VmHWM:\t   95000 kB\nRssAnon:\t   {anonymous} kB\nVmSwap:\t       1 kB\n");
+        let status = |anonymous| {
+            format!("VmHWM:\t   95000 kB\nRssAnon:\t   {anonymous} kB\nVmSwap:\t       1 kB\n").into_bytes()
+        };
         assert!(peaks.see_status(&status(900)).is_some());
         assert!(peaks.see_status(&status(20)).is_some());
-        assert!(peaks.see_status("State:\tZ (zombie)\n").is_none());
+        assert!(peaks.see_status(b"State:\tZ (zombie)\n").is_none());
         assert_eq!((peaks.anonymous, peaks.resident), (Some(901 << 10), Some(95_000 << 10)));
         let rollup =
-            "563f-7ffd ---p 00000000 00:00 0    [rollup]\nPrivate_Clean:      300 kB\nPrivate_Dirty:       20 kB\n";
+            b"563f-7ffd ---p 00000000 00:00 0    [rollup]\nPrivate_Clean:      300 kB\nPrivate_Dirty:       20 kB\n";
         assert!(peaks.see_mappings(rollup).is_some());
         assert_eq!((peaks.private_dirty, peaks.private), (Some(20 << 10), Some(320 << 10)));
     }

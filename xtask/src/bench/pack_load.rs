@@ -3,10 +3,11 @@
 //! Three copies of each file are loaded in turn: the original, a twin of it, and the packed one. The twin tells how far
 //! two equal files lie apart on this machine, by chance and by where their pages happen to lie.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use coldstart_host::block_device::BlockDevice;
+use coldstart_host::mounts::Mounts;
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -72,11 +73,9 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
 
 /// The largest window that the kernel reads at once from the disk of a folder (`queue/read_ahead_kb` of sysfs).
 fn read_ahead(folder: &Path) -> Result<String> {
-    let device = fs::metadata(folder)?.dev();
-    let device = format!("/sys/dev/block/{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
-    // A partition has the queue of its disk.
-    let files = ["queue", "../queue"].map(|queue| format!("{device}/{queue}/read_ahead_kb"));
-    let found = files.iter().find_map(|file| fs::read_to_string(file).ok());
+    let device = BlockDevice::beneath(folder, &Mounts::here()?);
+    let disk = device.and_then(|device| device.disk_directory());
+    let found = disk.and_then(|disk| fs::read_to_string(disk.join("queue/read_ahead_kb")).ok());
     Ok(found.map_or_else(|| "not known".to_owned(), |kib| format!("{} KiB", kib.trim())))
 }
 

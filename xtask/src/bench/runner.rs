@@ -227,7 +227,7 @@ mod tests {
         let error = runner.run(&words(["sh", "-c", script, "sh", begun.to_str().unwrap()])).unwrap_err();
         assert_eq!(error.to_string(), "interrupted");
         let pid = std::fs::read_to_string(&begun).unwrap();
-        assert!(!std::path::Path::new("/proc").join(pid.trim()).exists());
+        assert!(!coldstart_host::process::exists(pid.trim().parse().unwrap()));
         std::fs::remove_file(&begun).unwrap();
         assert!(runner.run(&words(["touch", begun.to_str().unwrap()])).is_err());
         assert!(!begun.exists());

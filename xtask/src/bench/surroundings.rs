@@ -3,6 +3,9 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use coldstart_host::kernel::release;
+use coldstart_host::machine;
+use coldstart_host::process::ProcessFiles;
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
@@ -20,13 +23,13 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn this() -> Result<Self> {
-        let cpuinfo = fs::read_to_string("/proc/cpuinfo")?;
-        let meminfo = fs::read_to_string("/proc/meminfo")?;
+        let processors = fs::read(machine::PROCESSORS)?;
+        let model = machine::processor_model(&processors).unwrap_or_default();
         Ok(Self {
-            processor: field(&cpuinfo, "model name").unwrap_or_default().to_owned(),
+            processor: String::from_utf8_lossy(model).into_owned(),
             processor_count: std::thread::available_parallelism()?.get(),
-            memory: memory(&meminfo).context("/proc/meminfo has no MemTotal")?,
-            kernel: fs::read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned(),
+            memory: machine::Memory::here().total.context("the kernel does not tell how much memory there is")?,
+            kernel: release().context("the kernel does not tell its release")?,
         })
     }
 
@@ -67,15 +70,13 @@ impl Sources {
 
 /// Processes that wanted to run on average over the last minute (proc_loadavg(5)).
 pub(super) fn load() -> Result<f64> {
-    let text = fs::read_to_string("/proc/loadavg")?;
-    text.split_whitespace().next().and_then(|first| first.parse().ok()).context("/proc/loadavg is odd")
+    machine::load_average(&fs::read(machine::LOAD)?).with_context(|| format!("{} is odd", machine::LOAD))
 }
 
 /// Bytes that this process and the children it has waited for had the disks read so far (`read_bytes` of
 /// proc_pid_io(5)): what was in the page cache is not among them.
 pub(super) fn read_from_disk() -> Result<u64> {
-    let text = fs::read_to_string("/proc/self/io")?;
-    field(&text, "read_bytes").and_then(|bytes| bytes.parse().ok()).context("/proc/self/io has no read_bytes")
+    ProcessFiles::own().bytes_read().context("the kernel does not count what is read from disks")
 }
 
 /// The time now in UTC, in date(1)'s own format.
@@ -92,35 +93,9 @@ fn git(arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The value of the first `name : value` line.
-pub(super) fn field<'text>(text: &'text str, name: &str) -> Option<&'text str> {
-    let lines = text.lines().filter_map(|line| line.split_once(':'));
-    lines.map(|(found, value)| (found.trim(), value.trim())).find(|(found, _)| *found == name).map(|(_, value)| value)
-}
-
-/// `MemTotal`, in bytes; the kernel counts in KiB.
-fn memory(meminfo: &str) -> Option<u64> {
-    kib_field(meminfo, "MemTotal")
-}
-
-/// The value of a `name : value kB` line, in bytes; that is how the kernel writes sizes of memory in /proc.
-pub(super) fn kib_field(text: &str, name: &str) -> Option<u64> {
-    let kib: u64 = field(text, name)?.strip_suffix("kB")?.trim().parse().ok()?;
-    kib.checked_mul(1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_kernels_lists_are_read() {
-        let cpuinfo = "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\nprocessor\t: 1\nmodel name\t: Other\n";
-        assert_eq!(field(cpuinfo, "model name"), Some("Some CPU @ 2 GHz"));
-        assert_eq!(field(cpuinfo, "bogomips"), None);
-        assert_eq!(memory("MemTotal:       24669 kB\nMemFree: 1 kB\n"), Some(24669 * 1024));
-        assert_eq!(memory("MemTotal: many kB\n"), None);
-    }
 
     #[test]
     fn this_machine_is_told() {

@@ -15,7 +15,7 @@ use super::mounts;
 pub(crate) fn abort(mount_point: &Path) -> Result<()> {
     for mount in mounts::at(mount_point)? {
         // A connection is named by the minor number of its anonymous device.
-        let Some((_, minor)) = mount.device.split_once(':') else { continue };
+        let minor = mount.device.minor;
         match fs::OpenOptions::new().write(true).open(format!("/sys/fs/fuse/connections/{minor}/abort")) {
             Ok(mut control) => std::io::Write::write_all(&mut control, b"1")?,
             Err(error) if error.kind() == ErrorKind::NotFound => {}

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use fs_err as fs;
+use coldstart_host::process::{ProcessFiles, Stat};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
@@ -13,24 +13,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessIdentity {
     pub(crate) pid: i32,
-    /// In clock ticks since boot: field 22 of /proc/PID/stat (proc_pid_stat(5)).
+    /// In clock ticks since boot.
     started: u64,
 }
 
 impl ProcessIdentity {
     /// The process that has `pid` now.
     pub(crate) fn of(pid: i32) -> Option<Self> {
-        stat(pid).map(|(_, started)| Self { pid, started })
+        stat(pid).map(|stat| Self { pid, started: stat.started })
     }
 
     /// Whether it exists and is not merely waiting to be reaped.
     pub(crate) fn exists(&self) -> bool {
-        matches!(self.state(), Some(state) if !['Z', 'X'].contains(&state))
+        self.stat().is_some_and(|stat| !stat.first_thread_has_ended())
     }
 
     /// Whether it exists and is not stopped.
     pub(crate) fn is_running(&self) -> bool {
-        self.exists() && !matches!(self.state(), Some('T' | 't'))
+        self.exists() && !self.stat().is_some_and(|stat| matches!(stat.state, b'T' | b't'))
     }
 
     /// Ends it at once and waits until it is gone, or `patience` is over.
@@ -39,8 +39,8 @@ impl ProcessIdentity {
         wait_until(patience, || !self.exists());
     }
 
-    fn state(&self) -> Option<char> {
-        stat(self.pid).filter(|(_, started)| *started == self.started).map(|(state, _)| state)
+    fn stat(&self) -> Option<Stat> {
+        stat(self.pid).filter(|stat| stat.started == self.started)
     }
 
     fn signal(&self, signal: Signal) {
@@ -81,15 +81,8 @@ pub(crate) fn wait_until(patience: Duration, condition: impl Fn() -> bool) -> bo
     }
 }
 
-/// State letter and start time of `pid`.
-fn stat(pid: i32) -> Option<(char, u64)> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything, so count from the last one.
-    let (_, rest) = text.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace();
-    let state = fields.next()?.chars().next()?;
-    // The state is field 3; the start time is field 22.
-    Some((state, fields.nth(18)?.parse().ok()?))
+fn stat(pid: i32) -> Option<Stat> {
+    ProcessFiles::of(u32::try_from(pid).ok()?).stat()
 }
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use coldstart_host::block_device::DeviceNumber;
+use coldstart_host::mounts::Mounts;
+use coldstart_host::process::{ProcessFiles, numbers};
 use fs_err as fs;
 
-use super::mounts;
 use super::process::ProcessIdentity;
 
 /// A process and what of it is in use.
@@ -40,8 +42,8 @@ pub(crate) fn of_mount(mount_point: &Path) -> Result<Vec<User>> {
 /// The processes in other mount namespaces that have the file system on `device` mounted, and those with it open.
 pub(crate) fn of_device(device: &Path) -> Result<Vec<User>> {
     let number = super::loop_device::sysfs(device)?.join("dev");
-    let number = fs::read_to_string(number)?.trim().to_owned();
-    let own = fs::read_link("/proc/self/ns/mnt")?;
+    let number = DeviceNumber::parse(fs::read(&number)?.trim_ascii()).context("its number is odd")?;
+    let own = ProcessFiles::own().namespace("mnt")?;
     users(|process| {
         if let Some(link) = entries(&process.join("fd")).find(|link| fs::read_link(link).is_ok_and(|to| to == device)) {
             return Some(format!("{} {}", link.strip_prefix(process).ok()?.display(), device.display()));
@@ -50,22 +52,20 @@ pub(crate) fn of_device(device: &Path) -> Result<Vec<User>> {
             return None;
         }
         let mountinfo = fs::read(process.join("mountinfo")).ok()?;
-        let mount = mounts::parse(&mountinfo).into_iter().find(|mount| mount.device == number)?;
-        Some(format!("mounted at {} in a mount namespace of its own", mount.mount_point.display()))
+        let mounts = Mounts::parse(&mountinfo);
+        let mount = mounts.all().iter().find(|mount| mount.device == number)?;
+        Some(format!("mounted at {} in a mount namespace of its own", mount.place.display()))
     })
 }
 
 fn users(how: impl Fn(&Path) -> Option<String>) -> Result<Vec<User>> {
     let mut users = Vec::new();
     let own = std::process::id();
-    for entry in fs::read_dir("/proc")? {
-        let process = entry?.path();
-        let Some(pid) = process.file_name().and_then(|name| name.to_str()?.parse::<i32>().ok()) else { continue };
-        if pid.unsigned_abs() == own {
-            continue;
-        }
-        let (Some(how), Some(identity)) = (how(&process), ProcessIdentity::of(pid)) else { continue };
-        let name = fs::read_to_string(process.join("comm")).unwrap_or_default().trim().to_owned();
+    for number in numbers()?.into_iter().filter(|number| *number != own) {
+        let process = ProcessFiles::of(number);
+        let identity = ProcessIdentity::of(number.cast_signed());
+        let (Some(how), Some(identity)) = (how(process.directory()), identity) else { continue };
+        let name = process.name().to_string_lossy().trim().to_owned();
         users.push(User { process: identity, name, how });
     }
     Ok(users)

@@ -1,11 +1,15 @@
 //! A small ext4 image, a bed of its own for each test, and the question what is left of it in the system.
 
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use coldstart_host::mounts::Mounts;
+use coldstart_host::process::{ProcessFiles, numbers};
 
 /// A bed in a temporary folder. Dropping it takes the bed down.
 pub struct TestBed {
@@ -120,15 +124,15 @@ impl TestBed {
     pub fn left(&self) -> Vec<String> {
         let mut left = Vec::new();
         let home = self.home().display().to_string();
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-        left.extend(mounts.lines().filter(|line| line.contains(&home)).map(str::to_owned));
+        let mounts = Mounts::here().unwrap();
+        left.extend(mounts.all().iter().map(|mount| format!("{mount:?}")).filter(|mount| mount.contains(&home)));
         let loops = Command::new("losetup").arg("--list").output().unwrap();
         left.extend(String::from_utf8_lossy(&loops.stdout).lines().filter(|l| l.contains(&home)).map(str::to_owned));
         let copies = fs::read_dir("/dev/shm").unwrap().map(|entry| entry.unwrap().file_name());
         left.extend(copies.map(|name| name.into_string().unwrap()).filter(|name| name.contains(&self.name)));
-        for entry in fs::read_dir("/proc").unwrap() {
-            let command = fs::read(entry.unwrap().path().join("cmdline")).unwrap_or_default();
-            let command = String::from_utf8_lossy(&command).replace('\0', " ");
+        for number in numbers().unwrap() {
+            let command = ProcessFiles::of(number).arguments().join(OsStr::new(" "));
+            let command = command.to_string_lossy().into_owned();
             if command.contains("coldstart-testbed serve") && command.contains(&home) {
                 left.push(command);
             }

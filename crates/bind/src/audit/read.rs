@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn other_files_are_not_ours() {
         assert!(matches!(read(b"text"), Err(ReadError::Elf(_))));
-        let program = std::fs::read("/proc/self/exe").unwrap();
+        let program = std::fs::read(coldstart_host::process::own::PROGRAM).unwrap();
         assert!(matches!(read(&program), Err(ReadError::NotOurs)));
         // A template has no table yet.
         let error = read(Architecture::Arm.template()).unwrap_err();

@@ -121,7 +121,7 @@ fn process_in(name: &OsStr, prefix: &[u8]) -> Option<u32> {
 
 /// Whether no process has this number. We are none that could have left something, but may have the number of one.
 fn is_gone(process: u32) -> bool {
-    process == std::process::id() || !Path::new("/proc").join(process.to_string()).exists()
+    process == std::process::id() || !coldstart_host::process::exists(process)
 }
 
 /// Locks an open folder; false where that cannot be done.

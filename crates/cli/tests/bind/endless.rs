@@ -3,6 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use coldstart_host::process::{ProcessFiles, numbers};
+
 use crate::scene::{Tree, names};
 
 /// Words that make the program of a tree wait in a child of its own, which can be told by its arguments.
@@ -25,14 +27,12 @@ impl Endless {
 
     /// Processes of the starts that are still there.
     fn left(&self) -> Vec<u32> {
-        let numbers = names(std::path::Path::new("/proc")).into_iter().filter_map(|name| name.parse().ok());
         let is_left = |process: &u32| {
-            let command = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-            let mut words = command.split(|byte| *byte == 0);
-            let is_ours = words.clone().any(|word| word == b"verify");
-            !is_ours && words.any(|word| word.ends_with(self.sleeps.as_bytes()))
+            let words = ProcessFiles::of(*process).arguments();
+            let is_ours = words.iter().any(|word| word == "verify");
+            !is_ours && words.iter().any(|word| word.as_encoded_bytes().ends_with(self.sleeps.as_bytes()))
         };
-        numbers.filter(is_left).collect()
+        numbers().unwrap().into_iter().filter(is_left).collect()
     }
 }
 

@@ -149,7 +149,7 @@ fn directories_pipes_and_devices_stay() {
 fn a_link_to_stdout_stays_also_where_that_is_a_file() {
     for output in OUTPUTS.iter().filter(|output| output.kind != Kind::KeptOriginal) {
         let scene = Scene::new();
-        symlink("/proc/self/fd/1", scene.path("stdout")).unwrap();
+        symlink(coldstart_host::descriptor::path(std::io::stdout()), scene.path("stdout")).unwrap();
         symlink("stdout", scene.path("to stdout")).unwrap();
         for name in ["stdout", "to stdout"] {
             for force in [&[][..], &["--force"]] {

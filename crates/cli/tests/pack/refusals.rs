@@ -92,7 +92,7 @@ fn what_cannot_be_read_or_written_is_an_error() {
         (&["pack", "a.so", "-o", "folder/../a.so"], "the result would lie over its original `a.so`"),
         (&["pack", "a.so", "-o", "link.so"], "the result would lie over its original `a.so`"),
         (&["pack", "a.so", "-o", "pipe"], "cannot write `pipe`: it is not a regular file"),
-        (&["pack", "a.so", "-o", "/proc/coldstart.so"], "/proc"),
+        (&["pack", "a.so", "-o", &format!("{}/coldstart.so", coldstart_host::process::ALL)], "/proc"),
         (&["pack", "a.so", "-o", "no/such/folder/b.so"], "no/such/folder"),
         (&["pack", "a.so", "folder", "-o", "link.so"], "`link.so` is no directory"),
         (&["pack", "folder", "-o", "folder"], "`folder` is what is walked"),

@@ -24,7 +24,7 @@ int main(int count, char **words) {
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)) return 3;
   if (!dlopen("./libinit.so", RTLD_NOW)) puts(dlerror());
   int s; pid_t q = fork(); if (!q) { puts("child"); _exit(0); } if (waitpid(q, &s, 0) < 0 || s) return 4;
-  execl("/proc/self/exe", "filtered", "after", (char *)0); return 5;
+  execl(words[0], "filtered", "after", (char *)0); return 5;
 }"#;
 
 #[test]

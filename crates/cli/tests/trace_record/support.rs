@@ -1,9 +1,11 @@
 //! A folder in which programs are built, run alone, and run under `coldstart trace`.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use coldstart_host::process::{ProcessFiles, numbers};
 use coldstart_profile::trace::Trace;
 use coldstart_tracefile::TraceFile;
 use tempfile::TempDir;
@@ -98,11 +100,9 @@ pub(crate) fn skip(reason: &str) {
 
 /// Processes that were started with a word like this.
 pub(crate) fn living(word: &str) -> Vec<String> {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes.filter_map(|entry| {
-        let line = fs::read(entry.path().join("cmdline")).ok()?;
-        entry.file_name().to_str()?.parse::<u32>().ok()?;
-        Some(text(&line).replace('\0', " "))
-    });
+    let lines = numbers()
+        .unwrap()
+        .into_iter()
+        .map(|number| ProcessFiles::of(number).arguments().join(OsStr::new(" ")).to_string_lossy().into_owned());
     lines.filter(|line| line.contains(word)).collect()
 }

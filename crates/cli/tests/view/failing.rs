@@ -40,7 +40,7 @@ fn what_is_no_trace_is_refused() {
     refuses(&place, "empty", &["`empty` is empty", "coldstart trace -o"]);
     refuses(&place, "nowhere", &["`nowhere`", "No such file", "coldstart trace -o"]);
     refuses(&place, ".", &["the trace `.` cannot be read: it is a directory, not a regular file"]);
-    fs::copy("/proc/self/exe", place.path("elf")).unwrap();
+    fs::copy(coldstart_host::process::own::PROGRAM, place.path("elf")).unwrap();
     refuses(&place, "elf", &["`elf` is no trace", "not a SQLite database"]);
     fs::write(place.path("perf.data"), [&b"PERFILE2"[..], &[0; 400]].concat()).unwrap();
     refuses(&place, "perf.data", &["`perf.data` is no trace", "coldstart trace import perf.data"]);

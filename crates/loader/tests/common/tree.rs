@@ -327,7 +327,9 @@ impl Maker<'_> {
                 148..156 => random.pick(&["/$LIB", "$ORIGIN/../d0/$LIB", "$ORIGIN/../${LIB}"]).to_owned(),
                 156..164 => random.pick(&["$PLATFORM", "/nowhere/$PLATFORM", "$ORIGINAL", "d0/plain$"]).to_owned(),
                 164..172 => format!("{root}/{folder}/$PLATFORM"),
-                172..180 => random.pick(&["plain-file", "/proc/self/maps", "/", "//", ".", "..", "./d2"]).to_owned(),
+                172..180 => random
+                    .pick(&["plain-file", coldstart_host::process::own::MAPS, "/", "//", ".", "..", "./d2"])
+                    .to_owned(),
                 180..188 => format!("{root}/{}", random.pick(&["loop", "gone-link", "folder-link", "plain-file"])),
                 188..192 => format!("{root}/loop/{folder}"),
                 192..196 => format!("{root}/{}", "x".repeat(260)),

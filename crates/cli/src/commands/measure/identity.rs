@@ -4,19 +4,15 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use coldstart_elf::{ElfFile, build_id};
+use coldstart_host::script_line::{DEEPEST, ScriptLine};
 use coldstart_launch::find_program;
 use coldstart_profile::FileIdentity;
 use coldstart_profile::measurement::{ProgramIdentity, path_to_text};
 
 use crate::commands::reading::map;
-
-/// Interpreters of interpreters are followed so far; the kernel stops there, too (`exec_binprm` in fs/exec.c).
-const MOST_INTERPRETERS: usize = 5;
-/// The kernel looks no further for the end of a script's first line (`BINPRM_BUF_SIZE`).
-const FIRST_LINE: usize = 256;
 
 /// The program that a launch of `program` starts; `None` if it cannot be found or read.
 pub(super) fn identity_of(program: &OsStr) -> Option<ProgramIdentity> {
@@ -42,7 +38,7 @@ fn build_id_of(bytes: &[u8]) -> Option<String> {
 
 fn build_id_of_interpreter(first: PathBuf) -> Option<String> {
     let mut path = first;
-    for _ in 0..MOST_INTERPRETERS {
+    for _ in 0..DEEPEST {
         let view = map(&path).ok()?;
         match interpreter(view.bytes()) {
             Some(next) => path = next,
@@ -54,15 +50,14 @@ fn build_id_of_interpreter(first: PathBuf) -> Option<String> {
 
 /// What a script names behind `#!`.
 fn interpreter(bytes: &[u8]) -> Option<PathBuf> {
-    let line = bytes.get(..bytes.len().min(FIRST_LINE))?.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let word = line.trim_ascii().split(u8::is_ascii_whitespace).next()?;
-    (!word.is_empty()).then(|| Path::new(OsStr::from_bytes(word)).to_owned())
+    ScriptLine::parse(bytes).map(|line| line.interpreter)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     #[test]
     fn a_script_is_its_content_and_its_interpreters_build() {
