@@ -4,5 +4,18 @@
 //! front end calls the same functions. They never print. What may be worth telling on the way (progress, a lesser way of
 //! doing something) goes to an [`observer::Observer`].
 
+pub mod bind;
+pub mod command;
 pub mod error;
+pub mod kinds;
 pub mod observer;
+pub mod pack;
+pub mod reading;
+pub mod restoring;
+pub mod rewriting;
+pub mod status;
+pub mod text;
+pub mod unbind;
+pub mod unpack;
+pub mod verify;
+pub mod writing;

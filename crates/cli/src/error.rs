@@ -39,8 +39,7 @@ pub(crate) fn report(error: &CliError) -> Exit {
 
 /// The error's hints, with those of verbs whose work is done here.
 fn all_hints(error: &CliError) -> Vec<String> {
-    let work = |cause| crate::commands::inspect_hint(cause).or_else(|| crate::commands::rewriting_hint(cause));
-    error.hints().into_iter().chain(error.chain().filter_map(work)).collect()
+    error.hints().into_iter().chain(error.chain().filter_map(crate::commands::inspect_hint)).collect()
 }
 
 /// Errors of a verb that goes on after one: each is printed as it comes, each hint once, at the end.
@@ -53,9 +52,13 @@ pub(crate) struct Complaints {
 impl Complaints {
     /// Prints an error and keeps its hints for later.
     pub(crate) fn add(&mut self, error: impl Into<CliError>) {
-        let error = error.into();
+        self.tell(&error.into());
+    }
+
+    /// The same, of an error that is still needed.
+    pub(crate) fn tell(&mut self, error: &CliError) {
         self.count += 1;
-        let (sentence, hints) = (error.sentence(), all_hints(&error));
+        let (sentence, hints) = (error.sentence(), all_hints(error));
         output::complain(&style::ERROR, "error", &escaped(&sentence));
         for hint in &hints {
             if !self.hints.contains(hint) {

@@ -3,11 +3,9 @@
 //! Nothing else in this program writes to stdout or stderr. `println!` would panic when the reader has left.
 
 pub(crate) mod charset;
-pub(crate) mod command;
 pub(crate) mod destination;
 pub(crate) mod drawing;
 pub(crate) mod json;
-pub(crate) mod kinds;
 pub(crate) mod page;
 pub(crate) mod path;
 pub(crate) mod size;

@@ -3,13 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use coldstart_app::reading;
 use coldstart_elf::{
     DEFAULT_DEBUG_ROOT, ElfFile, FileKind, MiniDebugLimits, SymbolTable, build_id, crc_matches, debug_file_candidates,
 };
 use coldstart_inspect::{Inspection, NameSource, Object, Refusal, inspect};
 use coldstart_sys::file_view::FileView;
 
-use crate::commands::reading;
 use crate::output::path::printable;
 
 /// Why a file was not inspected.

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Context;
+use coldstart_app::{kinds, writing};
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::{Candidate, MeasureError, MeasurePlan, Measurement, frequency, measure};
 use coldstart_output::OutputPlace;
@@ -34,7 +35,7 @@ use crate::commands::launching::{command_line, inputs_of, launch_options};
 use crate::error::{CliError, Complaints, HintExt};
 use crate::exit::Exit;
 use crate::output::path::printable;
-use crate::output::{self, destination, json, kinds};
+use crate::output::{self, json};
 
 pub(crate) use progress::Progress;
 pub(crate) use states::coldest_state;
@@ -161,7 +162,7 @@ fn page_place(args: &MeasureArgs, commands: &[CommandLine], path: &Path) -> Resu
         }
     }
     let place = OutputPlace::new(path, kinds::PAGE, args.force.force)?.not_over(inputs);
-    destination::try_out([&place])?;
+    writing::try_out([&place])?;
     Ok(place)
 }
 

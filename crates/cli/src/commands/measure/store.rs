@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow};
+use coldstart_app::{command, kinds, reading::read, writing::write_file};
 use coldstart_history::{Added, History, HistoryError, Surroundings, default_path};
 use coldstart_launch::CommandLine;
 use coldstart_measure::Measurement;
@@ -15,12 +16,9 @@ use super::SCHEMA;
 use super::date::compact;
 use super::identity::identity_of;
 use crate::args::measure::KeepingArgs;
-use crate::commands::reading::read;
 use crate::error::{CliError, HintExt};
-use crate::output::destination::write_file;
-use crate::output::kinds;
+use crate::output;
 use crate::output::path::printable;
-use crate::output::{self, command};
 
 /// The largest measurement that is read, in bytes: ten thousand runs take some ten million.
 const MOST_BYTES: u64 = 32 << 20;

@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, anyhow};
+use coldstart_app::{
+    command, kinds,
+    writing::{try_out, write_file},
+};
 use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
 use coldstart_output::OutputPlace;
 use coldstart_pagecache::{EvictOptions, evict};
@@ -21,10 +25,9 @@ use crate::args::prefetch::{PlanningArgs, RecordArgs, StrategyChoice};
 use crate::commands::launching::{command_line, inputs_of, launch_options};
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
-use crate::output::destination::{try_out, write_file};
 use crate::output::path::{JsonPath, printable};
 use crate::output::text::{counted, counted_are, plain};
-use crate::output::{self, command, json, kinds, size};
+use crate::output::{self, json, size};
 
 pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
     // With `--from`, the program's name stands in the trace.

@@ -8,6 +8,7 @@ mod story;
 
 use std::path::Path;
 
+use coldstart_app::{kinds, writing};
 use coldstart_measure::{Candidate, MeasurePlan, StartState};
 use coldstart_output::OutputPlace;
 use coldstart_prefetch::transfer_limit;
@@ -19,7 +20,7 @@ use crate::commands::prefetch::{PlanRecorder, default_plan_path};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::text;
-use crate::output::{self, destination, json, kinds};
+use crate::output::{self, json};
 use fix::Fix;
 use prefetch_fix::PrefetchFix;
 use story::{Step, Story};
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
         |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
     let plan_place = place(&plan_path, kinds::PLAN)?;
     let page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
-    destination::try_out([&plan_place].into_iter().chain(&page_place))?;
+    writing::try_out([&plan_place].into_iter().chain(&page_place))?;
     let cold = coldest_state();
 
     output::note(&format!("recording a {cold} start of {program}"));

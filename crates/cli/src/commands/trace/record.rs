@@ -8,6 +8,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use coldstart_app::kinds;
 use coldstart_launch::{CommandLine, Input, LaunchOptions, Output, Readiness};
 use coldstart_output::OutputPlace;
 use coldstart_pagecache::{EvictOptions, evict};
@@ -21,8 +22,8 @@ use crate::args::trace::RecordArgs;
 use crate::commands::launching::{command_line, input, inputs_of, waiting_options};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output;
 use crate::output::path::printable;
-use crate::output::{self, kinds};
 
 /// What is to be recorded, and how.
 struct Wanted<'a> {

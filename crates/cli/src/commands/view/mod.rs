@@ -27,8 +27,6 @@ use report::{Report, Written};
 use sources::Source;
 use wanted::Wanted;
 
-pub(crate) use tables::is_header as is_table_header;
-
 pub(super) fn run(args: &ViewArgs) -> Result<Exit, CliError> {
     if args.table.as_deref() == Some("list") {
         wanted::check_list(args)?;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use coldstart_app::command;
 use coldstart_profile::trace::Trace;
 use coldstart_profile::trace::figures::Figures;
 use coldstart_sys::named_file::read_beginning;
@@ -10,7 +11,6 @@ use coldstart_view::export::TraceExport;
 use coldstart_view::page::TraceSource;
 
 use crate::error::{CliError, HintExt};
-use crate::output::command;
 use crate::output::path::printable;
 
 /// A trace, read whole, and its figures.

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use anyhow::anyhow;
+use coldstart_app::kinds;
 use coldstart_output::OutputPlace;
 use coldstart_tracefile::{Answer, TraceFile, Value};
 
@@ -107,8 +108,19 @@ fn beside(asked: &OutputPlace, addition: &str) -> Result<OutputPlace, CliError> 
     Ok(asked.renamed(&path.with_file_name(name))?)
 }
 
+/// A file of a table.
+pub(super) const KIND: coldstart_output::OutputKind = coldstart_output::OutputKind {
+    name: "a table that coldstart wrote",
+    recognises: |file| {
+        let start = kinds::start(file)?;
+        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        Ok(std::str::from_utf8(line).is_ok_and(is_header))
+    },
+    same_bytes: false,
+};
+
 /// Whether a line is the first of a table of ours, whichever.
-pub(crate) fn is_header(line: &str) -> bool {
+fn is_header(line: &str) -> bool {
     let is_it = |columns: &[String]| columns.join(",") == line.trim_end_matches('\r');
     differences::headers().iter().any(|columns| is_it(columns))
         || VIEWS.iter().any(|view| is_it(&coldstart_tracefile::columns(view)))

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use coldstart_app::{kinds, writing::try_out};
 use coldstart_output::{Inputs, OutputKind as Recognised, OutputPlace};
 
 use super::of_one_trace_only;
 use super::tables::{self, TableFile};
 use crate::args::view::{OutputKind, ViewArgs};
 use crate::error::{CliError, HintExt};
-use crate::output::destination::{Destination, try_out};
-use crate::output::kinds;
+use crate::output::destination::Destination;
 use crate::output::path::printable;
 
 /// A file to be written.
@@ -99,7 +99,7 @@ fn recognised(kind: OutputKind) -> Recognised {
         OutputKind::Svg => kinds::SVG,
         OutputKind::Png => kinds::PNG,
         OutputKind::Json => kinds::VIEWER_JSON,
-        OutputKind::Csv => kinds::CSV,
+        OutputKind::Csv => tables::KIND,
     }
 }
 

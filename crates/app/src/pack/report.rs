@@ -1,46 +1,63 @@
-//! What became of all files: the data that text and JSON show.
+//! What became of all files.
 
 use std::path::Path;
 
+use coldstart_profile::JsonPath;
 use coldstart_rewrite::{NothingToPack, PackSummary, Proof, Replacement};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::one::Done;
-use crate::commands::rewriting::{JsonSeconds, Outcome, Passage, Refused, Task, Worked, link_warnings};
-use crate::error::CliError;
-use crate::output::json;
-use crate::output::path::JsonPath;
+use crate::rewriting::{Destination, Outcome, Passage, Refused, StepSeconds, Task, Worked, link_warnings};
 
-/// The schema of `--json`.
-const SCHEMA: &str = "coldstart.pack/1";
+/// The name and version of the report as JSON.
+pub const SCHEMA: &str = "coldstart.pack/1";
 
-/// What became of all files.
-pub(super) struct Report {
-    pub(super) done: Vec<(Task, Worked<Done>)>,
-    pub(super) total: Total,
-    pub(super) dry_run: bool,
+/// What became of all files. It is serialised with a record for each file.
+#[derive(Debug)]
+pub struct Report {
+    /// Each file that was worked on, in the order in which they were named or found.
+    pub done: Vec<(Task, Worked<Done>)>,
+    /// All files together.
+    pub total: Total,
+    /// Whether nothing was to be written.
+    pub dry_run: bool,
+    /// Whether a single file was named, and nothing else.
+    pub is_one: bool,
+    /// Where results went.
+    pub place: Destination,
+    /// Files of directories that hold only another's debug information, by their names; they were passed over.
+    pub debug_files: u64,
 }
 
 /// All files together.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Total {
+pub struct Total {
     /// Files that were worked on.
-    pub(super) files: u64,
+    pub files: u64,
     /// Those that were packed; with `--dry-run`, that would be.
-    pub(super) packed: u64,
-    pub(super) refused: u64,
-    pub(super) nothing: u64,
-    pub(super) failed: u64,
+    pub packed: u64,
+    /// Files that were left as they are.
+    pub refused: u64,
+    /// Files in which there was nothing to pack.
+    pub nothing: u64,
+    /// Files at which something broke.
+    pub failed: u64,
     /// Files that were not begun because a signal asked us to stop.
-    pub(super) not_begun: u64,
+    pub not_begun: u64,
     /// Size of the packed files before, in bytes.
-    pub(super) size_before: u64,
+    pub size_before: u64,
     /// Their size after.
-    pub(super) size_after: u64,
+    pub size_after: u64,
 }
 
 impl Report {
-    pub(super) fn new(passage: Passage<Worked<Done>>, dry_run: bool) -> Self {
+    pub(super) fn new(
+        passage: Passage<Worked<Done>>,
+        dry_run: bool,
+        is_one: bool,
+        place: Destination,
+        debug_files: u64,
+    ) -> Self {
         let mut total = Total { not_begun: passage.not_begun, ..Total::default() };
         let mut done = passage.done;
         done.retain(|(_, worked)| !matches!(worked.outcome, Outcome::Gone));
@@ -58,24 +75,25 @@ impl Report {
                 total.size_after = total.size_after.saturating_add(summary.size_after);
             }
         }
-        Self { done, total, dry_run }
+        Self { done, total, dry_run, is_one, place, debug_files }
     }
 
     /// Those that were packed, or would be.
-    pub(super) fn packed(&self) -> impl Iterator<Item = (&Task, &PackSummary)> {
+    pub fn packed(&self) -> impl Iterator<Item = (&Task, &PackSummary)> {
         self.done.iter().filter_map(|(task, worked)| Some((task, worked.summary()?)))
     }
+}
 
-    /// Prints it as one object.
-    pub(super) fn print_json(&self) -> Result<(), CliError> {
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let files = self.done.iter().map(|(task, worked)| record(task, worked)).collect();
-        json::print(SCHEMA, &Body { dry_run: self.dry_run, files, total: &self.total })
+        Body { dry_run: self.dry_run, files, total: &self.total }.serialize(serializer)
     }
 }
 
 impl Worked<Done> {
     /// What packing does to it, if it does.
-    pub(super) fn summary(&self) -> Option<&PackSummary> {
+    pub fn summary(&self) -> Option<&PackSummary> {
         match self.done()? {
             Done::Packed(packed) => Some(&packed.0),
             Done::WouldPack(summary) => Some(summary),
@@ -84,7 +102,7 @@ impl Worked<Done> {
     }
 
     /// What was written, if anything was.
-    pub(super) fn replacement(&self) -> Option<&Replacement<Proof>> {
+    pub fn replacement(&self) -> Option<&Replacement<Proof>> {
         match self.done()? {
             Done::Packed(packed) => Some(&packed.1),
             Done::Nothing(_, copied) => copied.as_deref(),
@@ -111,7 +129,7 @@ struct Record<'a> {
     refusal: Option<&'a Refused>,
     error: Option<String>,
     proof: Option<&'a Proof>,
-    seconds: JsonSeconds,
+    seconds: StepSeconds,
     kept_original: Option<String>,
     /// Further names of the file, which keep the old content.
     other_links: u64,
@@ -139,7 +157,7 @@ fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
         refusal: worked.refused(),
         error: worked.error(),
         proof: replacement.map(|replacement| &replacement.proof),
-        seconds: JsonSeconds::of(worked.plan_seconds, replacement),
+        seconds: StepSeconds::of(worked.plan_seconds, replacement),
         kept_original: replacement.and_then(|replacement| Some(text(replacement.kept_original.as_deref()?))),
         other_links: replacement.map_or(0, |replacement| replacement.other_links),
         warnings: warnings(task, worked),
@@ -147,7 +165,7 @@ fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
 }
 
 /// What is to be said about a file besides its result.
-pub(super) fn warnings(task: &Task, worked: &Worked<Done>) -> Vec<String> {
+pub fn warnings(task: &Task, worked: &Worked<Done>) -> Vec<String> {
     match worked.replacement() {
         Some(replacement) => link_warnings(task, worked.link_to.as_deref(), replacement),
         None => Vec::new(),

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use coldstart_bind::AuditLibrary;
 use coldstart_output::OutputPlace;
+use coldstart_profile::printable;
 use coldstart_sys::file_view::FileView;
 
-use crate::commands::reading::map;
-use crate::commands::rewriting::{Destination, Rule, Task};
-use crate::error::{CliError, HintExt};
-use crate::output::destination::write_file;
-use crate::output::kinds;
-use crate::output::path::printable;
+use crate::error::{AppError, HintExt};
+use crate::kinds;
+use crate::reading::map;
+use crate::rewriting::{Destination, Rule, Task};
+use crate::writing::write_file;
 
 /// Advice where the library cannot go.
 const ELSEWHERE: &str = "give another place with `--audit-library`";
@@ -22,7 +22,7 @@ pub(super) fn place(
     rule: &Rule,
     program: &Destination,
     task: Option<&Task>,
-) -> Result<OutputPlace, CliError> {
+) -> Result<OutputPlace, AppError> {
     let place = rule.of_kind(kinds::AUDIT_LIBRARY).place(path)?;
     let bound = task.and_then(|task| program.target(task)).and_then(|target| rule.place(&target).ok());
     if bound.is_some_and(|bound| bound.is_same_name(&place)) {
@@ -34,7 +34,7 @@ pub(super) fn place(
 
 /// Puts the library in place. `may_replace` tells whether one that `bind` made may stand there: not when it could be another
 /// program's.
-pub(super) fn write_library(library: &AuditLibrary, place: &OutputPlace, may_replace: bool) -> Result<(), CliError> {
+pub(super) fn write_library(library: &AuditLibrary, place: &OutputPlace, may_replace: bool) -> Result<(), AppError> {
     let path = place.path();
     // A link is replaced, whatever it leads to.
     let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());

@@ -6,38 +6,42 @@ use coldstart_bind::{Binding, Change, MachineFiles, Misled, Mode, Searches, audi
 use coldstart_loader::Closure;
 use serde::Serialize;
 
-use crate::error::CliError;
+use crate::error::AppError;
 
 /// Both searches.
 #[derive(Debug, Serialize)]
-pub(super) struct Search {
-    mode: Mode,
+pub struct Search {
+    /// How the program is bound.
+    pub mode: Mode,
     /// Files that the bound program loads, without itself.
-    pub(super) libraries: usize,
+    pub libraries: usize,
     /// The first place in the order at which they part.
-    pub(super) parting: Option<Parting>,
+    pub parting: Option<Parting>,
     /// Names that the bound program does not find.
-    pub(super) missing: Vec<String>,
-    pub(super) failed_probes_before: usize,
-    /// Null in mode `audit`, where the rules do not tell.
-    pub(super) failed_probes_after: Option<usize>,
+    pub missing: Vec<String>,
+    /// Probes of the original that fail.
+    pub failed_probes_before: usize,
+    /// Probes of the bound program that fail; `None` in mode `audit`, where the rules do not tell.
+    pub failed_probes_after: Option<usize>,
     /// Those of them that only look for variants of a library, below the folder of links.
-    pub(super) variant_probes_after: usize,
+    pub variant_probes_after: usize,
     /// The others, in order; the first few.
-    pub(super) stray_probes: Vec<PathBuf>,
+    pub stray_probes: Vec<PathBuf>,
     /// Mode `audit`: how the auditing library is not the one that was written.
-    pub(super) audit_library: Option<Change>,
+    pub audit_library: Option<Change>,
     /// Mode `audit`: answers of the auditing library by which another file is loaded.
-    pub(super) misled: Vec<Misled>,
+    pub misled: Vec<Misled>,
 }
 
 /// A place at which two orders part.
 #[derive(Debug, Serialize)]
-pub(super) struct Parting {
+pub struct Parting {
     /// Counted from 0.
-    pub(super) place: usize,
-    pub(super) before: Option<PathBuf>,
-    pub(super) after: Option<PathBuf>,
+    pub place: usize,
+    /// The file of the original; `None` where it loads no more.
+    pub before: Option<PathBuf>,
+    /// The file of the bound program; `None` where it loads no more.
+    pub after: Option<PathBuf>,
 }
 
 /// Probes that are listed.
@@ -45,7 +49,7 @@ const LISTED: usize = 20;
 
 impl Search {
     /// Whether the same is loaded by the same means, without probes in vain that were not foreseen.
-    pub(super) fn holds(&self) -> bool {
+    pub fn holds(&self) -> bool {
         self.parting.is_none()
             && self.missing.is_empty()
             && (self.stray_probes.is_empty() || self.mode != Mode::Soname)
@@ -55,7 +59,7 @@ impl Search {
 }
 
 /// Follows both searches.
-pub(super) fn compare(program: &Path, binding: &Binding) -> Result<Search, CliError> {
+pub(super) fn compare(program: &Path, binding: &Binding) -> Result<Search, AppError> {
     let files = MachineFiles::default();
     let real = program.canonicalize()?;
     let environment = coldstart_bind::machine_environment(&real, &files, false);

@@ -5,16 +5,25 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use coldstart_output::{Inputs, OutputError, OutputKind, OutputPlace, OutputRefusal};
+use coldstart_profile::printable;
 
 use super::gather::Task;
-use crate::args::output::ForceArgs;
-use crate::args::rewriting::PlaceArgs;
-use crate::error::{CliError, HintExt};
-use crate::output::path::printable;
+use crate::error::{AppError, HintExt};
+
+/// Where results shall go, as it is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct PlaceOptions {
+    /// The new file, or a directory to write below; for several files it is made if it is missing.
+    pub output: Option<PathBuf>,
+    /// Whether a file there may be replaced that is no earlier result.
+    pub force: bool,
+    /// Whether each result goes in the place of its file.
+    pub in_place: bool,
+}
 
 /// Where results go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) enum Destination {
+pub enum Destination {
     /// Over the file itself.
     InPlace,
     /// The only result is this file.
@@ -26,15 +35,13 @@ pub(in super::super) enum Destination {
 }
 
 impl Destination {
-    /// What the options mean for these targets.
-    pub(in super::super) fn of(
-        verb: &str,
-        args: &PlaceArgs,
-        targets: &[PathBuf],
-        dry_run: bool,
-    ) -> Result<Self, CliError> {
-        let Some(output) = &args.output else {
-            if dry_run || args.in_place {
+    /// What the options mean for these targets. `verb` is the verb for advice.
+    ///
+    /// # Errors
+    /// When no output is given, or results would lie over what is worked on.
+    pub fn of(verb: &str, options: &PlaceOptions, targets: &[PathBuf], dry_run: bool) -> Result<Self, AppError> {
+        let Some(output) = &options.output else {
+            if dry_run || options.in_place {
                 return Ok(if dry_run { Self::Nowhere } else { Self::InPlace });
             }
             let dry_run =
@@ -66,7 +73,7 @@ impl Destination {
     }
 
     /// The directory of results, if there is one: what lies in it is not worked on.
-    pub(in super::super) fn directory(&self) -> Option<&Path> {
+    pub fn directory(&self) -> Option<&Path> {
         match self {
             Self::Below(directory) => Some(directory),
             _ => None,
@@ -74,7 +81,7 @@ impl Destination {
     }
 
     /// Where a file's result goes; nothing in place, and when nothing is written.
-    pub(in super::super) fn target(&self, task: &Task) -> Option<PathBuf> {
+    pub fn target(&self, task: &Task) -> Option<PathBuf> {
         match self {
             Self::InPlace | Self::Nowhere => None,
             Self::File(path) => Some(path.clone()),
@@ -83,28 +90,22 @@ impl Destination {
     }
 
     /// Whether results are written elsewhere than over their originals.
-    pub(in super::super) fn is_elsewhere(&self) -> bool {
+    pub fn is_elsewhere(&self) -> bool {
         matches!(self, Self::File(_) | Self::Below(_))
     }
 
     /// Where a file's result stands, as the user would name it. `link_to` is where the file's path leads, if it is a
     /// symbolic link.
-    pub(in super::super) fn shown(&self, task: &Task, link_to: Option<&Path>) -> PathBuf {
+    pub fn shown(&self, task: &Task, link_to: Option<&Path>) -> PathBuf {
         self.target(task).unwrap_or_else(|| link_to.unwrap_or(&task.path).to_owned())
-    }
-
-    /// A file and where its result went: "`a.so` in place", "`a.so` into `b.so`".
-    pub(in super::super) fn words(&self, task: &Task, result: &Path) -> String {
-        let name = printable(&task.path);
-        match self {
-            Self::InPlace => format!("`{name}` in place"),
-            _ => format!("`{name}` into `{}`", printable(result)),
-        }
     }
 
     /// Holds that no two results would be one file, that none would lie over its original, and that what stands at their
     /// places may be replaced by the rule for outputs.
-    pub(in super::super) fn check(&self, verb: &str, tasks: &[Task], rule: &Rule) -> Result<(), CliError> {
+    ///
+    /// # Errors
+    /// The first that does not hold.
+    pub fn check(&self, verb: &str, tasks: &[Task], rule: &Rule) -> Result<(), AppError> {
         self.check_names(verb, tasks)?;
         for target in tasks.iter().filter_map(|task| self.target(task)) {
             match rule.place(&target).and_then(|place| place.check()) {
@@ -118,7 +119,10 @@ impl Destination {
     }
 
     /// Holds that no two results would be one file, and that none would lie over its original.
-    pub(in super::super) fn check_names(&self, verb: &str, tasks: &[Task]) -> Result<(), CliError> {
+    ///
+    /// # Errors
+    /// The first two results of one name, or the first result over its original.
+    pub fn check_names(&self, verb: &str, tasks: &[Task]) -> Result<(), AppError> {
         let mut taken: HashMap<PathBuf, &Task> = HashMap::new();
         for task in tasks {
             let Some(target) = self.target(task) else { continue };
@@ -142,15 +146,15 @@ impl Destination {
 /// What results may replace: the kind of the verb's results, whether `--force` was given, and what is worked on, which they
 /// must not replace.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Rule {
+pub struct Rule {
     kind: OutputKind,
-    force: ForceArgs,
+    force: bool,
     inputs: Inputs,
 }
 
 impl Rule {
-    /// For results made of these files.
-    pub(in super::super) fn new(kind: OutputKind, force: ForceArgs, tasks: &[Task]) -> Self {
+    /// For results made of these files; `force` allows to replace what is no earlier result.
+    pub fn new(kind: OutputKind, force: bool, tasks: &[Task]) -> Self {
         let inputs = tasks.iter().fold(Inputs::default(), |inputs, task| {
             inputs.with(format!("`{}`, which is worked on", printable(&task.path)), &task.path)
         });
@@ -158,17 +162,20 @@ impl Rule {
     }
 
     /// Whether files that are no earlier results may be replaced.
-    pub(in super::super) fn is_forced(&self) -> bool {
-        self.force.force
+    pub fn is_forced(&self) -> bool {
+        self.force
     }
 
     /// The place of a result.
-    pub(in super::super) fn place(&self, path: &Path) -> Result<OutputPlace, OutputError> {
-        Ok(OutputPlace::new(path, self.kind, self.force.force)?.not_over(self.inputs.clone()))
+    ///
+    /// # Errors
+    /// When no file can have that name.
+    pub fn place(&self, path: &Path) -> Result<OutputPlace, OutputError> {
+        Ok(OutputPlace::new(path, self.kind, self.force)?.not_over(self.inputs.clone()))
     }
 
     /// The same for a result of another kind.
-    pub(in super::super) fn of_kind(&self, kind: OutputKind) -> Self {
+    pub fn of_kind(&self, kind: OutputKind) -> Self {
         Self { kind, ..self.clone() }
     }
 }
@@ -186,9 +193,9 @@ fn is_same(one: &Path, other: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn place(output: Option<&Path>, targets: &[&Path]) -> Result<Destination, CliError> {
-        let args = PlaceArgs { output: output.map(Path::to_owned), ..PlaceArgs::default() };
-        Destination::of("pack", &args, &targets.iter().map(|target| target.to_path_buf()).collect::<Vec<_>>(), false)
+    fn place(output: Option<&Path>, targets: &[&Path]) -> Result<Destination, AppError> {
+        let options = PlaceOptions { output: output.map(Path::to_owned), ..PlaceOptions::default() };
+        Destination::of("pack", &options, &targets.iter().map(|target| target.to_path_buf()).collect::<Vec<_>>(), false)
     }
 
     #[test]
@@ -214,7 +221,7 @@ mod tests {
             below: PathBuf::from("a.so"),
         };
         let check = |destination: &Destination, tasks: &[Task]| {
-            let rule = Rule::new(crate::output::kinds::PACKED, ForceArgs::default(), tasks);
+            let rule = Rule::new(crate::kinds::PACKED, false, tasks);
             destination.check("pack", tasks, &rule)
         };
         let below = Destination::Below(scratch.path().join("out"));

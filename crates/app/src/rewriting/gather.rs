@@ -11,54 +11,60 @@ use coldstart_launch::Interrupt;
 use coldstart_pagecache::{Walk, WalkOptions};
 use rayon::prelude::*;
 
-use crate::commands::progress::Progress;
-use crate::commands::reading::kind_of;
-use crate::error::Complaints;
+use crate::observer::Observer;
+use crate::reading::kind_of;
 
 /// A file to work on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct Task {
+pub struct Task {
     /// Where it is.
-    pub(in super::super) path: PathBuf,
+    pub path: PathBuf,
     /// Whether this very file was named, rather than a directory above it.
-    pub(in super::super) is_named: bool,
+    pub is_named: bool,
     /// Its path below a directory for results.
-    pub(in super::super) below: PathBuf,
+    pub below: PathBuf,
+}
+
+impl Task {
+    /// A file that was named itself.
+    pub fn named(path: &Path) -> Self {
+        let below = path.file_name().map(PathBuf::from).unwrap_or_default();
+        Self { path: path.to_owned(), is_named: true, below }
+    }
 }
 
 /// What there is to do.
 #[derive(Debug, Default)]
-pub(in super::super) struct Gathered {
+pub struct Gathered {
     /// The files, in the order in which they were named or found.
-    pub(in super::super) tasks: Vec<Task>,
+    pub tasks: Vec<Task>,
     /// Whether a directory was among what was named.
-    pub(in super::super) has_walked: bool,
+    pub has_walked: bool,
     /// Files that hold only another's debug information, by their name.
-    pub(in super::super) debug_files: u64,
+    pub debug_files: u64,
 }
 
 /// Finds the files: those named, whatever they are, and the ELF files below directories, each once. What lies below one
-/// of `results` is passed over.
-pub(in super::super) fn gather(
+/// of `results` is passed over. What cannot be walked is told to the observer.
+pub fn gather(
     targets: &[PathBuf],
     one_file_system: bool,
     results: &[&Path],
     interrupt: &Interrupt,
-    complaints: &mut Complaints,
+    observer: &dyn Observer,
 ) -> Gathered {
     let results: Vec<PathBuf> = results.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let (directories, files): (Vec<&PathBuf>, Vec<&PathBuf>) = targets.iter().partition(|target| target.is_dir());
     let mut gathered = Gathered { has_walked: !directories.is_empty(), ..Gathered::default() };
     let mut seen = HashSet::new();
     for path in files {
-        let below = path.file_name().map(PathBuf::from).unwrap_or_default();
-        let task = Task { path: path.clone(), is_named: true, below };
+        let task = Task::named(path);
         if !gathered.tasks.contains(&task) {
             seen.extend(identity(path));
             gathered.tasks.push(task);
         }
     }
-    let progress = Progress::new();
+    observer.begin(None);
     for root in directories {
         let real_root = root.canonicalize().unwrap_or_else(|_| root.clone());
         // With several roots, two may hold files of the same relative path.
@@ -73,7 +79,7 @@ pub(in super::super) fn gather(
         };
         let found = walk.take_while(|_| interrupt.signal().is_none()).enumerate().par_bridge();
         let found = found.filter_map(|(number, found)| {
-            progress.step();
+            observer.step();
             let path = match found {
                 Ok(found) => found.path,
                 Err(error) => return Some((number, Err(error))),
@@ -89,7 +95,7 @@ pub(in super::super) fn gather(
         found.sort_by_key(|(number, _)| *number);
         for (_, found) in found {
             match found {
-                Err(error) => complaints.add(error),
+                Err(error) => observer.error(error.into()),
                 Ok(task) if task.path.extension().is_some_and(|extension| extension == "debug") => {
                     gathered.debug_files += 1;
                 }
@@ -99,7 +105,7 @@ pub(in super::super) fn gather(
             }
         }
     }
-    progress.finish();
+    observer.end();
     gathered
 }
 
@@ -112,6 +118,14 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
 
+    struct NoErrors;
+
+    impl Observer for NoErrors {
+        fn error(&self, error: crate::error::AppError) {
+            panic!("{}", error.sentence());
+        }
+    }
+
     fn elf(path: &Path) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, b"\x7fELF and more").unwrap();
@@ -119,9 +133,7 @@ mod tests {
 
     fn gathered(targets: &[PathBuf], results: &[&Path]) -> Vec<(String, bool)> {
         let interrupt = Interrupt::listen().unwrap();
-        let mut complaints = Complaints::default();
-        let gathered = gather(targets, false, results, &interrupt, &mut complaints);
-        assert_eq!(complaints.count(), 0);
+        let gathered = gather(targets, false, results, &interrupt, &NoErrors);
         gathered.tasks.iter().map(|task| (task.below.display().to_string(), task.is_named)).collect()
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_elf::ElfFile;
+use coldstart_profile::printable;
 use coldstart_rewrite::{
     Allowed, NothingToPack, OriginalFile, PackDecision, PackOptions, PackSummary, Proof, Refusal, Replacement, Script,
     Source, WayBack,
@@ -12,12 +13,11 @@ use coldstart_rewrite::{
 use coldstart_sys::file_view::FileView;
 
 use super::libc_here::LibcsHere;
-use crate::commands::rewriting::{
+use crate::error::AppError;
+use crate::rewriting::{
     Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, proven, proven_edit,
     shrank, write,
 };
-use crate::error::CliError;
-use crate::output::path::printable;
 
 /// How to pack, and where to.
 pub(super) struct Packer {
@@ -34,7 +34,8 @@ pub(super) struct Packer {
 }
 
 /// What came of a file that could be packed.
-pub(super) enum Done {
+#[derive(Debug)]
+pub enum Done {
     /// A packed file was put in place.
     Packed(Box<(PackSummary, Replacement<Proof>)>),
     /// It would be packed; nothing was written.
@@ -64,7 +65,7 @@ impl Packer {
         task: &Task,
         original: &OriginalFile,
         planning: &mut Planning,
-    ) -> Result<Outcome<Done>, CliError> {
+    ) -> Result<Outcome<Done>, AppError> {
         let view = original.map().with_context(|| format!("cannot read `{}`", printable(&task.path)))?;
         let file = match ElfFile::parse(view.bytes()) {
             Ok(file) => file,
@@ -138,7 +139,7 @@ impl Packer {
 }
 
 /// A refusal, unless what was read of the file is worth nothing.
-fn refused(task: &Task, view: &FileView, refusal: Refusal) -> Result<Outcome<Done>, CliError> {
+fn refused(task: &Task, view: &FileView, refusal: Refusal) -> Result<Outcome<Done>, AppError> {
     if view.shrank() { Err(shrank(&task.path)) } else { Ok(Outcome::Refused(refusal.into())) }
 }
 
@@ -147,7 +148,7 @@ fn write_or_refuse(
     writing: &Writing<'_>,
     script: &Script,
     prove: fn(&Path, Source<'_>, Source<'_>) -> Result<Proof, Unproven>,
-) -> Result<Result<Replacement<Proof>, Refused>, CliError> {
+) -> Result<Result<Replacement<Proof>, Refused>, AppError> {
     let release = |range: Range<usize>| writing.view.release(range);
     let original = Source { bytes: writing.view.bytes(), release: &release };
     match write(writing, script, |output| prove(&writing.task.path, original, output)) {

@@ -1,41 +1,34 @@
-//! Refusals as they are shown and handed to scripts.
+//! Refusals in words.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use coldstart_rewrite::{FileRefusal, Refusal};
-use serde::Serialize;
+use coldstart_app::rewriting::{Refused, Task, Worked};
 
-use crate::output::path::fitted;
+use crate::output::path::{fitted, printable};
 use crate::output::table::MAX_WIDTH;
-use crate::output::text::{counted, escaped, prose};
+use crate::output::text::{counted, escaped, heading, prose};
+use crate::output::{self, style};
 
-/// Why a file is left as it is, although it was meant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(in super::super) struct Refused {
-    /// A short name for scripts.
-    pub(in super::super) code: &'static str,
-    /// What stands in the way, as a clause.
-    pub(in super::super) reason: String,
-    /// What would help.
-    pub(in super::super) hint: Option<String>,
-}
-
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Self { code: refusal.code(), reason: refusal.to_string(), hint: refusal.hint() }
+/// Says why a file that was named is left as it is.
+pub(in super::super) fn complain_refused(verb: &str, path: &Path, refused: &Refused) {
+    let reason = escaped(&refused.reason);
+    output::complain(&style::ERROR, "error", &format!("cannot {verb} `{}`: {reason}", printable(path)));
+    if let Some(hint) = &refused.hint {
+        output::hint(&escaped(hint));
     }
 }
 
-impl From<FileRefusal> for Refused {
-    fn from(refusal: FileRefusal) -> Self {
-        Self { code: refusal.code(), reason: refusal.to_string(), hint: refusal.hint() }
-    }
+/// The part of a text on many files that says which were refused, and why; nothing if none was.
+pub(in super::super) fn refused_part<D>(done: &[(Task, Worked<D>)], all: bool) -> String {
+    let refused = done.iter().filter_map(|(task, worked)| Some((task.path.as_path(), worked.refused()?)));
+    let reasons = refused_reasons(refused, all);
+    if reasons.is_empty() { reasons } else { heading("Refused", "left as they are") + &reasons }
 }
 
 /// A line for each kind of reason, the most frequent first, with its number of files and the first of them, or all.
-pub(super) fn refused_reasons<'a>(refused: impl Iterator<Item = (&'a Path, &'a Refused)>, all: bool) -> String {
+fn refused_reasons<'a>(refused: impl Iterator<Item = (&'a Path, &'a Refused)>, all: bool) -> String {
     let mut kinds: BTreeMap<&str, Vec<(&Path, &Refused)>> = BTreeMap::new();
     for (path, refused) in refused {
         kinds.entry(refused.code).or_default().push((path, refused));

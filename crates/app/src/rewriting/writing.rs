@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use coldstart_profile::printable;
 use coldstart_rewrite::{
     NotProven, OriginalFile, Proof, Replacement, Script, SearchEdit, Source, Target, WriteError, prove, prove_identity,
     prove_search, write_proven,
@@ -15,25 +16,46 @@ use serde::Serialize;
 
 use super::destination::{Destination, Rule};
 use super::gather::Task;
-use crate::error::CliError;
-use crate::output::path::printable;
+use crate::error::AppError;
 
 /// Why a result is not put in place.
 #[derive(Debug, thiserror::Error)]
-pub(in super::super) enum Unproven {
+pub enum Unproven {
+    /// The result differs from what it was made from: a fault of ours.
     #[error("what was made of `{}` is not proven to be the same to a loader", printable(.path))]
-    Differs { path: PathBuf, source: NotProven },
+    Differs {
+        /// The file that was worked on.
+        path: PathBuf,
+        /// The first difference.
+        source: NotProven,
+    },
+    /// The original is not even proven to be the same as itself.
     #[error("`{}` contradicts itself", printable(.path))]
-    Contradicts { path: PathBuf, source: NotProven },
+    Contradicts {
+        /// The file that was worked on.
+        path: PathBuf,
+        /// What contradicts what.
+        source: NotProven,
+    },
+    /// Somebody else cut the file off meanwhile.
     #[error("`{}` became shorter while it was read", printable(.path))]
-    Shrank { path: PathBuf },
+    Shrank {
+        /// The file that was worked on.
+        path: PathBuf,
+    },
+    /// What was restored is not what the note says it was.
     #[error("what was made of `{}` is not what it was before it was rewritten", printable(.path))]
-    NotRestored { path: PathBuf, source: coldstart_rewrite::Refusal },
+    NotRestored {
+        /// The file that was worked on.
+        path: PathBuf,
+        /// What differs.
+        source: coldstart_rewrite::Refusal,
+    },
 }
 
 impl Unproven {
     /// Advice for the user.
-    pub(in super::super) fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> Option<String> {
         Some(
             match self {
                 Self::Differs { .. } => {
@@ -49,12 +71,14 @@ impl Unproven {
 
 /// Why there is no result.
 #[derive(Debug)]
-pub(in super::super) enum NotWritten {
+pub enum NotWritten {
+    /// It was not proven.
     Unproven(Unproven),
-    Broken(CliError),
+    /// Something broke before or after the proof.
+    Broken(AppError),
 }
 
-impl From<NotWritten> for CliError {
+impl From<NotWritten> for AppError {
     fn from(error: NotWritten) -> Self {
         match error {
             NotWritten::Unproven(error) => error.into(),
@@ -64,22 +88,27 @@ impl From<NotWritten> for CliError {
 }
 
 /// One result to write.
-pub(in super::super) struct Writing<'a> {
-    pub(in super::super) task: &'a Task,
-    pub(in super::super) original: &'a OriginalFile,
-    pub(in super::super) view: &'a FileView,
+#[derive(Debug)]
+pub struct Writing<'a> {
+    /// The file that is worked on.
+    pub task: &'a Task,
+    /// The same, open.
+    pub original: &'a OriginalFile,
+    /// The same, mapped.
+    pub view: &'a FileView,
     /// What the script copies from, where that is not the file as it stands.
-    pub(in super::super) content: Option<&'a [u8]>,
-    pub(in super::super) place: &'a Destination,
+    pub content: Option<&'a [u8]>,
+    /// Where the result goes.
+    pub place: &'a Destination,
     /// What it may replace there.
-    pub(in super::super) rule: &'a Rule,
+    pub rule: &'a Rule,
     /// Where the file that was there is kept.
-    pub(in super::super) keep_original: Option<PathBuf>,
+    pub keep_original: Option<PathBuf>,
 }
 
 /// What a script copies from, where an edit had to be taken back before.
 #[expect(clippy::ptr_arg, reason = "whether it is borrowed is the question")]
-pub(in super::super) fn taken_back<'a>(content: &'a Cow<'_, [u8]>) -> Option<&'a [u8]> {
+pub fn taken_back<'a>(content: &'a Cow<'_, [u8]>) -> Option<&'a [u8]> {
     match content {
         Cow::Owned(content) => Some(content),
         Cow::Borrowed(_) => None,
@@ -97,7 +126,10 @@ impl<'a> Writing<'a> {
 }
 
 /// Writes a result beside its target, has it proven, and puts it in place.
-pub(in super::super) fn write<P>(
+///
+/// # Errors
+/// When it is not proven, or something broke; the target is then as it was.
+pub fn write<P>(
     writing: &Writing<'_>,
     script: &Script,
     prove: impl FnOnce(Source<'_>) -> Result<P, Unproven>,
@@ -105,7 +137,7 @@ pub(in super::super) fn write<P>(
     let target = match writing.place.target(writing.task) {
         Some(path) => {
             if writing.place.directory().is_some() {
-                make_folder_of(&path).map_err(NotWritten::Broken)?;
+                make_directory_of(&path).map_err(NotWritten::Broken)?;
             }
             let place = writing.rule.place(&path).map_err(|error| NotWritten::Broken(error.into()))?;
             Target::At(Box::new(place))
@@ -113,7 +145,7 @@ pub(in super::super) fn write<P>(
         None => Target::InPlace,
     };
     if let Some(path) = &writing.keep_original {
-        make_folder_of(path).map_err(NotWritten::Broken)?;
+        make_directory_of(path).map_err(NotWritten::Broken)?;
     }
     let release = |range: Range<usize>| writing.view.release(range);
     let source = writing.source(&release);
@@ -132,12 +164,18 @@ pub(in super::super) fn write<P>(
 }
 
 /// Proves that a result is the same to a loader as what it was made from.
-pub(in super::super) fn proven(path: &Path, original: Source<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
+///
+/// # Errors
+/// When it is not.
+pub fn proven(path: &Path, original: Source<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
     proven_by(path, original, || prove(original, output))
 }
 
 /// As [`proven`], of a result of an edit: its note must identify it, too.
-pub(in super::super) fn proven_edit(path: &Path, original: Source<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
+///
+/// # Errors
+/// When it is not the same, or its note does not identify it.
+pub fn proven_edit(path: &Path, original: Source<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
     proven_by(path, original, || identified(prove(original, output)?, output))
 }
 
@@ -147,11 +185,10 @@ fn identified(proof: Proof, output: Source<'_>) -> Result<Proof, NotProven> {
 
 /// Proves that a result is the same to a loader as what it was made from, but for an edit of its library search; its note must
 /// identify it.
-pub(in super::super) fn proven_search(
-    writing: &Writing<'_>,
-    output: Source<'_>,
-    edit: &SearchEdit,
-) -> Result<Proof, Unproven> {
+///
+/// # Errors
+/// When it is not the same but for the edit, or its note does not identify it.
+pub fn proven_search(writing: &Writing<'_>, output: Source<'_>, edit: &SearchEdit) -> Result<Proof, Unproven> {
     let release = |range: Range<usize>| writing.view.release(range);
     let original = writing.source(&release);
     proven_by(&writing.task.path, original, || identified(prove_search(original, output, edit)?, output))
@@ -173,7 +210,7 @@ fn proven_by(
 }
 
 /// Says that a file became shorter while it was read.
-pub(in super::super) fn shrank(path: &Path) -> CliError {
+pub fn shrank(path: &Path) -> AppError {
     Unproven::Shrank { path: path.to_owned() }.into()
 }
 
@@ -182,17 +219,14 @@ pub(super) fn is_gone(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-fn make_folder_of(path: &Path) -> Result<(), CliError> {
-    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
-    Ok(std::fs::create_dir_all(folder).with_context(|| format!("cannot make the directory `{}`", printable(folder)))?)
+fn make_directory_of(path: &Path) -> Result<(), AppError> {
+    let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
+    let made = std::fs::create_dir_all(directory);
+    Ok(made.with_context(|| format!("cannot make the directory `{}`", printable(directory)))?)
 }
 
 /// What is to be said about a result besides itself. `link_to` is where the task's path leads, if that is a symbolic link.
-pub(in super::super) fn link_warnings<P>(
-    task: &Task,
-    link_to: Option<&Path>,
-    replacement: &Replacement<P>,
-) -> Vec<String> {
+pub fn link_warnings<P>(task: &Task, link_to: Option<&Path>, replacement: &Replacement<P>) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(real) = link_to.filter(|real| *real == replacement.path) {
         let (link, real) = (printable(&task.path), printable(real));
@@ -209,17 +243,22 @@ pub(in super::super) fn link_warnings<P>(
 
 /// Seconds that each step took; null for those that were not taken.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(in super::super) struct JsonSeconds {
-    pub(in super::super) plan: f64,
-    pub(in super::super) write: Option<f64>,
-    pub(in super::super) prove: Option<f64>,
-    pub(in super::super) flush: Option<f64>,
-    pub(in super::super) rename: Option<f64>,
+pub struct StepSeconds {
+    /// To read the file and decide.
+    pub plan: f64,
+    /// To write the result.
+    pub write: Option<f64>,
+    /// To prove it.
+    pub prove: Option<f64>,
+    /// To wait for the disk.
+    pub flush: Option<f64>,
+    /// To keep the original and rename.
+    pub rename: Option<f64>,
 }
 
-impl JsonSeconds {
+impl StepSeconds {
     /// Of a plan, and of what was written, if it was.
-    pub(in super::super) fn of<P>(plan: f64, replacement: Option<&Replacement<P>>) -> Self {
+    pub fn of<P>(plan: f64, replacement: Option<&Replacement<P>>) -> Self {
         let seconds = replacement.map(|replacement| replacement.seconds);
         Self {
             plan,

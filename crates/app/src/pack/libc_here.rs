@@ -13,11 +13,11 @@ use coldstart_elf::{ElfFile, VersionTable};
 use coldstart_loader::cache::LdSoCache;
 use coldstart_loader::{Class, LoaderBuild, Machine, ObjectFacts, Rules};
 
+use coldstart_profile::printable;
 use coldstart_sys::named_file::read_regular;
 
-use crate::commands::reading::map;
-use crate::commands::rewriting::Refused;
-use crate::output::path::printable;
+use crate::reading::map;
+use crate::rewriting::Refused;
 
 /// The version that a glibc defines whose loader applies `DT_RELR` (its elf/Versions, since 2.36).
 const RELR_VERSION: &[u8] = b"GLIBC_ABI_DT_RELR";

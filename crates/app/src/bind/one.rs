@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use coldstart_bind::{BindPlan, Binding, FarmWritten, MachineFiles, Mode, Program, audit_library_caution};
 use coldstart_elf::ElfFile;
+use coldstart_profile::printable;
 use coldstart_rewrite::{
     About, Allowed, Change, ChangedFile, EditNote, OriginalFile, Proof, Refusal, Replacement, SearchSummary,
     binding_note, plan_search, plan_unpack,
@@ -13,14 +14,13 @@ use coldstart_rewrite::{
 use coldstart_sys::file_view::FileView;
 
 use super::audit::{self, write_library};
-use crate::commands::restoring::other_edit;
-use crate::commands::rewriting::{
+use crate::error::AppError;
+use crate::restoring::other_edit;
+use crate::rewriting::{
     Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, proven_search, shrank,
     taken_back, write,
 };
-use crate::error::CliError;
-use crate::output::path::printable;
-use crate::output::text::{counted, counted_are, plain};
+use crate::text::{counted, counted_are, plain};
 
 /// How to bind, and where to.
 pub(super) struct Binder {
@@ -36,7 +36,9 @@ pub(super) struct Binder {
 }
 
 /// What came of a program that could be bound.
-pub(super) enum Done {
+#[derive(Debug)]
+pub enum Done {
+    /// It was bound.
     Bound(Box<Bound>),
     /// It would be bound; nothing was written.
     WouldBind(Box<(BindPlan, SearchSummary)>),
@@ -52,10 +54,14 @@ struct Planned<'view> {
 }
 
 /// A program that was bound.
-pub(super) struct Bound {
-    pub(super) plan: BindPlan,
-    pub(super) summary: SearchSummary,
-    pub(super) replacement: Replacement<Proof>,
+#[derive(Debug)]
+pub struct Bound {
+    /// What was planned, with what the user should know.
+    pub plan: BindPlan,
+    /// What became of the file.
+    pub summary: SearchSummary,
+    /// The file in its place, with the proof.
+    pub replacement: Replacement<Proof>,
 }
 
 impl Binder {
@@ -69,7 +75,7 @@ impl Binder {
         task: &Task,
         original: &OriginalFile,
         planning: &mut Planning,
-    ) -> Result<Outcome<Done>, CliError> {
+    ) -> Result<Outcome<Done>, AppError> {
         let view = original.map().with_context(|| format!("cannot read `{}`", printable(&task.path)))?;
         let planned = self.plan(task, original, &view);
         planning.ends();
@@ -149,7 +155,7 @@ impl Binder {
         task: &Task,
         original: &OriginalFile,
         view: &'view FileView,
-    ) -> Result<Result<Planned<'view>, Refused>, CliError> {
+    ) -> Result<Result<Planned<'view>, Refused>, AppError> {
         let mut content = Cow::Borrowed(view.bytes());
         let binding = match earlier(view.bytes()) {
             Ok(binding) => binding,
@@ -186,7 +192,7 @@ impl Binder {
     }
 
     /// Where the bound program will stand: an absolute path whose folder has no symbolic links.
-    fn output(&self, task: &Task, original: &OriginalFile) -> Result<PathBuf, CliError> {
+    fn output(&self, task: &Task, original: &OriginalFile) -> Result<PathBuf, AppError> {
         let Some(target) = self.place.target(task) else { return Ok(original.real_path().to_owned()) };
         let absolute = std::path::absolute(&target)?;
         let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else { return Ok(absolute) };

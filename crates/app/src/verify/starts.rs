@@ -9,6 +9,7 @@ use anyhow::Context;
 use coldstart_bind::Binding;
 use coldstart_launch::{CommandLine, End, LaunchOptions, Readiness};
 use coldstart_output::{StagedFile, remove_leftovers};
+use coldstart_profile::printable;
 use coldstart_sys::named_file::read_regular;
 use coldstart_trace::loader_log::{
     LoaderDifference, LoaderLog, LoaderLogError, LoaderLogMode, MappedObject, Parting, compare, loader_log,
@@ -17,10 +18,8 @@ use coldstart_trace::loader_log::{
 use coldstart_trace::syscalls::{CountOptions, Ended, SyscallCounts, SyscallsError, Until, count_syscalls};
 use serde::Serialize;
 
-use crate::args::verify::VerifyArgs;
-use crate::commands::launching::waiting_options;
-use crate::error::CliError;
-use crate::output::path::printable;
+use super::{Options, StartOptions};
+use crate::error::AppError;
 
 /// With fewer runs of each, all of one kind are slower by chance too often: of 5 and 5, once in 252 times.
 const FEWEST_RUNS: usize = 5;
@@ -30,57 +29,62 @@ const NOTICED_CYCLES: u64 = 100_000;
 
 /// What both starts did. Without the original, the bound program's alone.
 #[derive(Debug, Serialize)]
-pub(super) struct Starts {
+pub struct Starts {
     /// Why the original was not started, if it was not.
-    pub(super) no_original: Option<String>,
-    pub(super) before: Option<Start>,
-    pub(super) after: Start,
+    pub no_original: Option<String>,
+    /// What the original did.
+    pub before: Option<Start>,
+    /// What the bound program did.
+    pub after: Start,
     /// Why the orders could not be compared, or where they part.
-    pub(super) parting: Option<String>,
+    pub parting: Option<String>,
     /// Files that the loader tried in vain before the program got control, other than variants below the links.
-    pub(super) stray_probes: Vec<PathBuf>,
+    pub stray_probes: Vec<PathBuf>,
 }
 
 /// What one of the programs did.
 #[derive(Debug, Serialize)]
-pub(super) struct Start {
+pub struct Start {
     /// How it ended: "exited with code 0", "was killed by signal 11".
-    pub(super) end: String,
+    pub end: String,
     /// It had not ended, or was not ready, at the time limit, and was ended.
-    pub(super) reached_limit: bool,
-    /// Of the first process.
-    pub(super) system_calls: u64,
-    pub(super) failed_calls: u64,
-    pub(super) counted_until: CountedUntil,
+    pub reached_limit: bool,
+    /// System calls of the first process.
+    pub system_calls: u64,
+    /// Those of them that failed.
+    pub failed_calls: u64,
+    /// Up to where they were counted.
+    pub counted_until: CountedUntil,
     /// Files that the loader tried in vain before the program got control.
-    pub(super) failed_probes: usize,
+    pub failed_probes: usize,
     /// Relocations whose symbol was looked up.
-    pub(super) relocations: Option<u64>,
+    pub relocations: Option<u64>,
     /// The loader's time for relocation in each run, in cycles, ascending.
-    pub(super) relocation_cycles: Vec<u64>,
+    pub relocation_cycles: Vec<u64>,
 }
 
 /// Up to where system calls were counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum CountedUntil {
+pub enum CountedUntil {
     /// To the end of the last process.
     Exit,
     /// To the program's entry point, where the loader is done.
     EntryPoint,
+    /// To the time limit.
     TimeLimit,
 }
 
 impl Start {
     /// The middle of the cycles.
-    pub(super) fn median_cycles(&self) -> Option<u64> {
+    pub fn median_cycles(&self) -> Option<u64> {
         self.relocation_cycles.get(self.relocation_cycles.len() / 2).copied()
     }
 }
 
 impl Starts {
     /// Whether the bound program does the same, ends in the same way, tries nothing in vain and relocates no slower.
-    pub(super) fn holds(&self) -> bool {
+    pub fn holds(&self) -> bool {
         self.parting.is_none()
             && self.stray_probes.is_empty()
             && self.before.as_ref().is_none_or(|before| before.end == self.after.end)
@@ -89,13 +93,13 @@ impl Starts {
     }
 
     /// Whether one of both was ended at the time limit, so that not all could be compared.
-    pub(super) fn reached_limit(&self) -> bool {
+    pub fn reached_limit(&self) -> bool {
         [self.before.as_ref(), Some(&self.after)].into_iter().flatten().any(|start| start.reached_limit)
     }
 
     /// Whether every run of the bound program took longer for relocation than every run of the original, by more than 3 %
     /// and [`NOTICED_CYCLES`]. Of fewer than [`FEWEST_RUNS`], that happens by chance.
-    pub(super) fn relocates_slower(&self) -> bool {
+    pub fn relocates_slower(&self) -> bool {
         let cycles = &self.after.relocation_cycles;
         let slowest = self.before.as_ref().and_then(|before| before.relocation_cycles.last());
         match (slowest, cycles.first()) {
@@ -109,36 +113,40 @@ impl Starts {
 }
 
 /// Starts both.
-pub(super) fn starts(args: &VerifyArgs, binding: &Binding, original: Option<&[u8]>) -> Result<Starts, CliError> {
-    let launching = waiting_options(&args.waiting)?;
-    let bound = std::path::absolute(&args.output)?;
-    let (original, no_original) = match Standing::of(args, binding, &bound, original) {
+pub(super) fn starts(
+    options: &Options,
+    starting: &StartOptions,
+    binding: &Binding,
+    original: Option<&[u8]>,
+) -> Result<Starts, AppError> {
+    let launching = &starting.launching;
+    let bound = std::path::absolute(&options.output)?;
+    let (original, no_original) = match Standing::of(options, binding, &bound, original) {
         Ok(original) => (Some(original), None),
         Err(reason) => (None, Some(reason)),
     };
-    let command = |program: &Path| CommandLine::new(program, args.arguments.iter().cloned());
+    let command = |program: &Path| CommandLine::new(program, starting.arguments.iter().cloned());
     let original = original.as_ref().map(|original| command(&original.path));
     let bound_command = command(&bound);
-    let before_log = original.as_ref().map(|original| log_of(original, &launching)).transpose()?;
-    let after_log = log_of(&bound_command, &launching)?;
+    let before_log = original.as_ref().map(|original| log_of(original, launching)).transpose()?;
+    let after_log = log_of(&bound_command, launching)?;
     let reached_limit = [before_log.as_ref(), Some(&after_log)].into_iter().flatten().any(reached_limit);
     // A program that does not end by itself shows with its first instruction what there is to count.
     let to_the_end = matches!(launching.readiness, Readiness::Exit) && !reached_limit;
     let watched = |command: &CommandLine, log| {
-        Ok::<_, CliError>(Watched { counts: counts(command, &launching, to_the_end)?, log })
+        Ok::<_, AppError>(Watched { counts: counts(command, launching, to_the_end)?, log })
     };
     let before = original.as_ref().zip(before_log).map(|(original, log)| watched(original, log)).transpose()?;
     let after = watched(&bound_command, after_log)?;
     let mut cycles = [Vec::new(), Vec::new()];
-    let runs = if after.log.is_ok() && !reached_limit { args.runs } else { 0 };
+    let runs = if after.log.is_ok() && !reached_limit { starting.runs } else { 0 };
     for number in 0..runs {
         // Whatever else the machine does meanwhile hits both alike.
         let both = [original.as_ref(), Some(&bound_command)];
         for turn in 0..2 {
             let which = (turn + number as usize) % 2;
             if let Some(command) = both[which] {
-                cycles[which]
-                    .extend(unless_not_started(relocation_cycles(command, &launching, 1))?.unwrap_or_default());
+                cycles[which].extend(unless_not_started(relocation_cycles(command, launching, 1))?.unwrap_or_default());
             }
         }
     }
@@ -169,14 +177,14 @@ struct Watched {
 }
 
 /// The loader's log of a start, or why there is none.
-fn log_of(command: &CommandLine, launching: &LaunchOptions) -> Result<Result<LoaderLog, String>, CliError> {
+fn log_of(command: &CommandLine, launching: &LaunchOptions) -> Result<Result<LoaderLog, String>, AppError> {
     let log = unless_not_started(loader_log(command, launching, LoaderLogMode::Run))?;
     // An auditing library has a namespace of its own.
     Ok(log.map(|log| LoaderLog { objects: log.objects.into_iter().filter(is_programs).collect(), ..log }))
 }
 
 /// Tells a program that could not be started, or was interrupted, from one whose loader tells nothing.
-fn unless_not_started<T>(result: Result<T, LoaderLogError>) -> Result<Result<T, String>, CliError> {
+fn unless_not_started<T>(result: Result<T, LoaderLogError>) -> Result<Result<T, String>, AppError> {
     match result {
         Ok(done) => Ok(Ok(done)),
         Err(LoaderLogError::Launch(error)) => Err(error.into()),
@@ -190,7 +198,7 @@ fn reached_limit(log: &Result<LoaderLog, String>) -> bool {
 }
 
 /// The system calls of a start: to its end, or up to the program's entry point.
-fn counts(command: &CommandLine, launching: &LaunchOptions, to_the_end: bool) -> Result<SyscallCounts, CliError> {
+fn counts(command: &CommandLine, launching: &LaunchOptions, to_the_end: bool) -> Result<SyscallCounts, AppError> {
     let options = CountOptions {
         until: if to_the_end { Until::Exit } else { Until::AfterLoader },
         input: launching.input.clone(),
@@ -302,8 +310,8 @@ struct Standing {
 impl Standing {
     /// The file that was named; or the original where it stands, when the bound program stands in another folder; or the
     /// restored content beside the bound program, where `$ORIGIN` means the same.
-    fn of(args: &VerifyArgs, binding: &Binding, bound: &Path, content: Option<&[u8]>) -> Result<Self, String> {
-        if let Some(path) = &args.against {
+    fn of(options: &Options, binding: &Binding, bound: &Path, content: Option<&[u8]>) -> Result<Self, String> {
+        if let Some(path) = &options.against {
             let path = std::path::absolute(path).map_err(|error| error.to_string())?;
             return Ok(Self { path, _made: None });
         }
