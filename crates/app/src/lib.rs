@@ -7,6 +7,7 @@
 pub mod bind;
 pub mod command;
 pub mod error;
+pub mod inspect;
 pub mod kinds;
 pub mod observer;
 pub mod pack;

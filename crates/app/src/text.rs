@@ -1,20 +1,9 @@
-//! The words that sentences of the library are made of: counts, sizes, names that are made harmless.
-//!
-//! A name in an ELF file may be anything: terminal escapes, line breaks, a megabyte of template arguments. Whatever comes
-//! from a file passes through [`escaped`] before it becomes part of a sentence.
+//! The words that sentences of the library are made of: counts and sizes that a line is not broken in.
 
-use std::path::Path;
-
-use coldstart_profile::printable;
 use coldstart_view::numbers;
 
 /// Keeps two words on one line when a sentence is broken into lines, and is printed as a space.
 pub const GLUE: char = '\u{a0}';
-
-/// Text of a file in harmless characters.
-pub fn escaped(text: &str) -> String {
-    printable(Path::new(text)).replace(GLUE, "\\u{a0}")
-}
 
 /// The text with spaces that lines do not break at.
 pub fn glued(text: &str) -> String {
@@ -58,11 +47,5 @@ mod tests {
         assert_eq!(plain(&counted(3, "address")), "3 addresses");
         assert_eq!(plain(&counted_are(1, "file")), "1 file is");
         assert_eq!(plain(&counted_are(2, "file")), "2 files are");
-    }
-
-    #[test]
-    fn text_of_files_is_harmless() {
-        assert_eq!(escaped("a\nb\u{1b}[31m"), "a\\nb\\u{1b}[31m");
-        assert_eq!(escaped("a\u{a0}b"), "a\\u{a0}b");
     }
 }

@@ -3,14 +3,13 @@
 use coldstart_bind::{AuditLibraryRemoved, Binding, Change, FarmRemoved};
 use coldstart_elf::ElfFile;
 use coldstart_launch::Interrupt;
-use coldstart_profile::printable;
+use coldstart_profile::{escaped, printable};
 use coldstart_rewrite::binding_note;
 
 use crate::error::AppError;
 use crate::observer::Observer;
 use crate::restoring::{Options, Report, Taking, restore};
 use crate::rewriting::Task;
-use crate::text::escaped;
 
 const BINDING: Taking =
     Taking { verb: "unbind", edit: "bind", was: "bound", doing: "binding", schema: "coldstart.unbind/1" };

@@ -28,18 +28,13 @@ pub(crate) fn report(error: &CliError) -> Exit {
     if error.chain().any(was_interrupted) {
         return Exit::Interrupted;
     }
-    let (sentence, hints) = (error.sentence(), all_hints(error));
+    let (sentence, hints) = (error.sentence(), error.hints());
     output::complain(&style::ERROR, "error", &escaped(&sentence));
     for hint in &hints {
         output::hint(&escaped(hint));
     }
     note_error(sentence, hints);
     Exit::Broken
-}
-
-/// The error's hints, with those of verbs whose work is done here.
-fn all_hints(error: &CliError) -> Vec<String> {
-    error.hints().into_iter().chain(error.chain().filter_map(crate::commands::inspect_hint)).collect()
 }
 
 /// Errors of a verb that goes on after one: each is printed as it comes, each hint once, at the end.
@@ -58,7 +53,7 @@ impl Complaints {
     /// The same, of an error that is still needed.
     pub(crate) fn tell(&mut self, error: &CliError) {
         self.count += 1;
-        let (sentence, hints) = (error.sentence(), all_hints(error));
+        let (sentence, hints) = (error.sentence(), error.hints());
         output::complain(&style::ERROR, "error", &escaped(&sentence));
         for hint in &hints {
             if !self.hints.contains(hint) {

@@ -5,6 +5,7 @@
 //! building coldstart needs no Node; `cargo xtask gen` builds them anew. Colours of pages and pictures stand once, in `assets/palette.json`.
 
 pub mod comparison;
+pub mod drawing;
 pub mod export;
 pub mod figures;
 pub mod map;
@@ -15,4 +16,5 @@ mod outcome;
 pub mod page;
 pub mod palette;
 mod section_class;
+pub mod space;
 pub mod terminal;

@@ -48,9 +48,31 @@ pub fn grouped(count: u64) -> String {
     grouped
 }
 
+/// Share of `part` in `whole` in tenths of a percent, rounded down so that nothing is overstated; `-` without a whole.
+pub fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    let tenths = u128::from(part.min(whole)) * 1000 / u128::from(whole);
+    match (part, tenths) {
+        (0, _) => "0 %".to_owned(),
+        (_, 0) => "<0.1 %".to_owned(),
+        (_, 1000) => "100 %".to_owned(),
+        _ => format!("{}.{} %", tenths / 10, tenths % 10),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_are_never_overstated() {
+        let shares =
+            [(0, 7), (1, 100_000), (2, 3), (99_999, 100_000), (7, 7), (9, 7), (0, 0), (u64::MAX - 1, u64::MAX)];
+        let shares: Vec<String> = shares.into_iter().map(|(part, whole)| share(part, whole)).collect();
+        assert_eq!(shares, ["0 %", "<0.1 %", "66.6 %", "99.9 %", "100 %", "100 %", "-", "99.9 %"]);
+    }
 
     #[test]
     fn sizes_keep_three_digits() {

@@ -1,9 +1,9 @@
 //! What the user of a bound program should know, as sentences.
 
 use coldstart_bind::{Caution, KeepReason, Writer};
-use coldstart_profile::printable;
+use coldstart_profile::{escaped, printable};
 
-use crate::text::{counted, escaped};
+use crate::text::counted;
 
 /// Names that are told before "and N more".
 const SOME: usize = 4;

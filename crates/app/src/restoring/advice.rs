@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use coldstart_profile::escaped;
 use coldstart_rewrite::{Change, Refusal};
 
 use crate::command;
 use crate::rewriting::Refused;
-use crate::text::escaped;
 
 /// The advice for a file that was changed after we had written it, by the name of the edit made last. The commands in it can be
 /// pasted.

@@ -4,5 +4,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod inspect;
 mod rewriting;
 mod scene;

@@ -58,6 +58,7 @@ impl Scene {
 pub(crate) struct Heard {
     pub(crate) steps: Mutex<usize>,
     pub(crate) errors: Mutex<Vec<String>>,
+    pub(crate) hints: Mutex<Vec<String>>,
 }
 
 impl Observer for Heard {
@@ -67,6 +68,7 @@ impl Observer for Heard {
 
     fn error(&self, error: AppError) {
         self.errors.lock().unwrap().push(error.sentence());
+        self.hints.lock().unwrap().extend(error.hints());
     }
 }
 

@@ -26,7 +26,6 @@ use crate::args::Verb;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-pub(crate) use inspect::hint as inspect_hint;
 pub(crate) use loading::Levels;
 pub(crate) use prefetch::{launcher_form, run_launcher};
 

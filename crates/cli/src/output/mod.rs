@@ -4,7 +4,6 @@
 
 pub(crate) mod charset;
 pub(crate) mod destination;
-pub(crate) mod drawing;
 pub(crate) mod json;
 pub(crate) mod page;
 pub(crate) mod path;

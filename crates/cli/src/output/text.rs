@@ -3,7 +3,9 @@
 //! A name in an ELF file may be anything: terminal escapes, line breaks, a megabyte of template arguments. Whatever comes
 //! from a file passes through [`escaped`] or [`name`] before it is shown.
 
-pub(crate) use coldstart_app::text::{GLUE, counted, counted_are, escaped, glued, number, plain, size};
+pub(crate) use coldstart_app::text::{counted, counted_are, glued, number, plain, size};
+pub(crate) use coldstart_profile::escaped;
+use coldstart_view::numbers;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::charset::either;
@@ -52,18 +54,9 @@ fn fitting(characters: impl Iterator<Item = char>, columns: usize) -> String {
     characters.take_while(fits).collect()
 }
 
-/// Share of `part` in `whole` in tenths of a percent, rounded down so that nothing is overstated; `-` without a whole.
+/// Share of `part` in `whole` in tenths of a percent, on one line when it is wrapped; `-` without a whole.
 pub(crate) fn share(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return "-".to_owned();
-    }
-    let tenths = u128::from(part.min(whole)) * 1000 / u128::from(whole);
-    match (part, tenths) {
-        (0, _) => format!("0{GLUE}%"),
-        (_, 0) => format!("<0.1{GLUE}%"),
-        (_, 1000) => format!("100{GLUE}%"),
-        _ => format!("{}.{}{GLUE}%", tenths / 10, tenths % 10),
-    }
+    glued(&numbers::share(part, whole))
 }
 
 /// What a section is about, in a line or a few, with an empty line before it.
@@ -171,13 +164,5 @@ mod tests {
             lines.contains(&"x".repeat(300)) && lines.contains("'a  b'") && !lines.contains(&"y".repeat(100)),
             "{lines}"
         );
-    }
-
-    #[test]
-    fn shares_are_never_overstated() {
-        let shares =
-            [(0, 7), (1, 100_000), (2, 3), (99_999, 100_000), (7, 7), (9, 7), (0, 0), (u64::MAX - 1, u64::MAX)];
-        let shares: Vec<String> = shares.into_iter().map(|(part, whole)| plain(&share(part, whole))).collect();
-        assert_eq!(shares, ["0 %", "<0.1 %", "66.6 %", "99.9 %", "100 %", "100 %", "-", "99.9 %"]);
     }
 }

@@ -10,9 +10,9 @@ use svg::node::element::{Circle, Group, Line, Polyline, Style, Title};
 use super::date::minute;
 use super::history::{condition, is_apart};
 use super::trend::{Point, Series};
-use crate::output::drawing::{decimal, legal, rectangle, text};
 use crate::output::text::{counted, cut, escaped, plain};
 use crate::output::time::seconds;
+use coldstart_view::drawing::{decimal, legal, rectangle, text};
 
 /// Size of the picture and its parts, in the picture's own unit.
 const WIDTH: f64 = 960.0;

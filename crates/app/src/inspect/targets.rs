@@ -1,10 +1,10 @@
-//! From what was typed to the files that are meant.
+//! From names to the files that are meant.
 
 use std::path::{Path, PathBuf};
 
 use coldstart_launch::find_program;
 
-use crate::error::CliError;
+use crate::error::AppError;
 
 /// What one argument means.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) enum Target {
 }
 
 /// A path that exists is meant as it stands; a bare name that does not is looked for on PATH.
-pub(super) fn target(typed: &Path) -> Result<Target, CliError> {
+pub(super) fn target(typed: &Path) -> Result<Target, AppError> {
     if typed.is_dir() {
         return Ok(Target::Directory(typed.to_owned()));
     }

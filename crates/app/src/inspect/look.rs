@@ -1,4 +1,4 @@
-//! From what was typed to everything that was found out.
+//! From what was named to everything that was found out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -8,50 +8,52 @@ use coldstart_elf::FileKind;
 use coldstart_inspect::{Figures, FindingKind, Inspection};
 use coldstart_loader::Closure;
 use coldstart_pagecache::{Walk, WalkOptions};
+use coldstart_profile::printable;
 use rayon::prelude::*;
 
-use super::closure;
+use super::Options;
+use super::closure::{self, LoadsOf};
 use super::read::{ReadError, inspect_file, kind_of};
-use super::result::{Inspected, Loaded, PassedOver, ProgramClosure, Survey};
+use super::survey::{Inspected, Loaded, PassedOver, ProgramClosure, Survey};
 use super::targets::{Target, target};
-use crate::args::inspect::InspectArgs;
-use crate::commands::progress::Progress;
-use crate::error::Complaints;
-use crate::output::path::printable;
+use crate::observer::Observer;
 
 /// Looks at everything that was named.
-pub(super) fn survey(typed: &[PathBuf], args: &InspectArgs, complaints: &mut Complaints) -> Survey {
+pub(super) fn survey(named: &[PathBuf], options: &Options<'_>, observer: &dyn Observer) -> Survey {
     let mut files = Vec::new();
     let mut directories = Vec::new();
-    for typed in typed {
-        match target(typed) {
+    for named in named {
+        match target(named) {
             Ok(Target::File(path)) => files.push(path),
-            Ok(Target::Directory(path)) if args.closure => {
-                complaints.add(anyhow::anyhow!("`{}` is a directory; --closure takes programs", printable(&path)));
+            Ok(Target::Directory(path)) if options.closure.is_some() => {
+                let error = anyhow::anyhow!("`{}` is a directory; --closure takes programs", printable(&path));
+                observer.error(error.into());
             }
             Ok(Target::Directory(path)) => directories.push(path),
-            Err(error) => complaints.add(error),
+            Err(error) => observer.error(error),
         }
     }
-    if args.closure { survey_closures(&files, complaints) } else { survey_files(files, directories, args, complaints) }
+    match options.closure {
+        Some(loads_of) => survey_closures(&files, loads_of, observer),
+        None => survey_files(files, directories, options, observer),
+    }
 }
 
 /// Files that were named, and those below directories. Only the latter are passed over without a complaint.
 fn survey_files(
     named: Vec<PathBuf>,
     directories: Vec<PathBuf>,
-    args: &InspectArgs,
-    complaints: &mut Complaints,
+    options: &Options<'_>,
+    observer: &dyn Observer,
 ) -> Survey {
-    let progress = Progress::new();
+    observer.begin(None);
     let other_files = Mutex::new(BTreeMap::new());
-    let keeps_lists = args.json || args.html.is_some();
-    let walk = Walk::new(directories, WalkOptions { one_file_system: args.one_file_system });
+    let walk = Walk::new(directories, WalkOptions { one_file_system: options.one_file_system });
     let below = walk.map(|found| found.map(|found| (found.path, false)));
     let all = named.into_iter().map(|path| Ok((path, true))).chain(below);
     // The walk goes on while what it has found is looked at; numbers keep the order.
     let outcomes = all.enumerate().par_bridge().filter_map(|(number, found)| {
-        progress.step();
+        observer.step();
         let (path, is_named) = match found {
             Ok(found) => found,
             Err(error) => return Some((number, PathBuf::new(), Outcome::Unwalked(error))),
@@ -65,13 +67,13 @@ fn survey_files(
                 }
                 return None;
             }
-            Outcome::Inspected(inspection) if !is_named && !keeps_lists => inspection.forget_lists(),
+            Outcome::Inspected(inspection) if !is_named && !options.keep_lists => inspection.forget_lists(),
             _ => {}
         }
         Some((number, path, outcome))
     });
     let mut outcomes: Vec<(usize, PathBuf, Outcome)> = outcomes.collect();
-    progress.finish();
+    observer.end();
     outcomes.sort_by_key(|(number, _, _)| *number);
     let mut survey = Survey { other_files: other_files.into_inner().unwrap_or_default(), ..Survey::default() };
     for (_, path, outcome) in outcomes {
@@ -81,11 +83,11 @@ fn survey_files(
             Outcome::NoElf(_) | Outcome::Gone => {}
             Outcome::Failed(error) => {
                 survey.errors += 1;
-                complaints.add(error);
+                observer.error(error.into());
             }
             Outcome::Unwalked(error) => {
                 survey.errors += 1;
-                complaints.add(error);
+                observer.error(error.into());
             }
         }
     }
@@ -127,24 +129,24 @@ fn look_at(path: &Path, is_named: bool) -> Outcome {
 }
 
 /// Programs with all they load. A library that several programs load is inspected once.
-fn survey_closures(programs: &[PathBuf], complaints: &mut Complaints) -> Survey {
+fn survey_closures(programs: &[PathBuf], loads_of: LoadsOf<'_>, observer: &dyn Observer) -> Survey {
     let mut survey = Survey::default();
     let mut known: HashMap<PathBuf, Inspection> = HashMap::new();
-    let progress = Progress::new();
+    observer.begin(None);
     for program in programs {
-        let loads = closure::follow(program, |path| {
+        let loads = closure::follow(program, loads_of, |path| {
             let inspection = match known.get(path) {
                 Some(inspection) => Ok(inspection.clone()),
                 None => inspect_file(path),
             };
-            progress.step();
+            observer.step();
             inspection
         });
         let loads = match loads {
             Ok(loads) => loads,
             Err(error) => {
                 survey.errors += 1;
-                complaints.add(error);
+                observer.error(error);
                 continue;
             }
         };
@@ -161,7 +163,7 @@ fn survey_closures(programs: &[PathBuf], complaints: &mut Complaints) -> Survey 
                 }
                 Err(error) => {
                     survey.errors += 1;
-                    complaints.add(error);
+                    observer.error(error.into());
                 }
             }
         }
@@ -174,7 +176,7 @@ fn survey_closures(programs: &[PathBuf], complaints: &mut Complaints) -> Survey 
             findings: loads.cost.findings(),
         });
     }
-    progress.finish();
+    observer.end();
     // In the order of loading, each once.
     let mut listed = BTreeSet::new();
     for path in survey.closures.iter().flat_map(|closure| &closure.objects).map(|object| &object.path) {

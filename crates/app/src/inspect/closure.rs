@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use coldstart_inspect::{Inspection, Missing, Offers, SearchCost, Unused, Wants};
 use coldstart_loader::{Closure, FoundBy, Identity, LoadedObject, ObjectFacts};
+use coldstart_profile::printable;
 use rayon::prelude::*;
 
 use super::read::{ReadError, look_into};
-use crate::commands::loading::{Loading, LoadingOptions};
-use crate::error::{CliError, HintExt};
-use crate::output::path::printable;
+use crate::error::{AppError, HintExt};
 
 /// What a program loads.
 pub(super) struct ProgramLoads {
@@ -23,18 +22,21 @@ pub(super) struct ProgramLoads {
     pub(super) cost: SearchCost,
 }
 
+/// Works out what a program loads, as the dynamic loader would.
+pub type LoadsOf<'a> = &'a (dyn Fn(&Path) -> Result<Closure, AppError> + Sync);
+
 /// Follows a program's libraries and inspects them all.
 pub(super) fn follow(
     program: &Path,
+    loads_of: LoadsOf<'_>,
     inspect: impl Fn(&Path) -> Result<Inspection, ReadError> + Sync,
-) -> Result<ProgramLoads, CliError> {
+) -> Result<ProgramLoads, AppError> {
     let own = inspect(program)?;
     let closure = if own.parts.layout.dynamic.is_none() {
         // A debug file's or a relocatable object's; the inspection says what it is.
         Closure { objects: vec![alone(program)], ..Closure::default() }
     } else {
-        let closure = Loading::new(program, &LoadingOptions::default()).and_then(|loading| loading.closure());
-        closure.hint(|| "without --closure the file itself can be inspected")?
+        loads_of(program).hint(|| "without --closure the file itself can be inspected")?
     };
     let libraries: Vec<&Path> = closure.objects.iter().skip(1).map(|object| object.path.as_path()).collect();
     let mut objects = vec![(program.to_owned(), Ok(own))];

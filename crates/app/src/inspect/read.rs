@@ -3,29 +3,45 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use coldstart_app::reading;
 use coldstart_elf::{
     DEFAULT_DEBUG_ROOT, ElfFile, FileKind, MiniDebugLimits, SymbolTable, build_id, crc_matches, debug_file_candidates,
 };
 use coldstart_inspect::{Inspection, NameSource, Object, Refusal, inspect};
+use coldstart_profile::printable;
 use coldstart_sys::file_view::FileView;
 
-use crate::output::path::printable;
+use crate::reading;
 
 /// Why a file was not inspected.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ReadError {
+pub enum ReadError {
+    /// It cannot be read.
     #[error("cannot read `{}`", printable(.path))]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// It is nothing that can be inspected.
     #[error("cannot inspect `{}`", printable(.path))]
-    Refused { path: PathBuf, source: Refusal },
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// What it is, or what is wrong with it.
+        source: Refusal,
+    },
+    /// Somebody else cut the file off meanwhile.
     #[error("`{}` became shorter while it was read", printable(.path))]
-    Shrank { path: PathBuf },
+    Shrank {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 impl ReadError {
     /// Advice for the user.
-    fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> Option<String> {
         let source = match self {
             Self::Refused { source, .. } => source,
             Self::Shrank { .. } => return Some("inspect it again when nobody writes to it".to_owned()),
@@ -72,11 +88,6 @@ impl ReadError {
     }
 }
 
-/// The advice of an error of this verb.
-pub(crate) fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
-    cause.downcast_ref::<ReadError>()?.hint()
-}
-
 /// Where a stripped file's names are.
 #[derive(Debug)]
 enum Debug {
@@ -98,7 +109,10 @@ impl Debug {
 }
 
 /// Inspects a file, with the names of its debug file if it has none of its own.
-pub(super) fn inspect_file(path: &Path) -> Result<Inspection, ReadError> {
+///
+/// # Errors
+/// When it cannot be read, or is nothing that can be inspected.
+pub fn inspect_file(path: &Path) -> Result<Inspection, ReadError> {
     let view = map(path)?;
     let inspection = ElfFile::parse(view.bytes()).map_err(Refusal::from).and_then(|file| {
         let debug = if file.symbols().ok().flatten().is_some() { Debug::None } else { debug_of(path, &file) };
