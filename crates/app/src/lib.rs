@@ -11,6 +11,7 @@ pub mod inspect;
 pub mod kinds;
 pub mod observer;
 pub mod pack;
+pub mod pagecache;
 pub mod reading;
 pub mod restoring;
 pub mod rewriting;

@@ -5,5 +5,6 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod inspect;
+mod pagecache;
 mod rewriting;
 mod scene;

@@ -18,28 +18,6 @@ pub(crate) fn progress_style(template: &str) -> Option<ProgressStyle> {
     Some(if shows_utf_8() { style } else { style.progress_chars("#>-").tick_chars("|/-\\ ") })
 }
 
-/// Counts files.
-pub(crate) struct Progress {
-    bar: ProgressBar,
-}
-
-impl Progress {
-    /// Begins to count, while it is not known how many there will be: a walk goes on meanwhile.
-    pub(crate) fn new() -> Self {
-        Self { bar: begin(None, "{spinner} {human_pos} files, {elapsed}") }
-    }
-
-    /// One more is looked at.
-    pub(crate) fn step(&self) {
-        self.bar.inc(1);
-    }
-
-    /// Takes the count away.
-    pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
 /// Shows on the terminal what a verb tells.
 #[derive(Default)]
 pub(crate) struct Console {
