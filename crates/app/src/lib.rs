@@ -5,4 +5,9 @@
 //! doing something) goes to an [`observer::Observer`].
 
 pub mod error;
+pub mod kinds;
+pub mod launching;
 pub mod observer;
+pub mod reading;
+pub mod view;
+pub mod writing;

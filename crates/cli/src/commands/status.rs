@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use anyhow::Context;
+use coldstart_app::reading::map;
 use coldstart_bind::{Binding, Caution, Change, MachineFiles, Mode};
 use coldstart_elf::ElfFile;
 use coldstart_rewrite::{About, Identity, Refusal, binding_note, identify};
 use serde::Serialize;
 
 use super::bind::words;
-use super::reading::map;
 use super::restoring::way_out;
 use super::rewriting::shrank;
 use crate::args::status::StatusArgs;

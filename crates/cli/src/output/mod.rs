@@ -7,7 +7,6 @@ pub(crate) mod command;
 pub(crate) mod destination;
 pub(crate) mod drawing;
 pub(crate) mod json;
-pub(crate) mod kinds;
 pub(crate) mod page;
 pub(crate) mod path;
 pub(crate) mod size;

@@ -3,11 +3,11 @@
 //! The page holds what `--json` prints, whole, so that a reader who was sent the page alone can check each figure.
 
 use anyhow::Context;
+use coldstart_app::writing::write_file;
 use coldstart_output::OutputPlace;
 use coldstart_view::page::{ReportKind, report_page};
 use serde::Serialize;
 
-use super::destination::write_file;
 use super::json::Envelope;
 use super::path::printable;
 use super::text::{cut, escaped};

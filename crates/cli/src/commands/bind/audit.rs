@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
+use coldstart_app::kinds;
+use coldstart_app::writing::write_file;
 use coldstart_bind::AuditLibrary;
 use coldstart_output::OutputPlace;
 use coldstart_sys::file_view::FileView;
 
-use crate::commands::reading::map;
 use crate::commands::rewriting::{Destination, Rule, Task};
 use crate::error::{CliError, HintExt};
-use crate::output::destination::write_file;
-use crate::output::kinds;
 use crate::output::path::printable;
+use coldstart_app::reading::map;
 
 /// Advice where the library cannot go.
 const ELSEWHERE: &str = "give another place with `--audit-library`";

@@ -7,18 +7,19 @@ pub(super) mod words;
 
 use std::path::{Path, PathBuf};
 
+use coldstart_app::kinds;
 use coldstart_bind::{FarmText, Mode};
 use coldstart_launch::Interrupt;
 use coldstart_rewrite::Allowed;
 
-use super::reading::directory;
 use super::rewriting::{Destination, Rule, Task, Worked, complain, finish};
 use crate::args::bind::{BindArgs, FarmTextChoice, ModeChoice};
 use crate::args::rewriting::PlaceArgs;
 use crate::error::{CliError, Complaints, HintExt};
 use crate::exit::Exit;
 use crate::output::path::printable;
-use crate::output::{self, kinds, note};
+use crate::output::{self, note};
+use coldstart_app::reading::directory;
 use one::{Binder, Done};
 use report::Report;
 

@@ -11,6 +11,8 @@ mod targets;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use coldstart_app::kinds;
+use coldstart_app::writing;
 use coldstart_inspect::FindingKind;
 use coldstart_output::{Inputs, OutputPlace};
 
@@ -18,7 +20,7 @@ use crate::args::inspect::{FailOn, InspectArgs};
 use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
 use crate::output::path::printable;
-use crate::output::{self, destination, json, kinds};
+use crate::output::{self, json};
 use result::Survey;
 use survey::survey;
 
@@ -36,7 +38,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
         |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
     let mut page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
     let mut picture_place = args.svg.as_deref().map(|path| place(path, kinds::SVG)).transpose()?;
-    destination::try_out(page_place.iter().chain(&picture_place))?;
+    writing::try_out(page_place.iter().chain(&picture_place))?;
     let mut complaints = Complaints::default();
     let inspected = survey(&args.targets, args, &mut complaints);
     let other = args.compare.as_ref().map(|other| survey(std::slice::from_ref(other), args, &mut complaints));
@@ -57,7 +59,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
     }
     if let Some(place) = &picture_place {
         let picture = render::svg(&inspected);
-        destination::write_file(place, picture.as_bytes())?;
+        writing::write_file(place, picture.as_bytes())?;
     }
     let all = WithOther { survey: &inspected, compared_with: other.as_ref() };
     if let Some(place) = &page_place {

@@ -9,8 +9,8 @@ use coldstart_elf::{
 use coldstart_inspect::{Inspection, NameSource, Object, Refusal, inspect};
 use coldstart_sys::file_view::FileView;
 
-use crate::commands::reading;
 use crate::output::path::printable;
+use coldstart_app::reading;
 
 /// Why a file was not inspected.
 #[derive(Debug, thiserror::Error)]

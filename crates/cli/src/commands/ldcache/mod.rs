@@ -21,11 +21,11 @@ use anyhow::Context;
 use coldstart_loader::cache::LdSoCache;
 use serde::{Serialize, Serializer};
 
-use super::reading::read;
 use crate::args::ldcache::{LdcacheAction, LdcacheArgs};
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
+use coldstart_app::reading::read;
 
 /// The schema of `--json`; `action` tells the three apart.
 const SCHEMA: &str = "coldstart.ldcache/1";

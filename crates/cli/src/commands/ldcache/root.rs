@@ -18,9 +18,9 @@ use coldstart_sys::named_file::{NamedFile, read_to_limit};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use crate::commands::reading::directory;
 use crate::error::{CliError, HintExt};
 use crate::output::path::printable;
+use coldstart_app::reading::directory;
 
 /// The root of a tree of files.
 #[derive(Debug)]

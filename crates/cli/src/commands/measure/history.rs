@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use anyhow::anyhow;
+use coldstart_app::kinds;
+use coldstart_app::writing::{try_out, write_file};
 use coldstart_history::{History, KnownProgram, Search, Stored};
 use coldstart_output::{Inputs, OutputPlace};
 use coldstart_profile::measurement::path_to_text;
@@ -20,13 +22,12 @@ use super::{export, page, picture};
 use crate::args::measure::MeasureArgs;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
-use crate::output::destination::{try_out, write_file};
 use crate::output::path::printable;
 use crate::output::table::{Align, Table};
 use crate::output::text::{cut, escaped};
 use crate::output::time::{seconds, spread};
 use crate::output::wrap::wrapped;
-use crate::output::{self, json, kinds};
+use crate::output::{self, json};
 
 const SCHEMA: &str = "coldstart.measure-history/1";
 /// Points of a sparkline, the newest.

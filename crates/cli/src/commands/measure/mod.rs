@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Context;
+use coldstart_app::kinds;
+use coldstart_app::launching::inputs_of;
+use coldstart_app::writing;
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::{Candidate, MeasureError, MeasurePlan, Measurement, frequency, measure};
 use coldstart_output::OutputPlace;
@@ -30,11 +33,11 @@ use serde::Serialize;
 
 use crate::args::launching::ProgramArgs;
 use crate::args::measure::{Baseline, MeasureArgs, StateChoice};
-use crate::commands::launching::{command_line, inputs_of, launch_options};
+use crate::commands::launching::{command_line, launching};
 use crate::error::{CliError, Complaints, HintExt};
 use crate::exit::Exit;
 use crate::output::path::printable;
-use crate::output::{self, destination, json, kinds};
+use crate::output::{self, json};
 
 pub(crate) use progress::Progress;
 pub(crate) use states::coldest_state;
@@ -60,7 +63,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
 }
 
 fn measure_and_compare(args: &MeasureArgs) -> Result<Exit, CliError> {
-    let options = launch_options(&args.launching)?;
+    let options = launching(&args.launching).options()?;
     let commands = commands(args)?;
     if args.gate.fail_if_slower.is_some() && args.gate.against.is_none() && args.compare.is_empty() {
         return Err(anyhow::anyhow!("--fail-if-slower needs something to compare with"))
@@ -161,7 +164,7 @@ fn page_place(args: &MeasureArgs, commands: &[CommandLine], path: &Path) -> Resu
         }
     }
     let place = OutputPlace::new(path, kinds::PAGE, args.force.force)?.not_over(inputs);
-    destination::try_out([&place])?;
+    writing::try_out([&place])?;
     Ok(place)
 }
 

@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow};
+use coldstart_app::kinds;
+use coldstart_app::reading::read;
+use coldstart_app::writing::write_file;
 use coldstart_history::{Added, History, HistoryError, Surroundings, default_path};
 use coldstart_launch::CommandLine;
 use coldstart_measure::Measurement;
@@ -15,10 +18,7 @@ use super::SCHEMA;
 use super::date::compact;
 use super::identity::identity_of;
 use crate::args::measure::KeepingArgs;
-use crate::commands::reading::read;
 use crate::error::{CliError, HintExt};
-use crate::output::destination::write_file;
-use crate::output::kinds;
 use crate::output::path::printable;
 use crate::output::{self, command};
 

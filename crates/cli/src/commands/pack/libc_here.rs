@@ -15,9 +15,9 @@ use coldstart_loader::{Class, LoaderBuild, Machine, ObjectFacts, Rules};
 
 use coldstart_sys::named_file::read_regular;
 
-use crate::commands::reading::map;
 use crate::commands::rewriting::Refused;
 use crate::output::path::printable;
+use coldstart_app::reading::map;
 
 /// The version that a glibc defines whose loader applies `DT_RELR` (its elf/Versions, since 2.36).
 const RELR_VERSION: &[u8] = b"GLIBC_ABI_DT_RELR";

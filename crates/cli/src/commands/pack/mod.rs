@@ -8,6 +8,7 @@ mod words;
 
 use std::path::PathBuf;
 
+use coldstart_app::kinds;
 use coldstart_launch::Interrupt;
 use coldstart_rewrite::{Allowed, Caution, PackOptions};
 
@@ -17,7 +18,7 @@ use crate::args::rewriting::PlaceArgs;
 use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
 use crate::output::text::{counted, plain};
-use crate::output::{self, kinds, note};
+use crate::output::{self, note};
 use libc_here::LibcsHere;
 use one::Packer;
 use report::{Report, warnings};

@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use coldstart_app::kinds;
+use coldstart_app::writing::{try_out, write_file};
 use coldstart_launch::Interrupt;
 use coldstart_output::{Inputs, OutputPlace};
 use coldstart_pagecache::{SaveNotes, SaveOptions, SavedError, SavedFile, SavedPageCache};
@@ -14,11 +16,10 @@ use crate::args::pagecache::SaveArgs;
 use crate::commands::progress::Progress;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
-use crate::output::destination::{try_out, write_file};
 use crate::output::path::{JsonPath, printable};
 use crate::output::size::{bytes, grouped};
 use crate::output::text::{counted, escaped, plain};
-use crate::output::{self, hint, json, kinds, note};
+use crate::output::{self, hint, json, note};
 
 /// Paths named in one note; more are only counted.
 const PATHS_NAMED: usize = 3;

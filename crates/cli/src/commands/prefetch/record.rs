@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, anyhow};
+use coldstart_app::kinds;
+use coldstart_app::launching::inputs_of;
+use coldstart_app::writing::{try_out, write_file};
 use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
 use coldstart_output::OutputPlace;
 use coldstart_pagecache::{EvictOptions, evict};
@@ -18,13 +21,12 @@ use serde::Serialize;
 use super::exact::{self, ChoiceJson};
 use crate::args::launching::ProgramArgs;
 use crate::args::prefetch::{PlanningArgs, RecordArgs, StrategyChoice};
-use crate::commands::launching::{command_line, inputs_of, launch_options};
+use crate::commands::launching::{command_line, launching};
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
-use crate::output::destination::{try_out, write_file};
 use crate::output::path::{JsonPath, printable};
 use crate::output::text::{counted, counted_are, plain};
-use crate::output::{self, command, json, kinds, size};
+use crate::output::{self, command, json, size};
 
 pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
     // With `--from`, the program's name stands in the trace.
@@ -66,7 +68,7 @@ fn recorded(args: &RecordArgs) -> Result<RecordedPlan, CliError> {
         return exact::record_from(trace, &args.planning);
     }
     let command = command_line(&ProgramArgs { words: args.words.clone() });
-    let options = launch_options(&args.launching)?;
+    let options = launching(&args.launching).options()?;
     let recorder =
         PlanRecorder { command: &command, options: &options, planning: &args.planning, make_cold: !args.as_is };
     if args.exact { exact::record(&recorder) } else { recorder.record() }

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use coldstart_app::reading::read;
 use coldstart_prefetch::{TargetOutcome, check_targets};
 use coldstart_profile::plan::{MOST_BYTES, PlanSummary, PlanView, Step, TargetKind};
 use serde::Serialize;
 
 use crate::args::prefetch::ShowArgs;
-use crate::commands::reading::read;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::charset::either;

@@ -5,6 +5,7 @@ mod report;
 use std::path::Path;
 
 use anyhow::Context;
+use coldstart_app::kinds;
 use coldstart_elf::ElfFile;
 use coldstart_launch::Interrupt;
 use coldstart_rewrite::{About, Change, ChangedFile, OriginalFile, Payload, Refusal, Replacement, plan_unpack};
@@ -18,7 +19,7 @@ use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
 use crate::output::path::printable;
 use crate::output::text::escaped;
-use crate::output::{self, command, kinds, note};
+use crate::output::{self, command, note};
 use report::Report;
 
 /// Which edit is taken back, and by which verb.

@@ -214,7 +214,7 @@ mod tests {
             below: PathBuf::from("a.so"),
         };
         let check = |destination: &Destination, tasks: &[Task]| {
-            let rule = Rule::new(crate::output::kinds::PACKED, ForceArgs::default(), tasks);
+            let rule = Rule::new(coldstart_app::kinds::PACKED, ForceArgs::default(), tasks);
             destination.check("pack", tasks, &rule)
         };
         let below = Destination::Below(scratch.path().join("out"));

@@ -6,13 +6,13 @@ use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_app::reading::kind_of;
 use coldstart_elf::FileKind;
 use coldstart_launch::Interrupt;
 use coldstart_pagecache::{Walk, WalkOptions};
 use rayon::prelude::*;
 
 use crate::commands::progress::Progress;
-use crate::commands::reading::kind_of;
 use crate::error::Complaints;
 
 /// A file to work on.

@@ -8,18 +8,21 @@ mod story;
 
 use std::path::Path;
 
+use coldstart_app::kinds;
+use coldstart_app::launching::inputs_of;
+use coldstart_app::writing;
 use coldstart_measure::{Candidate, MeasurePlan, StartState};
 use coldstart_output::OutputPlace;
 use coldstart_prefetch::transfer_limit;
 
 use crate::args::speedup::SpeedupArgs;
-use crate::commands::launching::{command_line, inputs_of, launch_options};
+use crate::commands::launching::{command_line, launching};
 use crate::commands::measure::{candidate, coldest_state, files_of, measure_with_progress};
 use crate::commands::prefetch::{PlanRecorder, default_plan_path};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::text;
-use crate::output::{self, destination, json, kinds};
+use crate::output::{self, json};
 use fix::Fix;
 use prefetch_fix::PrefetchFix;
 use story::{Step, Story};
@@ -29,14 +32,14 @@ const SCHEMA: &str = "coldstart.speedup/1";
 
 pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     let program = command_line(&args.program);
-    let options = launch_options(&args.launching)?;
+    let options = launching(&args.launching).options()?;
     let plan_path = args.output.clone().unwrap_or_else(|| default_plan_path(&program));
     let inputs = inputs_of([&program], args.launching.input.as_deref());
     let place =
         |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
     let plan_place = place(&plan_path, kinds::PLAN)?;
     let page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
-    destination::try_out([&plan_place].into_iter().chain(&page_place))?;
+    writing::try_out([&plan_place].into_iter().chain(&page_place))?;
     let cold = coldest_state();
 
     output::note(&format!("recording a {cold} start of {program}"));

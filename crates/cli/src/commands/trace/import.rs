@@ -1,5 +1,6 @@
 //! `coldstart trace import`: from what `perf record` has recorded to a trace.
 
+use coldstart_app::kinds;
 use coldstart_output::{Inputs, OutputPlace};
 use coldstart_trace::import::import;
 use coldstart_tracefile::{try_out, write_trace_at};
@@ -8,8 +9,8 @@ use super::show;
 use crate::args::trace::ImportArgs;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
+use crate::output;
 use crate::output::path::printable;
-use crate::output::{self, kinds};
 
 pub(super) fn run(args: &ImportArgs) -> Result<Exit, CliError> {
     let inputs = Inputs::default().with("the recording itself", &args.recording);

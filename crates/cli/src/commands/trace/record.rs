@@ -8,6 +8,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use coldstart_app::kinds;
+use coldstart_app::launching::{input, inputs_of};
 use coldstart_launch::{CommandLine, Input, LaunchOptions, Output, Readiness};
 use coldstart_output::OutputPlace;
 use coldstart_pagecache::{EvictOptions, evict};
@@ -18,11 +20,11 @@ use coldstart_tracefile::{try_out, write_trace_at};
 
 use super::{is_meant, show};
 use crate::args::trace::RecordArgs;
-use crate::commands::launching::{command_line, input, inputs_of, waiting_options};
+use crate::commands::launching::{command_line, waiting_options};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output;
 use crate::output::path::printable;
-use crate::output::{self, kinds};
 
 /// What is to be recorded, and how.
 struct Wanted<'a> {

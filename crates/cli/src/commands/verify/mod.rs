@@ -17,7 +17,6 @@ use coldstart_rewrite::{
 use coldstart_sys::file_view::FileView;
 use serde::Serialize;
 
-use super::reading::map;
 use super::rewriting::{Refused, complain_refused, proof_words, shrank};
 use crate::args::verify::VerifyArgs;
 use crate::error::{CliError, HintExt};
@@ -25,6 +24,7 @@ use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
 use crate::output::text::{escaped, fact, prose};
 use crate::output::{self, command, json};
+use coldstart_app::reading::map;
 use run::Starts;
 use search::Search;
 

@@ -9,13 +9,13 @@ mod show;
 mod write;
 
 use anyhow::Context;
+use coldstart_app::reading::{kind_of, map};
 use coldstart_elf::ElfFile;
 use coldstart_loader::nix_note::{NixNote, NixNoteError, NixPlace, SECTION};
 use coldstart_loader::{Environment, ObjectFacts};
 use coldstart_sys::file_view::FileView;
 
 use super::root::Root;
-use crate::commands::reading::{kind_of, map};
 use crate::error::CliError;
 use crate::output::path::printable;
 

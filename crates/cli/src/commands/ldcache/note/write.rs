@@ -1,5 +1,6 @@
 //! `coldstart ldcache write --note`: put an object's search into the object itself, or take it out again.
 
+use coldstart_app::kinds;
 use coldstart_launch::Interrupt;
 use coldstart_loader::nix_note::NixEntry;
 use coldstart_rewrite::{Allowed, Proof, Replacement, SearchSummary};
@@ -19,7 +20,7 @@ use crate::error::{CliError, Complaints, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
 use crate::output::text::{counted, fact, prose, size};
-use crate::output::{self, json, kinds, note};
+use crate::output::{self, json, note};
 
 /// What is said of the verb in advice.
 const VERB: &str = "ldcache write --note";

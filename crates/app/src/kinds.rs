@@ -10,88 +10,88 @@ use coldstart_rewrite::About;
 use coldstart_sys::file_view::FileView;
 use coldstart_view::mark;
 
-use crate::commands::is_table_header;
+use crate::view::tables::is_header;
 
 /// `coldstart trace`.
-pub(crate) const TRACE: OutputKind = coldstart_tracefile::KIND;
+pub const TRACE: OutputKind = coldstart_tracefile::KIND;
 /// `prefetch record`, `speedup -o`.
-pub(crate) const PLAN: OutputKind = OutputKind {
+pub const PLAN: OutputKind = OutputKind {
     name: "a prefetch plan",
     recognises: |file| begins_with(file, &coldstart_profile::plan::MAGIC),
     same_bytes: false,
 };
 /// `pagecache save`.
-pub(crate) const SAVED_PAGE_CACHE: OutputKind = OutputKind {
+pub const SAVED_PAGE_CACHE: OutputKind = OutputKind {
     name: "a saved page cache",
     recognises: |file| begins_with(file, &coldstart_pagecache::SAVED_MAGIC),
     same_bytes: false,
 };
 /// `--html`, `view -o OUT.html`.
-pub(crate) const PAGE: OutputKind = OutputKind {
+pub const PAGE: OutputKind = OutputKind {
     name: "a page that coldstart wrote",
     recognises: |file| Ok(mark::is_page(&start(file)?)),
     same_bytes: false,
 };
 /// `--svg`, `view -o OUT.svg`.
-pub(crate) const SVG: OutputKind = OutputKind {
+pub const SVG: OutputKind = OutputKind {
     name: "an SVG file that coldstart wrote",
     recognises: |file| Ok(mark::is_svg(&start(file)?)),
     same_bytes: false,
 };
 /// `view -o OUT.png`.
-pub(crate) const PNG: OutputKind = OutputKind {
+pub const PNG: OutputKind = OutputKind {
     name: "a PNG file that coldstart wrote",
     recognises: |file| Ok(mark::is_png(&start(file)?)),
     same_bytes: false,
 };
 /// `view -o OUT.json`.
-pub(crate) const VIEWER_JSON: OutputKind = OutputKind {
+pub const VIEWER_JSON: OutputKind = OutputKind {
     name: "a JSON file that coldstart wrote for a viewer",
     recognises: |file| Ok(mark::is_json(&start(file)?, &end(file)?)),
     same_bytes: false,
 };
 /// `view -o OUT.csv`.
-pub(crate) const CSV: OutputKind = OutputKind {
+pub const CSV: OutputKind = OutputKind {
     name: "a table that coldstart wrote",
     recognises: |file| {
         let start = start(file)?;
         let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        Ok(std::str::from_utf8(line).is_ok_and(is_table_header))
+        Ok(std::str::from_utf8(line).is_ok_and(is_header))
     },
     same_bytes: false,
 };
 /// A measurement as `measure --json` prints it, saved because the history could not take it.
-pub(crate) const MEASUREMENT: OutputKind =
+pub const MEASUREMENT: OutputKind =
     OutputKind { name: "that measurement", recognises: |_| Ok(false), same_bytes: true };
 /// `ldcache write`.
-pub(crate) const LOADER_CACHE: OutputKind = OutputKind {
+pub const LOADER_CACHE: OutputKind = OutputKind {
     name: "a loader cache",
     recognises: |file| Ok(coldstart_loader::cache::is_cache(&start(file)?)),
     same_bytes: false,
 };
 /// `pack -o`. A file that cannot be packed any further is copied, and then has no note.
-pub(crate) const PACKED: OutputKind = OutputKind {
+pub const PACKED: OutputKind = OutputKind {
     name: "a file that `coldstart pack` made",
     recognises: |file| last_edit_is(file, "relr"),
     same_bytes: true,
 };
 /// `bind -o`.
-pub(crate) const BOUND: OutputKind = OutputKind {
+pub const BOUND: OutputKind = OutputKind {
     name: "a program that `coldstart bind` made",
     recognises: |file| last_edit_is(file, "bind"),
     same_bytes: false,
 };
 /// `ldcache write --note -o`.
-pub(crate) const NOTED: OutputKind = OutputKind {
+pub const NOTED: OutputKind = OutputKind {
     name: "a file that `coldstart ldcache write --note` made",
     recognises: |file| last_edit_is(file, "nix-note"),
     same_bytes: false,
 };
 /// `unpack -o`, `unbind -o`: what is restored has no mark of ours.
-pub(crate) const RESTORED: OutputKind =
+pub const RESTORED: OutputKind =
     OutputKind { name: "the very file that would be written", recognises: |_| Ok(false), same_bytes: true };
 /// `bind --audit-library`.
-pub(crate) const AUDIT_LIBRARY: OutputKind = OutputKind {
+pub const AUDIT_LIBRARY: OutputKind = OutputKind {
     name: "a library that coldstart made",
     recognises: |file| Ok(coldstart_bind::audit::read(FileView::map(file)?.bytes()).is_ok()),
     same_bytes: false,
