@@ -9,5 +9,6 @@ pub mod kinds;
 pub mod launching;
 pub mod observer;
 pub mod reading;
+pub mod trace;
 pub mod view;
 pub mod writing;
