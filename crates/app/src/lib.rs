@@ -7,6 +7,7 @@
 pub mod error;
 pub mod kinds;
 pub mod launching;
+pub mod measure;
 pub mod observer;
 pub mod reading;
 pub mod trace;

@@ -5,7 +5,6 @@
 pub(crate) mod charset;
 pub(crate) mod command;
 pub(crate) mod destination;
-pub(crate) mod drawing;
 pub(crate) mod json;
 pub(crate) mod page;
 pub(crate) mod path;

@@ -10,14 +10,16 @@ use std::path::Path;
 
 use coldstart_app::kinds;
 use coldstart_app::launching::inputs_of;
+use coldstart_app::measure::{candidate, coldest_state, files_of};
 use coldstart_app::writing;
-use coldstart_measure::{Candidate, MeasurePlan, StartState};
+use coldstart_measure::{Candidate, MeasurePlan, StartState, measure};
 use coldstart_output::OutputPlace;
 use coldstart_prefetch::transfer_limit;
 
 use crate::args::speedup::SpeedupArgs;
 use crate::commands::launching::{command_line, launching};
-use crate::commands::measure::{candidate, coldest_state, files_of, measure_with_progress};
+use crate::commands::measure::Progress;
+use crate::commands::observer::Terminal;
 use crate::commands::prefetch::{PlanRecorder, default_plan_path};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -40,10 +42,11 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     let plan_place = place(&plan_path, kinds::PLAN)?;
     let page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
     writing::try_out([&plan_place].into_iter().chain(&page_place))?;
-    let cold = coldest_state();
+    let cold = coldest_state(&Terminal);
 
     output::note(&format!("recording a {cold} start of {program}"));
-    let recorder = PlanRecorder { command: &program, options: &options, planning: &args.planning, make_cold: true };
+    let recorder =
+        PlanRecorder { command: &program, options: &options, planning: &args.planning, make_cold: true };
     let recorded = recorder.record()?;
     for remark in &recorded.notes {
         output::note(remark);
@@ -81,7 +84,8 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     ));
     let mut plan = MeasurePlan::new(candidates, vec![cold, StartState::Hot]);
     plan.runs = args.runs;
-    let measurement = measure_with_progress(&plan)?;
+    let labels = plan.commands.iter().map(|command| command.label.clone()).collect();
+    let measurement = measure(&plan, &mut Progress::new(labels))?;
 
     let bytes = recorded.working_set.bytes();
     let device = recorded.plan.summary.device;

@@ -6,13 +6,13 @@
 use std::cmp::Reverse;
 
 use coldstart_inspect::{SpaceUse, Use};
+use coldstart_view::drawing::{decimal, rectangle, text};
 use svg::Document;
 use svg::node::element::{Group, Style, Title};
 
 use super::super::result::{Inspected, Survey};
 use super::text::{counted, plain, share};
 use super::words;
-use crate::output::drawing::{decimal, rectangle, text};
 use crate::output::path::fitted;
 use crate::output::size::bytes;
 

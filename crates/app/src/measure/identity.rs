@@ -11,7 +11,7 @@ use coldstart_launch::find_program;
 use coldstart_profile::FileIdentity;
 use coldstart_profile::measurement::{ProgramIdentity, path_to_text};
 
-use coldstart_app::reading::map;
+use crate::reading::map;
 
 /// Interpreters of interpreters are followed so far; the kernel stops there, too (`exec_binprm` in fs/exec.c).
 const MOST_INTERPRETERS: usize = 5;
