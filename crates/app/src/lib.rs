@@ -9,6 +9,7 @@ pub mod kinds;
 pub mod launching;
 pub mod measure;
 pub mod observer;
+pub mod prefetch;
 pub mod reading;
 pub mod trace;
 pub mod view;

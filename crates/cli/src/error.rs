@@ -11,7 +11,7 @@
 use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 
-pub(crate) use coldstart_app::error::{AppError as CliError, HintExt, sentence};
+pub(crate) use coldstart_app::error::{AppError as CliError, HintExt};
 use serde::Serialize;
 
 use crate::exit::Exit;

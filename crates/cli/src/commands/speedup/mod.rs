@@ -11,6 +11,7 @@ use std::path::Path;
 use coldstart_app::kinds;
 use coldstart_app::launching::inputs_of;
 use coldstart_app::measure::{candidate, coldest_state, files_of};
+use coldstart_app::prefetch::{PlanRecorder, default_plan_path};
 use coldstart_app::writing;
 use coldstart_measure::{Candidate, MeasurePlan, StartState, measure};
 use coldstart_output::OutputPlace;
@@ -20,7 +21,6 @@ use crate::args::speedup::SpeedupArgs;
 use crate::commands::launching::{command_line, launching};
 use crate::commands::measure::Progress;
 use crate::commands::observer::Terminal;
-use crate::commands::prefetch::{PlanRecorder, default_plan_path};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::text;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
 
     output::note(&format!("recording a {cold} start of {program}"));
     let recorder =
-        PlanRecorder { command: &program, options: &options, planning: &args.planning, make_cold: true };
+        PlanRecorder { command: &program, options: &options, strategy: args.planning.strategy.into(), make_cold: true };
     let recorded = recorder.record()?;
     for remark in &recorded.notes {
         output::note(remark);

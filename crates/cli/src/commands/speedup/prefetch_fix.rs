@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use coldstart_app::prefetch::{RecordedPlan, read_plan, write_plan};
 use coldstart_launch::{CommandLine, End, LaunchOptions, Output, launch};
 use coldstart_output::{OutputPlace, StagedFile};
 use coldstart_prefetch::{TargetOutcome, check_targets};
@@ -13,7 +14,6 @@ use coldstart_profile::plan::PlanView;
 
 use super::fix::{Fix, Proof};
 use super::sameness::{Sameness, Start, compare};
-use crate::commands::prefetch::{RecordedPlan, read_plan, write_plan};
 use crate::error::CliError;
 use crate::output::path::printable;
 use crate::output::text::{counted_are, plain};
