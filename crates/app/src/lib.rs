@@ -11,6 +11,7 @@ pub mod measure;
 pub mod observer;
 pub mod prefetch;
 pub mod reading;
+pub mod speedup;
 pub mod trace;
 pub mod view;
 pub mod writing;
