@@ -1,9 +1,11 @@
 //! `trace`: what one start of a program really did, as a file; and what such a file amounts to.
 
+mod phase_groups;
 pub mod record;
 mod show;
 pub mod sql;
 mod summary;
+mod sums;
 
 use std::path::Path;
 
@@ -14,8 +16,10 @@ use coldstart_tracefile::{TraceFile, try_out, write_trace_at};
 
 use crate::error::{AppError, HintExt};
 
+pub use phase_groups::PhaseGroup;
 pub use show::TraceView;
 pub use summary::TraceSummary;
+pub use sums::{InitialiserSum, LoaderTime, MissingNames};
 
 /// Reads a trace file.
 ///
