@@ -3,12 +3,12 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use coldstart_app::error::AppError;
 use coldstart_app::writing::{AT_ONCE, Watched};
 use coldstart_launch::Interrupt;
 use coldstart_output::OutputPlace;
 
 use super::ReaderLeft;
-use crate::error::CliError;
 
 /// Where a file goes.
 #[derive(Clone, Debug)]
@@ -38,8 +38,8 @@ impl Destination {
 /// Whatever went wrong, a signal that `interrupt` noted included.
 pub(crate) fn to_stdout(
     interrupt: Option<&Interrupt>,
-    fill: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,
-) -> Result<u64, CliError> {
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), AppError>,
+) -> Result<u64, AppError> {
     let mut out = BufWriter::with_capacity(AT_ONCE, Watched::new(io::stdout().lock(), interrupt));
     let filled = fill(&mut out).and_then(|()| Ok(out.flush()?));
     let count = out.get_ref().count();
