@@ -10,6 +10,8 @@ use coldstart_rewrite::About;
 use coldstart_sys::file_view::FileView;
 use coldstart_view::mark;
 
+use crate::view::tables::is_header;
+
 /// `coldstart trace`.
 pub const TRACE: OutputKind = coldstart_tracefile::KIND;
 /// `prefetch record`, `speedup -o`.
@@ -46,6 +48,16 @@ pub const PNG: OutputKind = OutputKind {
 pub const VIEWER_JSON: OutputKind = OutputKind {
     name: "a JSON file that coldstart wrote for a viewer",
     recognises: |file| Ok(mark::is_json(&start(file)?, &end(file)?)),
+    same_bytes: false,
+};
+/// `view -o OUT.csv`.
+pub const CSV: OutputKind = OutputKind {
+    name: "a table that coldstart wrote",
+    recognises: |file| {
+        let start = start(file)?;
+        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        Ok(std::str::from_utf8(line).is_ok_and(is_header))
+    },
     same_bytes: false,
 };
 /// A measurement as `measure --json` prints it, saved because the history could not take it.
@@ -85,11 +97,8 @@ pub const AUDIT_LIBRARY: OutputKind = OutputKind {
     same_bytes: false,
 };
 
-/// The first bytes of a file, [`mark::ENOUGH`] at most.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn start(file: &File) -> io::Result<Vec<u8>> {
+/// The first bytes of a file.
+fn start(file: &File) -> io::Result<Vec<u8>> {
     at_most(file, 0)
 }
 

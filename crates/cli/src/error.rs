@@ -6,15 +6,14 @@
 //! ```
 //!
 //! With `--json` stdout has one object in any case: the verb's result, or, where an error kept the verb from printing any,
-//! what [`print_as_json`] makes of all errors that were printed.
+//! what [`crate::output::json::print_errors`] makes of all errors that were printed.
 
 use std::error::Error;
-use std::sync::{Mutex, PoisonError};
 
-pub(crate) use coldstart_app::error::{AppError as CliError, HintExt, sentence};
-use serde::Serialize;
+pub(crate) use coldstart_app::error::{AppError as CliError, HintExt};
 
 use crate::exit::Exit;
+use crate::output::printed::note_error;
 use crate::output::text::escaped;
 use crate::output::{self, style};
 
@@ -74,47 +73,6 @@ impl Complaints {
             output::hint(&escaped(hint));
         }
         if self.count > 0 { Exit::Broken } else { Exit::Done }
-    }
-}
-
-/// The errors that were printed so far.
-static PRINTED: Mutex<Vec<PrintedError>> = Mutex::new(Vec::new());
-
-#[derive(Clone, Debug, Serialize)]
-struct PrintedError {
-    message: String,
-    hints: Vec<String>,
-}
-
-/// The errors that were printed, as `--json` has them.
-#[derive(Debug, Serialize)]
-pub(crate) struct PrintedErrors {
-    error: PrintedError,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    further_errors: Vec<PrintedError>,
-}
-
-impl PrintedErrors {
-    /// Those that were printed so far; `None` if there were none.
-    pub(crate) fn so_far() -> Option<Self> {
-        let mut errors = PRINTED.lock().unwrap_or_else(PoisonError::into_inner).clone().into_iter();
-        Some(Self { error: errors.next()?, further_errors: errors.collect() })
-    }
-}
-
-/// Keeps an error that was printed, for the object of `--json`.
-pub(crate) fn note_error(message: String, hints: Vec<String>) {
-    PRINTED.lock().unwrap_or_else(PoisonError::into_inner).push(PrintedError { message, hints });
-}
-
-/// Prints the errors of a verb with `--json` to stdout as one object, unless the verb has printed its own.
-pub(crate) fn print_as_json() {
-    #[derive(Serialize)]
-    struct NoResult {}
-
-    if !output::has_result() {
-        // They stand on stderr already, and so does what is wrong with stdout.
-        let _ = output::json::print("coldstart.error/1", &NoResult {});
     }
 }
 

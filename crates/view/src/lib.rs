@@ -5,6 +5,7 @@
 //! building coldstart needs no Node; `cargo xtask gen` builds them anew. Colours of pages and pictures stand once, in `assets/palette.json`.
 
 pub mod comparison;
+pub mod dates;
 pub mod drawing;
 pub mod export;
 pub mod figures;
@@ -18,3 +19,5 @@ pub mod palette;
 mod section_class;
 pub mod space;
 pub mod terminal;
+pub mod trend;
+pub mod width;

@@ -7,6 +7,7 @@ mod launching;
 mod ldcache;
 mod loading;
 mod measure;
+mod observer;
 mod pack;
 mod pagecache;
 mod prefetch;

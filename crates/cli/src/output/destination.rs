@@ -3,12 +3,12 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use coldstart_app::writing::{AT_ONCE, Watched, fill_file};
+use coldstart_app::error::AppError;
+use coldstart_app::writing::{AT_ONCE, Watched};
 use coldstart_launch::Interrupt;
 use coldstart_output::OutputPlace;
 
 use super::ReaderLeft;
-use crate::error::CliError;
 
 /// Where a file goes.
 #[derive(Clone, Debug)]
@@ -30,28 +30,16 @@ impl Destination {
     pub(crate) fn path(&self) -> Option<&Path> {
         self.place().map(OutputPlace::path)
     }
-
-    /// Lets `fill` write all of it, and gives its size in bytes.
-    ///
-    /// # Errors
-    /// Whatever went wrong, a signal that `interrupt` noted included: what stood there before stands there still, and nothing
-    /// else is left.
-    pub(crate) fn write(
-        &self,
-        interrupt: Option<&Interrupt>,
-        fill: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,
-    ) -> Result<u64, CliError> {
-        match self {
-            Self::Stdout => to_stdout(interrupt, fill),
-            Self::File(place) => fill_file(place, interrupt, fill),
-        }
-    }
 }
 
-fn to_stdout(
+/// Lets `fill` write all of a result to stdout, and gives its size in bytes.
+///
+/// # Errors
+/// Whatever went wrong, a signal that `interrupt` noted included.
+pub(crate) fn to_stdout(
     interrupt: Option<&Interrupt>,
-    fill: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,
-) -> Result<u64, CliError> {
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), AppError>,
+) -> Result<u64, AppError> {
     let mut out = BufWriter::with_capacity(AT_ONCE, Watched::new(io::stdout().lock(), interrupt));
     let filled = fill(&mut out).and_then(|()| Ok(out.flush()?));
     let count = out.get_ref().count();

@@ -3,10 +3,10 @@
 //! A name in an ELF file may be anything: terminal escapes, line breaks, a megabyte of template arguments. Whatever comes
 //! from a file passes through [`escaped`] or [`name`] before it is shown.
 
-pub(crate) use coldstart_app::text::{counted, counted_are, glued, number, plain, size};
+pub(crate) use coldstart_app::text::{counted, glued, number, plain, size};
 pub(crate) use coldstart_profile::escaped;
-use coldstart_view::numbers;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use coldstart_view::{numbers, width};
+use unicode_width::UnicodeWidthStr;
 
 use super::charset::either;
 use super::style::HEADING;
@@ -26,32 +26,12 @@ pub(crate) fn name(text: &str, columns: usize) -> String {
 
 /// The text with its middle left out to fit `columns`.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
-    // As wide as it has bytes at most.
-    if text.len() <= columns || text.width() <= columns {
-        return text.to_owned();
-    }
-    let room = columns.saturating_sub(1);
-    let front = fitting(text.chars(), room.saturating_sub(room / 3));
-    let back: Vec<char> = fitting(text.chars().rev(), room / 3).chars().rev().collect();
-    format!("{front}{}{}", either("…", "~"), back.into_iter().collect::<String>())
+    width::cut(text, columns, either('…', '~'))
 }
 
 /// The text with its end left out to fit `columns`: for prose, which is read from its beginning.
 pub(crate) fn cut_end(text: &str, columns: usize) -> String {
-    if text.len() <= columns || text.width() <= columns {
-        return text.to_owned();
-    }
-    format!("{}{}", fitting(text.chars(), columns.saturating_sub(1)).trim_end(), either("…", "~"))
-}
-
-/// As many characters as fit.
-fn fitting(characters: impl Iterator<Item = char>, columns: usize) -> String {
-    let mut used = 0;
-    let fits = |character: &char| {
-        used += character.width().unwrap_or(0);
-        used <= columns
-    };
-    characters.take_while(fits).collect()
+    width::cut_end(text, columns, either('…', '~'))
 }
 
 /// Share of `part` in `whole` in tenths of a percent, on one line when it is wrapped; `-` without a whole.

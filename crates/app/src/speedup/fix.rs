@@ -2,10 +2,10 @@
 
 use coldstart_launch::CommandLine;
 
-use crate::error::CliError;
+use crate::error::AppError;
 
 /// Something that may make a program start faster, without changing the program itself.
-pub(crate) trait Fix {
+pub(super) trait Fix {
     /// A word for tables: `prefetch`.
     fn name(&self) -> &'static str;
 
@@ -16,24 +16,24 @@ pub(crate) trait Fix {
     ///
     /// # Errors
     /// When what the fix needs cannot be written.
-    fn apply(&mut self) -> Result<CommandLine, CliError>;
+    fn apply(&mut self) -> Result<CommandLine, AppError>;
 
     /// Shows that the program is the same with the fix.
     ///
     /// # Errors
     /// When the proof cannot be made; a proof that fails is a result.
-    fn prove(&self) -> Result<Proof, CliError>;
+    fn prove(&self) -> Result<Proof, AppError>;
 
     /// The command to start the program with from now on.
     fn command_from_now_on(&self) -> String;
 }
 
 /// What was compared, and whether all of it was the same.
-pub(crate) struct Proof {
+pub(super) struct Proof {
     /// Whether nothing speaks against the fix.
-    pub(crate) holds: bool,
+    pub(super) holds: bool,
     /// Each thing compared, a sentence's part.
-    pub(crate) findings: Vec<String>,
+    pub(super) findings: Vec<String>,
     /// What could not be compared because the program itself varies, a sentence's part each.
-    pub(crate) unchecked: Vec<String>,
+    pub(super) unchecked: Vec<String>,
 }

@@ -1,8 +1,9 @@
-//! The figures as JSON: with paths and names instead of numbers of lists. Times are nanoseconds since the launch.
+//! The figures in serialisable form: with paths and names instead of numbers of lists. Times are nanoseconds since the launch.
 
 use std::ffi::OsString;
 use std::path::Path;
 
+use coldstart_profile::JsonPath;
 use coldstart_profile::trace::figures::{
     Activity, Basis, Counts, Direction, FileFigures, FilesSeen, InitialiserOrder, KindTime, ObjectTime, PageCounts,
     ProcessFigures, SectionFigures, Seeks,
@@ -13,12 +14,11 @@ use coldstart_profile::trace::{
 };
 use serde::Serialize;
 
-use super::View;
-use crate::output::path::JsonPath;
+use super::TraceView;
 
-/// The whole object.
+/// What a trace amounts to.
 #[derive(Serialize)]
-pub(super) struct TraceJson<'a> {
+pub struct TraceSummary<'a> {
     run: RunJson<'a>,
     basis: &'a Basis,
     files_seen: FilesSeen,
@@ -133,28 +133,31 @@ struct LookupJson {
     name: JsonPath,
 }
 
-/// All, with as many rows of each list as are asked for.
-pub(super) fn of<'a>(view: &View<'a>) -> TraceJson<'a> {
-    let (trace, figures, limit) = (view.trace, view.figures, view.limit);
-    let processes = (0u32..).zip(&trace.processes).take(limit);
-    let phases = (0u32..).zip(&trace.phases).filter(|(_, phase)| phase.file.is_none_or(|file| view.wants(file)));
-    let objects = figures.times.objects.iter().filter(|time| view.wants(time.file)).take(limit);
-    let orders = figures.initialisers.iter().filter(|order| view.wants(order.file)).take(limit);
-    let failed = trace.lookups.iter().filter(|lookup| lookup.failed).take(limit);
-    TraceJson {
-        run: run(view),
-        basis: &figures.basis,
-        files_seen: figures.files_seen,
-        counts: &figures.counts,
-        total: &figures.total,
-        pages: &figures.pages,
-        processes: processes.map(|(place, process)| process_json(view, ProcessId(place), process)).collect(),
-        phases: phases.take(limit).map(|(place, phase)| phase_json(view, PhaseId(place), phase)).collect(),
-        kinds: figures.times.kinds.iter().take(limit).collect(),
-        objects: objects.map(|time| object_json(view, time)).collect(),
-        files: view.files().into_iter().take(limit).map(|file| file_json(view, file)).collect(),
-        initialisers: orders.map(|order| order_json(view, order)).collect(),
-        failed_lookups: failed.map(lookup_json).collect(),
+impl<'a> TraceView<'a> {
+    /// All, with as many rows of each list as are asked for.
+    pub fn summary(&self) -> TraceSummary<'a> {
+        let view = self;
+        let (trace, figures, limit) = (view.trace, view.figures, view.limit);
+        let processes = (0u32..).zip(&trace.processes).take(limit);
+        let phases = (0u32..).zip(&trace.phases).filter(|(_, phase)| phase.file.is_none_or(|file| view.wants(file)));
+        let objects = figures.times.objects.iter().filter(|time| view.wants(time.file)).take(limit);
+        let orders = figures.initialisers.iter().filter(|order| view.wants(order.file)).take(limit);
+        let failed = trace.lookups.iter().filter(|lookup| lookup.failed).take(limit);
+        TraceSummary {
+            run: run(view),
+            basis: &figures.basis,
+            files_seen: figures.files_seen,
+            counts: &figures.counts,
+            total: &figures.total,
+            pages: &figures.pages,
+            processes: processes.map(|(place, process)| process_json(view, ProcessId(place), process)).collect(),
+            phases: phases.take(limit).map(|(place, phase)| phase_json(view, PhaseId(place), phase)).collect(),
+            kinds: figures.times.kinds.iter().take(limit).collect(),
+            objects: objects.map(|time| object_json(view, time)).collect(),
+            files: view.files().into_iter().take(limit).map(|file| file_json(view, file)).collect(),
+            initialisers: orders.map(|order| order_json(view, order)).collect(),
+            failed_lookups: failed.map(lookup_json).collect(),
+        }
     }
 }
 
@@ -162,11 +165,11 @@ fn words(words: &[OsString]) -> Vec<JsonPath> {
     words.iter().map(|word| JsonPath::new(Path::new(word))).collect()
 }
 
-fn path(view: &View<'_>, file: FileId) -> JsonPath {
+fn path(view: &TraceView<'_>, file: FileId) -> JsonPath {
     JsonPath::new(view.path(file))
 }
 
-fn run<'a>(view: &View<'a>) -> RunJson<'a> {
+fn run<'a>(view: &TraceView<'a>) -> RunJson<'a> {
     let run = &view.trace.run;
     RunJson {
         command: words(&run.command),
@@ -184,7 +187,7 @@ fn run<'a>(view: &View<'a>) -> RunJson<'a> {
     }
 }
 
-fn process_json<'a>(view: &View<'a>, id: ProcessId, process: &'a TracedProcess) -> ProcessJson<'a> {
+fn process_json<'a>(view: &TraceView<'a>, id: ProcessId, process: &'a TracedProcess) -> ProcessJson<'a> {
     ProcessJson {
         process: id,
         number: process.number,
@@ -200,7 +203,7 @@ fn process_json<'a>(view: &View<'a>, id: ProcessId, process: &'a TracedProcess) 
     }
 }
 
-fn phase_json(view: &View<'_>, id: PhaseId, phase: &Phase) -> PhaseJson {
+fn phase_json(view: &TraceView<'_>, id: PhaseId, phase: &Phase) -> PhaseJson {
     PhaseJson {
         phase: id,
         process: phase.process,
@@ -215,7 +218,7 @@ fn phase_json(view: &View<'_>, id: PhaseId, phase: &Phase) -> PhaseJson {
     }
 }
 
-fn object_json(view: &View<'_>, time: &ObjectTime) -> ObjectJson {
+fn object_json(view: &TraceView<'_>, time: &ObjectTime) -> ObjectJson {
     ObjectJson {
         process: time.process,
         object: path(view, time.file),
@@ -225,7 +228,7 @@ fn object_json(view: &View<'_>, time: &ObjectTime) -> ObjectJson {
     }
 }
 
-fn file_json<'a>(view: &View<'a>, figures: &'a FileFigures) -> FileJson<'a> {
+fn file_json<'a>(view: &TraceView<'a>, figures: &'a FileFigures) -> FileJson<'a> {
     let (file, object) = (view.trace.file(figures.file), view.trace.object(figures.file));
     let section = |section: &'a SectionFigures| {
         let name = object.and_then(|object| object.sections.get(section.section)).map_or("", |section| &section.name);
@@ -243,7 +246,7 @@ fn file_json<'a>(view: &View<'a>, figures: &'a FileFigures) -> FileJson<'a> {
     }
 }
 
-fn order_json<'a>(view: &View<'a>, order: &'a InitialiserOrder) -> OrderJson<'a> {
+fn order_json<'a>(view: &TraceView<'a>, order: &'a InitialiserOrder) -> OrderJson<'a> {
     OrderJson {
         process: order.process,
         object: path(view, order.file),

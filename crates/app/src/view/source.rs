@@ -2,24 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
-use coldstart_app::command;
 use coldstart_profile::trace::Trace;
 use coldstart_profile::trace::figures::Figures;
+use coldstart_profile::{printable, shell_word};
 use coldstart_sys::named_file::read_beginning;
 use coldstart_tracefile::TraceFile;
 use coldstart_view::export::TraceExport;
 use coldstart_view::page::TraceSource;
 
-use crate::error::{CliError, HintExt};
-use crate::output::path::printable;
+use crate::error::{AppError, HintExt};
 
 /// A trace, read whole, and its figures.
-pub(super) struct Source {
-    pub(super) path: PathBuf,
+pub struct Source {
+    /// Its file.
+    pub path: PathBuf,
     /// The path as it can be shown.
-    pub(super) name: String,
-    pub(super) trace: Trace,
-    pub(super) figures: Figures,
+    pub name: String,
+    /// What it holds.
+    pub trace: Trace,
+    /// What it amounts to.
+    pub figures: Figures,
 }
 
 impl Source {
@@ -27,14 +29,14 @@ impl Source {
     ///
     /// # Errors
     /// Not there, empty, damaged, of a later format, or something else altogether.
-    pub(super) fn read(path: &Path) -> Result<Self, CliError> {
+    pub fn read(path: &Path) -> Result<Self, AppError> {
         let trace = TraceFile::open(path).and_then(|file| file.read());
         let trace = match trace {
             Err(error) if is_of_perf(path) => {
                 return Err(error).hint(|| {
                     format!(
-                        "perf recorded it: `{} -o FILE.coldtrace` makes a trace of it",
-                        command::of_ours("trace import", [path.as_os_str()])
+                        "perf recorded it: `coldstart trace import {} -o FILE.coldtrace` makes a trace of it",
+                        shell_word(path.as_os_str())
                     )
                 });
             }
@@ -44,11 +46,13 @@ impl Source {
         Ok(Self { path: path.to_owned(), name: printable(path), trace, figures })
     }
 
-    pub(super) fn as_trace(&self) -> TraceSource<'_> {
+    /// As pages and comparisons take it.
+    pub fn as_trace(&self) -> TraceSource<'_> {
         TraceSource { source: &self.name, trace: &self.trace, figures: &self.figures }
     }
 
-    pub(super) fn as_export(&self) -> TraceExport<'_> {
+    /// As exports take it.
+    pub fn as_export(&self) -> TraceExport<'_> {
         TraceExport { source: &self.name, trace: &self.trace }
     }
 }

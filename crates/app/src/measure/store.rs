@@ -4,21 +4,23 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow};
-use coldstart_app::{command, kinds, reading::read, writing::write_file};
 use coldstart_history::{Added, History, HistoryError, Surroundings, default_path};
 use coldstart_launch::CommandLine;
 use coldstart_measure::Measurement;
-use coldstart_output::{Inputs, OutputPlace};
+use coldstart_output::OutputPlace;
 use coldstart_profile::measurement::{KeptMeasurement, ProgramIdentity};
+use coldstart_profile::{printable, shell_word};
+use coldstart_view::dates::compact;
 use serde::Serialize;
 
 use super::SCHEMA;
-use super::date::compact;
 use super::identity::identity_of;
-use crate::args::measure::KeepingArgs;
-use crate::error::{CliError, HintExt};
-use crate::output;
-use crate::output::path::printable;
+use super::options::Keeping;
+use crate::error::{AppError, HintExt};
+use crate::kinds;
+use crate::observer::Observer;
+use crate::reading::read;
+use crate::writing::write_file;
 
 /// The largest measurement that is read, in bytes: ten thousand runs take some ten million.
 const MOST_BYTES: u64 = 32 << 20;
@@ -34,25 +36,25 @@ impl Store {
     ///
     /// # Errors
     /// When there is something that is no history of ours, or a damaged one: better now than after measuring.
-    pub(super) fn try_out(args: &KeepingArgs) -> Result<Self, CliError> {
-        if args.no_history {
+    pub(super) fn try_out(keeping: &Keeping, observer: &dyn Observer) -> Result<Self, AppError> {
+        if keeping.nothing {
             return Ok(Self { path: None });
         }
-        let Some(path) = path_of(args) else {
-            output::note("this measurement will not be kept: there is no place for it, HOME is not set");
-            output::hint("--history-file FILE, or COLDSTART_HISTORY, names a place");
+        let Some(path) = path_of(keeping) else {
+            observer.note("this measurement will not be kept: there is no place for it, HOME is not set");
+            observer.hint("--history-file FILE, or COLDSTART_HISTORY, names a place");
             return Ok(Self { path: None });
         };
         match History::open(&path) {
             Ok(_) => Ok(Self { path: Some(path) }),
             // Whoever locks it may be done by then; what cannot be kept then is saved beside it.
             Err(error @ HistoryError::Locked { .. }) => {
-                output::note(&format!("{error}; it is tried again when measuring is done"));
+                observer.note(&format!("{error}; it is tried again when measuring is done"));
                 Ok(Self { path: Some(path) })
             }
             Err(error) if error.is_passing() => {
-                output::note(&format!("this measurement will not be kept: {error}"));
-                output::hint(&error.hint().unwrap_or_default());
+                observer.note(&format!("this measurement will not be kept: {error}"));
+                observer.hint(&error.hint().unwrap_or_default());
                 Ok(Self { path: None })
             }
             Err(error) => told(Err(error)),
@@ -60,17 +62,17 @@ impl Store {
     }
 
     /// The history as it is, to look things up; `None` if there is none.
-    pub(super) fn read(&self) -> Result<Option<History>, CliError> {
+    pub(super) fn read(&self) -> Result<Option<History>, AppError> {
         self.path.as_deref().map_or(Ok(None), |path| told(History::open_to_read(path)))
     }
 
     /// Keeps a measurement and gives its number. Where that fails, it is saved as a file that a note names.
-    pub(super) fn keep(&self, kept: &KeptMeasurement) -> Option<i64> {
+    pub(super) fn keep(&self, kept: &KeptMeasurement, observer: &dyn Observer) -> Option<i64> {
         let path = self.path.as_ref()?;
         match History::open(path).and_then(|mut history| history.add(kept)) {
             Ok(added) => Some(added.number()),
             Err(error) => {
-                rescue(path, kept, &error);
+                rescue(path, kept, &error, observer);
                 None
             }
         }
@@ -78,31 +80,24 @@ impl Store {
 }
 
 /// The history's file, if there is a place for one.
-pub(super) fn path_of(args: &KeepingArgs) -> Option<PathBuf> {
-    args.history_file.clone().or_else(|| default_path(&Surroundings::of_process()))
+pub(super) fn path_of(keeping: &Keeping) -> Option<PathBuf> {
+    keeping.file.clone().or_else(|| default_path(&Surroundings::of_process()))
 }
 
-/// Adds the history's file to what outputs must not replace: it is read, and added to.
-pub(super) fn add_history(args: &KeepingArgs, inputs: &mut Inputs) {
-    if let Some(path) = path_of(args) {
-        inputs.add(format!("the history `{}`", printable(&path)), &path);
-    }
-}
-
-/// The history that `args` name, to look things up; `None` if there is none, or nothing is to be kept.
-pub(super) fn to_read(args: &KeepingArgs) -> Result<Option<History>, CliError> {
-    if args.no_history {
+/// The history that `keeping` names, to look things up; `None` if there is none, or nothing is to be kept.
+pub(super) fn to_read(keeping: &Keeping) -> Result<Option<History>, AppError> {
+    if keeping.nothing {
         return Ok(None);
     }
-    path_of(args).map_or(Ok(None), |path| told(History::open_to_read(&path)))
+    path_of(keeping).map_or(Ok(None), |path| told(History::open_to_read(&path)))
 }
 
-/// Opens the history that `args` name, to read it.
+/// Opens the history that `keeping` names, to read it.
 ///
 /// # Errors
 /// When there is no history, or it cannot be read.
-pub(super) fn open_to_read(args: &KeepingArgs) -> Result<History, CliError> {
-    let path = path_of(args).context("there is no place for a history: HOME is not set");
+pub(super) fn open_to_read(keeping: &Keeping) -> Result<History, AppError> {
+    let path = path_of(keeping).context("there is no place for a history: HOME is not set");
     let path = path.hint(|| "--history-file FILE, or COLDSTART_HISTORY, names it")?;
     let history = told(History::open_to_read(&path))?;
     history
@@ -110,30 +105,41 @@ pub(super) fn open_to_read(args: &KeepingArgs) -> Result<History, CliError> {
         .hint(|| "`coldstart measure -- PROGRAM` measures and begins one; --history-file FILE names another")
 }
 
-/// Takes in what `--json` has written.
-pub(super) fn import(args: &KeepingArgs) -> Result<String, CliError> {
-    let path = path_of(args).context("there is no place for a history: HOME is not set");
+/// A file whose measurement was taken into the history.
+#[derive(Clone, Debug, Serialize)]
+pub struct Imported {
+    /// The file.
+    #[serde(skip)]
+    pub file: PathBuf,
+    /// The measurement's number in the history.
+    pub number: i64,
+    /// Whether the history did not have it before.
+    pub is_new: bool,
+}
+
+/// Takes what `measure --json` has written into the history. All files are read before any is taken in.
+///
+/// # Errors
+/// When there is no place for a history, a file is no measurement, or the history cannot be written.
+pub fn import(keeping: &Keeping, files: &[PathBuf]) -> Result<Vec<Imported>, AppError> {
+    let path = path_of(keeping).context("there is no place for a history: HOME is not set");
     let path = path.hint(|| "--history-file FILE, or COLDSTART_HISTORY, names it")?;
-    // All are read before any is taken in.
-    let kept = args.import.iter().map(|file| read_json(file)).collect::<Result<Vec<_>, _>>()?;
+    let kept = files.iter().map(|file| read_json(file)).collect::<Result<Vec<_>, _>>()?;
     let mut history = told(History::open(&path))?;
-    let mut report = String::new();
-    for (file, kept) in args.import.iter().zip(&kept) {
+    let mut imported = Vec::new();
+    for (file, kept) in files.iter().zip(&kept) {
         let added = told(history.add(kept)).hint(|| format!("`{}` was not taken in", printable(file)))?;
-        let (number, what) = match added {
-            Added::New(number) => (number, "taken in as"),
-            Added::Known(number) => (number, "was there already as"),
-        };
-        report.push_str(&format!("{}: {what} #{number}\n", printable(file)));
+        let is_new = matches!(added, Added::New(_));
+        imported.push(Imported { file: file.clone(), number: added.number(), is_new });
     }
-    Ok(report)
+    Ok(imported)
 }
 
 /// A measurement that `--json` has written.
 ///
 /// # Errors
 /// When it cannot be read, or is something else.
-pub(super) fn read_json(file: &Path) -> Result<KeptMeasurement, CliError> {
+pub(super) fn read_json(file: &Path) -> Result<KeptMeasurement, AppError> {
     let name = || printable(file);
     let bytes = read("", file, MOST_BYTES)?;
     let no_measurement = || format!("`{}` is no measurement", name());
@@ -180,7 +186,7 @@ pub(super) fn programs<'a>(commands: impl Iterator<Item = &'a CommandLine>) -> V
 }
 
 /// Saves what could not be kept: beside the history, else here, else among temporary files.
-fn rescue(history: &Path, kept: &KeptMeasurement, error: &HistoryError) {
+fn rescue(history: &Path, kept: &KeptMeasurement, error: &HistoryError, observer: &dyn Observer) {
     let name = format!("coldstart-{}-{}.json", compact(kept.measured_at), kept.id.get(..8).unwrap_or_default());
     let folders = [history.parent().map(Path::to_owned), std::env::current_dir().ok(), Some(std::env::temp_dir())];
     let save = |folder: PathBuf| {
@@ -189,18 +195,18 @@ fn rescue(history: &Path, kept: &KeptMeasurement, error: &HistoryError) {
         write_file(&OutputPlace::new(&file, kinds::MEASUREMENT, false).ok()?.private(), &bytes).ok()?;
         Some(file)
     };
-    output::note(&format!("this measurement was not kept in the history: {error}"));
+    observer.note(&format!("this measurement was not kept in the history: {error}"));
     match folders.into_iter().flatten().find_map(save) {
         Some(file) => {
-            let import = command::of_ours("measure --import", [file.as_os_str()]);
-            output::hint(&format!("it is saved as `{}`; `{import}` takes it in", printable(&file)));
+            let import = format!("coldstart measure --import {}", shell_word(file.as_os_str()));
+            observer.hint(&format!("it is saved as `{}`; `{import}` takes it in", printable(&file)));
         }
-        None => output::hint("it could not be saved elsewhere either; --json prints it"),
+        None => observer.hint("it could not be saved elsewhere either; --json prints it"),
     }
 }
 
 /// A history's answer or its error with its advice.
-pub(super) fn told<T>(answer: Result<T, HistoryError>) -> Result<T, CliError> {
+pub(super) fn told<T>(answer: Result<T, HistoryError>) -> Result<T, AppError> {
     match answer {
         Ok(answer) => Ok(answer),
         Err(error) => match error.hint() {

@@ -7,20 +7,13 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use anyhow::anyhow;
-use coldstart_app::kinds;
+use coldstart_launch::Interrupt;
 use coldstart_output::OutputPlace;
 use coldstart_tracefile::{Answer, TraceFile, Value};
 
 use super::differences;
-use super::report::{Report, Written};
-use super::sources::Source;
-use super::wanted::WantedFile;
-use super::{View, of_one_trace_only};
-use crate::args::view::OutputKind;
-use crate::error::{CliError, HintExt};
-use crate::exit::Exit;
-use crate::output;
-use crate::output::destination::Destination;
+use super::source::Source;
+use crate::error::{AppError, HintExt};
 
 /// Views of a trace file, each a table (docs/formats/trace.md).
 const VIEWS: [&str; 12] = [
@@ -44,20 +37,16 @@ const FIGURES: &str = "figures";
 /// Of two.
 const CHANGES: &str = "changes";
 
-/// Names of all tables that there are.
-fn names(are_two: bool) -> Vec<&'static str> {
+/// Names of all tables that there are, of one trace or of two.
+pub fn names(are_two: bool) -> Vec<&'static str> {
     VIEWS.into_iter().chain([INITIALISERS, FIGURES]).chain(are_two.then_some(CHANGES)).collect()
 }
 
-/// Prints the tables' names.
-pub(super) fn list(are_two: bool) -> Result<Exit, CliError> {
-    let lines: String = names(are_two).into_iter().map(|name| format!("{name}\n")).collect();
-    output::print(&lines)?;
-    Ok(Exit::Done)
-}
-
 /// Whether there is a table of that name, and one file can hold it.
-pub(super) fn check(name: &str, are_two: bool) -> Result<(), CliError> {
+///
+/// # Errors
+/// When there is none, or it is made of another number of traces.
+pub fn check(name: &str, are_two: bool) -> Result<(), AppError> {
     if !are_two && name == CHANGES {
         return Err(anyhow!("`{CHANGES}` are between two traces, and there is one"))
             .hint(|| "name the other one behind it");
@@ -72,32 +61,33 @@ pub(super) fn check(name: &str, are_two: bool) -> Result<(), CliError> {
 }
 
 /// A table in a file of its own.
-pub(super) struct TableFile {
-    name: &'static str,
+#[derive(Clone, Debug)]
+pub struct TableFile {
+    /// The table.
+    pub name: &'static str,
     /// Of the second trace.
-    of_other: bool,
-    pub(super) destination: Destination,
+    pub of_other: bool,
+    /// Its place.
+    pub place: OutputPlace,
 }
 
 /// The files of all tables, named after the one that was asked for.
 ///
 /// # Errors
 /// When one of them cannot be written.
-pub(super) fn files(asked: &OutputPlace, are_two: bool) -> Result<Vec<TableFile>, CliError> {
+pub fn files(asked: &OutputPlace, are_two: bool) -> Result<Vec<TableFile>, AppError> {
     let mut files = Vec::new();
     for name in names(are_two) {
-        let destination = Destination::File(beside(asked, &format!("-{name}"))?);
-        files.push(TableFile { name, of_other: false, destination });
+        files.push(TableFile { name, of_other: false, place: beside(asked, &format!("-{name}"))? });
         if are_two && name != CHANGES && name != FIGURES {
-            let destination = Destination::File(beside(asked, &format!("-other-{name}"))?);
-            files.push(TableFile { name, of_other: true, destination });
+            files.push(TableFile { name, of_other: true, place: beside(asked, &format!("-other-{name}"))? });
         }
     }
     Ok(files)
 }
 
 /// The same place, with something put before the name's ending.
-fn beside(asked: &OutputPlace, addition: &str) -> Result<OutputPlace, CliError> {
+fn beside(asked: &OutputPlace, addition: &str) -> Result<OutputPlace, AppError> {
     let path = asked.path();
     let mut name = path.file_stem().unwrap_or_default().to_os_string();
     name.push(addition);
@@ -108,62 +98,34 @@ fn beside(asked: &OutputPlace, addition: &str) -> Result<OutputPlace, CliError> 
     Ok(asked.renamed(&path.with_file_name(name))?)
 }
 
-/// A file of a table.
-pub(super) const KIND: coldstart_output::OutputKind = coldstart_output::OutputKind {
-    name: "a table that coldstart wrote",
-    recognises: |file| {
-        let start = kinds::start(file)?;
-        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        Ok(std::str::from_utf8(line).is_ok_and(is_header))
-    },
-    same_bytes: false,
-};
-
 /// Whether a line is the first of a table of ours, whichever.
-fn is_header(line: &str) -> bool {
+pub fn is_header(line: &str) -> bool {
     let is_it = |columns: &[String]| columns.join(",") == line.trim_end_matches('\r');
     differences::headers().iter().any(|columns| is_it(columns))
         || VIEWS.iter().any(|view| is_it(&coldstart_tracefile::columns(view)))
 }
 
-/// Writes the table that was asked for, or each to a file of its own.
-pub(super) fn write(view: &View<'_>, file: &WantedFile, report: &mut Report) -> Result<(), CliError> {
-    if let Some(name) = &view.args.table {
-        return one(view, view.first, name, &file.destination, report);
-    }
-    for table in &file.tables {
-        let source = view.second.filter(|_| table.of_other).unwrap_or(view.first);
-        one(view, source, table.name, &table.destination, report)?;
-    }
-    Ok(())
-}
-
-fn one(
-    view: &View<'_>,
-    source: &Source,
+/// Writes a table of a trace, or of two, and gives the number of its rows.
+///
+/// # Errors
+/// When the trace cannot be read any more, `out` takes no more, or a signal came.
+pub(super) fn write(
     name: &str,
-    destination: &Destination,
-    report: &mut Report,
-) -> Result<(), CliError> {
-    let mut written = Written::new(OutputKind::Csv, destination);
-    let mut rows = 0;
-    written.bytes = destination.write(Some(view.interrupt), |out| {
-        let mut table = Rows { out: csv::Writer::from_writer(out), count: 0 };
-        match (name, view.second) {
-            (INITIALISERS, _) => differences::initialisers(source, &mut table)?,
-            (FIGURES, None) => differences::figures(source, &mut table)?,
-            (FIGURES, Some(second)) => differences::two_figures(source, second, &mut table)?,
-            (CHANGES, Some(second)) => differences::changes(source, second, &mut table)?,
-            _ => of_view(view, source, name, &mut table)?,
-        }
-        table.out.flush()?;
-        rows = table.count;
-        Ok(())
-    })?;
-    written.table = Some(name.to_owned());
-    written.records = Some(rows);
-    report.add(written);
-    Ok(())
+    source: &Source,
+    second: Option<&Source>,
+    interrupt: Option<&Interrupt>,
+    out: &mut dyn Write,
+) -> Result<u64, AppError> {
+    let mut table = Rows { out: csv::Writer::from_writer(out), count: 0 };
+    match (name, second) {
+        (INITIALISERS, _) => differences::initialisers(source, &mut table)?,
+        (FIGURES, None) => differences::figures(source, &mut table)?,
+        (FIGURES, Some(second)) => differences::two_figures(source, second, &mut table)?,
+        (CHANGES, Some(second)) => differences::changes(source, second, &mut table)?,
+        _ => of_view(interrupt, source, name, &mut table)?,
+    }
+    table.out.flush()?;
+    Ok(table.count)
 }
 
 /// Rows on their way out. The first is that of the columns' names.
@@ -173,11 +135,11 @@ pub(super) struct Rows<'w> {
 }
 
 impl Rows<'_> {
-    pub(super) fn columns(&mut self, names: &[&str]) -> Result<(), CliError> {
+    pub(super) fn columns(&mut self, names: &[&str]) -> Result<(), AppError> {
         Ok(self.out.write_record(names).map_err(in_plain)?)
     }
 
-    pub(super) fn row<T: AsRef<[u8]>>(&mut self, cells: impl IntoIterator<Item = T>) -> Result<(), CliError> {
+    pub(super) fn row<T: AsRef<[u8]>>(&mut self, cells: impl IntoIterator<Item = T>) -> Result<(), AppError> {
         self.count = self.count.saturating_add(1);
         Ok(self.out.write_record(cells).map_err(in_plain)?)
     }
@@ -192,12 +154,12 @@ fn in_plain(error: csv::Error) -> std::io::Error {
 }
 
 /// Row by row: a view of a million events has a row for each.
-fn of_view(view: &View<'_>, source: &Source, name: &str, table: &mut Rows<'_>) -> Result<(), CliError> {
+fn of_view(interrupt: Option<&Interrupt>, source: &Source, name: &str, table: &mut Rows<'_>) -> Result<(), AppError> {
     let mut failed = None;
     let mut file = TraceFile::open(&source.path)?;
     file.query(&format!("SELECT * FROM {name}"), None, |part| {
         let taken = match part {
-            _ if view.interrupt.signal().is_some() => Err(anyhow!("interrupted").into()),
+            _ if interrupt.is_some_and(|interrupt| interrupt.signal().is_some()) => Err(anyhow!("interrupted").into()),
             Answer::Columns(names) => table.columns(&names.iter().map(String::as_str).collect::<Vec<_>>()),
             Answer::Row(values) => table.row(values.iter().map(cell)),
         };
@@ -226,6 +188,14 @@ fn cell(value: &Value<'_>) -> String {
 pub(super) fn bytes_in_words(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("x'{digits}'")
+}
+
+/// Refuses what two traces cannot become.
+///
+/// # Errors
+/// Always.
+pub fn of_one_trace_only(what: &str, hint: &str) -> Result<(), AppError> {
+    Err(anyhow!("{what} is made of one trace, and there are two")).hint(|| hint)
 }
 
 #[cfg(test)]

@@ -6,11 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use coldstart_app::reading::map;
 use coldstart_elf::{ElfFile, build_id};
 use coldstart_launch::find_program;
 use coldstart_profile::FileIdentity;
 use coldstart_profile::measurement::{ProgramIdentity, path_to_text};
+
+use crate::reading::map;
 
 /// Interpreters of interpreters are followed so far; the kernel stops there, too (`exec_binprm` in fs/exec.c).
 const MOST_INTERPRETERS: usize = 5;

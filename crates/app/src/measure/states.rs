@@ -6,9 +6,9 @@ use std::sync::Arc;
 use coldstart_measure::{SavedState, StartState, may_start_cold};
 use coldstart_pagecache::SavedPageCache;
 
-use crate::args::measure::StateChoice;
-use crate::error::{CliError, HintExt};
-use crate::output;
+use super::options::StateChoice;
+use crate::error::{AppError, HintExt};
+use crate::observer::Observer;
 
 /// The states chosen, and what is to be brought back for one of them.
 pub(super) struct States {
@@ -17,9 +17,9 @@ pub(super) struct States {
 }
 
 impl States {
-    pub(super) fn chosen(choices: &[StateChoice]) -> Result<Self, CliError> {
+    pub(super) fn chosen(choices: &[StateChoice], observer: &dyn Observer) -> Result<Self, AppError> {
         if choices.is_empty() {
-            return Ok(Self { states: vec![coldest_state(), StartState::Hot], saved: None });
+            return Ok(Self { states: vec![coldest_state(observer), StartState::Hot], saved: None });
         }
         let mut states = Vec::new();
         let mut file: Option<&PathBuf> = None;
@@ -52,11 +52,11 @@ impl States {
     }
 }
 
-/// What stands for cold here: everything dropped where that is allowed, else the program's own files evicted.
-pub(crate) fn coldest_state() -> StartState {
+/// What stands for cold here: everything dropped where that is allowed, else the program's own files evicted, as a note says.
+pub fn coldest_state(observer: &dyn Observer) -> StartState {
     if may_start_cold() {
         return StartState::Cold;
     }
-    output::note("without root the machine's caches cannot be dropped: `selective` stands in for `cold`");
+    observer.note("without root the machine's caches cannot be dropped: `selective` stands in for `cold`");
     StartState::Selective
 }

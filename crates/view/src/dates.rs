@@ -5,14 +5,14 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
 /// `2026-11-22 00:47` of seconds since 1970-01-01 UTC.
-pub(in crate::commands) fn minute(seconds: i64) -> String {
+pub fn minute(seconds: i64) -> String {
     let Some(moment) = civil(seconds) else { return beyond(seconds) };
     let (year, month, day) = (moment.year(), moment.month(), moment.day());
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", moment.hour(), moment.minute())
 }
 
 /// `20261122T004705Z`, for names of files.
-pub(super) fn compact(seconds: i64) -> String {
+pub fn compact(seconds: i64) -> String {
     let Some(moment) = civil(seconds) else { return beyond(seconds) };
     let (year, month, day) = (moment.year(), moment.month(), moment.day());
     format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", moment.hour(), moment.minute(), moment.second())

@@ -1,20 +1,21 @@
 //! What `--against` names: the earlier measurements that a new one may be compared with.
 //!
-//! Found before measuring, so that a name that is nobody's is told at once. Whether they come from the same machine is
+//! Found before measuring, so that unknown baselines fail early. Whether they come from the same machine is
 //! known after it.
 
 use anyhow::anyhow;
 use coldstart_history::{History, Search, Stored};
 use coldstart_measure::StartState;
 use coldstart_measure::statistics::LEAST_RUNS;
-use coldstart_profile::measurement::{FrequencyRange, KeptMeasurement, Machine, Measurement, Sample};
+use coldstart_profile::measurement::{KeptMeasurement, Machine};
+use coldstart_profile::printable;
+use coldstart_view::dates::minute;
+use coldstart_view::numbers::counted;
 
-use super::date::minute;
+use super::condition::{Condition, times};
+use super::options::Baseline;
 use super::store::{read_json, told};
-use crate::args::measure::Baseline;
-use crate::error::{CliError, HintExt};
-use crate::output::path::printable;
-use crate::output::text::{counted, escaped, plain};
+use crate::error::{AppError, HintExt};
 
 /// An earlier measurement of the command.
 pub(super) struct Session {
@@ -41,61 +42,6 @@ impl Session {
     }
 }
 
-/// What must be the same, besides the machine, for times of a state to be compared.
-#[derive(Clone, Debug)]
-pub(super) struct Condition {
-    /// When the state of the page cache was saved that was brought back, and its pages: what is in it decides, and not
-    /// where the file lies.
-    saved_state: Option<(i64, u64)>,
-    /// Its file, to show.
-    file: String,
-    /// What the processors' frequency was held at.
-    held: Option<FrequencyRange>,
-}
-
-impl PartialEq for Condition {
-    fn eq(&self, other: &Self) -> bool {
-        (self.saved_state, self.held) == (other.saved_state, other.held)
-    }
-}
-
-impl Condition {
-    /// Of a command's runs in a state.
-    pub(super) fn of(measurement: &Measurement, command: usize, state: StartState) -> Self {
-        let mut summaries = measurement.summaries.iter();
-        let summary = summaries.find(|summary| (summary.command, summary.state) == (command, state));
-        let saved = summary.and_then(|summary| summary.state_facts.saved_state.as_ref());
-        Self {
-            saved_state: saved.map(|saved| (saved.saved_at, saved.asked)),
-            file: saved.map(|saved| escaped(&saved.file)).unwrap_or_default(),
-            held: measurement.machine.frequency.as_ref().and_then(|frequency| frequency.held),
-        }
-    }
-
-    /// In words, to stand behind a state's name; empty where there is nothing to say.
-    pub(super) fn words(&self) -> String {
-        let saved = self.saved_state.map(|(at, _)| format!("from `{}` of {} UTC", self.file, minute(at)));
-        let megahertz = |kilohertz: u64| kilohertz / 1000;
-        let held = self.held.map(|held| match (megahertz(held.least), megahertz(held.greatest)) {
-            (least, greatest) if least == greatest => format!("held at {least} MHz"),
-            (least, greatest) => format!("held at {least} to {greatest} MHz"),
-        });
-        saved.into_iter().chain(held).collect::<Vec<_>>().join(", ")
-    }
-
-    /// The same where nothing is said by silence: "no held frequency".
-    fn told(&self) -> String {
-        let words = self.words();
-        if words.is_empty() { "at no held frequency".to_owned() } else { words }
-    }
-}
-
-/// The counted times of a command in a state, in seconds.
-pub(super) fn times(samples: &[Sample], command: usize, state: StartState) -> Vec<f64> {
-    let of = samples.iter().filter(|sample| sample.command == command && sample.state == state);
-    of.filter_map(Sample::counted_seconds).collect()
-}
-
 const ALL_STATES: [StartState; 4] = [StartState::Cold, StartState::Boot, StartState::Selective, StartState::Hot];
 
 /// Earlier measurements under one name.
@@ -119,7 +65,7 @@ pub(super) fn find(
     history: Option<&History>,
     command_line: &str,
     readiness: &str,
-) -> Result<Found, CliError> {
+) -> Result<Found, AppError> {
     let (name, stored, most) = stored(baseline, history, command_line)?;
     let mut notes = Vec::new();
     let all = stored.len();
@@ -147,7 +93,7 @@ pub(super) fn find(
     if sessions.is_empty() {
         let reason = match other_readiness {
             Some(other) => format!("its readiness was `{other}`, and now it is `{readiness}`"),
-            None => format!("none of its {} is of this command", plain(&counted(all as u64, "measurement"))),
+            None => format!("none of its {} is of this command", counted(all as u64, "measurement")),
         };
         return Err(anyhow!("cannot compare with `{name}`: {reason}"))
             .hint(|| "`coldstart measure --history` lists what was measured");
@@ -165,7 +111,7 @@ fn stored(
     baseline: &Baseline,
     history: Option<&History>,
     command_line: &str,
-) -> Result<(String, Numbered, usize), CliError> {
+) -> Result<(String, Numbered, usize), AppError> {
     let search = |search: &Search| history.map_or(Ok(Vec::new()), |history| told(history.search(search)));
     let numbered = |stored: Vec<Stored>| -> Numbered {
         stored.into_iter().map(|stored| (Some(stored.number), stored.kept)).collect()
@@ -214,7 +160,7 @@ impl Found {
         machine: &Machine,
         states: &[StartState],
         accept_other_machine: bool,
-    ) -> Result<(), CliError> {
+    ) -> Result<(), AppError> {
         let mut others = Vec::new();
         self.sessions.retain(|session| {
             let differences = machine.differences(&session.kept.measurement.machine);
@@ -222,7 +168,7 @@ impl Found {
             others.extend(is_other.then(|| differences.join(", ")));
             accept_other_machine || !is_other
         });
-        let count = plain(&counted(others.len() as u64, "measurement"));
+        let count = counted(others.len() as u64, "measurement");
         if let Some(difference) = others.last() {
             if self.sessions.is_empty() {
                 return Err(anyhow!(
@@ -254,7 +200,7 @@ impl Found {
     ///
     /// # Errors
     /// When nothing is left.
-    pub(super) fn settle(&mut self, kept: &KeptMeasurement, states: &[StartState]) -> Result<(), CliError> {
+    pub(super) fn settle(&mut self, kept: &KeptMeasurement, states: &[StartState]) -> Result<(), AppError> {
         let now = |state| Condition::of(&kept.measurement, 0, state);
         let mut other = None;
         let before = self.sessions.len();
@@ -274,7 +220,7 @@ impl Found {
                 return Err(anyhow!("cannot compare with `{}`: {other}", self.name))
                     .hint(|| "measure the baseline again in the same way");
             }
-            let left_out = plain(&counted((before - self.sessions.len()) as u64, "measurement"));
+            let left_out = counted((before - self.sessions.len()) as u64, "measurement");
             self.notes.push(format!("{left_out} left out: {other}"));
         }
         let surplus = self.sessions.len().saturating_sub(self.most);
@@ -304,7 +250,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Four starts as after boot, from a state that was saved at `saved_at`, at a held frequency if any (in MHz).
-    pub(in crate::commands::measure) fn booted(saved_at: i64, held: Option<u64>) -> KeptMeasurement {
+    pub(in crate::measure) fn booted(saved_at: i64, held: Option<u64>) -> KeptMeasurement {
         let sample = |number: u32| {
             json!({
                 "number": number, "command": 0, "state": "boot", "round": number, "attempt": 1, "seconds": 1.0,

@@ -1,4 +1,4 @@
-//! `--against` and `--fail-if-slower`: is it slower than it was, by more than may be?
+//! `--against` and `--fail-if-slower`: the regression gate.
 
 use anyhow::anyhow;
 use coldstart_measure::statistics::{
@@ -8,62 +8,70 @@ use coldstart_measure::{Measurement, StartState};
 use coldstart_profile::measurement::{Interval, KeptMeasurement, Sample, Verdict};
 use serde::Serialize;
 
-use super::baseline::{Condition, Found, times};
-use crate::args::measure::GateArgs;
-use crate::error::{CliError, HintExt};
+use super::baseline::Found;
+use super::condition::{Condition, measured_states as states, times};
+use super::options::GateOptions;
+use crate::error::{AppError, HintExt};
 
 /// The whole comparison, as `--json` has it.
 #[derive(Debug, Serialize)]
-pub(super) struct Gate {
+pub struct Gate {
     /// What it was compared with.
-    pub(super) baseline: String,
+    pub baseline: String,
     /// Numbers of the measurements in the history that it was compared with.
-    pub(super) baseline_numbers: Vec<i64>,
+    pub baseline_numbers: Vec<i64>,
     /// Percent that it may be slower; `None` if nothing depends on it.
-    pub(super) fail_if_slower: Option<f64>,
+    pub fail_if_slower: Option<f64>,
     /// How often the whole gate calls a program slower that is not, in percent.
-    pub(super) error_rate: Option<f64>,
+    pub error_rate: Option<f64>,
     /// Each state.
-    pub(super) states: Vec<StateAnswer>,
+    pub states: Vec<StateAnswer>,
     /// Whether it was shown to be slower than it may be, in some state; `None` if nothing depends on it.
-    pub(super) is_slower: Option<bool>,
+    pub is_slower: Option<bool>,
     /// What the reader should know.
-    pub(super) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// The comparison in one state. Ratios are time now / time of the baseline.
 #[derive(Debug, Serialize)]
-pub(super) struct StateAnswer {
+pub struct StateAnswer {
     /// Index of the command.
-    pub(super) command: usize,
-    pub(super) label: String,
-    pub(super) state: StartState,
-    pub(super) ratio: f64,
+    pub command: usize,
+    /// What the command is called.
+    pub label: String,
+    /// What its starts found in the page cache.
+    pub state: StartState,
+    /// The estimate.
+    pub ratio: f64,
     /// 95 %; with a gate, `at_least` stands in for it.
-    pub(super) interval: Option<Interval>,
-    pub(super) verdict: Option<Verdict>,
+    pub interval: Option<Interval>,
+    /// By 99 %; `None` with a gate.
+    pub verdict: Option<Verdict>,
     /// One-sided confidence bound of the ratio.
-    pub(super) at_least: Option<f64>,
+    pub at_least: Option<f64>,
     /// What the bound must not exceed.
-    pub(super) limit: Option<f64>,
+    pub limit: Option<f64>,
     /// The smallest ratio that would have been found with 80 % power.
-    pub(super) detectable: Option<f64>,
+    pub detectable: Option<f64>,
     /// The share of the error rate that this state has, in percent.
-    pub(super) error_rate: Option<f64>,
-    pub(super) is_slower: Option<bool>,
-    /// Sessions, or pairs, that it rests on.
-    pub(super) sessions: Option<usize>,
-    pub(super) pairs: Option<usize>,
+    pub error_rate: Option<f64>,
+    /// Whether it is shown to be slower than it may be; `None` without a gate.
+    pub is_slower: Option<bool>,
+    /// Earlier sessions that it rests on.
+    pub sessions: Option<usize>,
+    /// Pairs of runs side by side that it rests on.
+    pub pairs: Option<usize>,
     /// By how much sessions differ (standard deviation, as a part of the time): seen, or allowed for.
-    pub(super) session_spread: Option<f64>,
-    pub(super) is_allowance: bool,
+    pub session_spread: Option<f64>,
+    /// Whether it is allowed for, because too few sessions tell.
+    pub is_allowance: bool,
 }
 
 /// Compares a measurement's first command with earlier ones.
 ///
 /// # Errors
 /// When no state can be compared.
-pub(super) fn against(kept: &KeptMeasurement, found: &mut Found, args: &GateArgs) -> Result<Gate, CliError> {
+pub(super) fn against(kept: &KeptMeasurement, found: &mut Found, options: &GateOptions) -> Result<Gate, AppError> {
     let measurement = &kept.measurement;
     found.settle(kept, &states(measurement))?;
     let label = measurement.commands.first().map_or_else(String::new, |command| command.label.clone());
@@ -87,7 +95,7 @@ pub(super) fn against(kept: &KeptMeasurement, found: &mut Found, args: &GateArgs
             sides.push((state, earlier, new));
         }
     }
-    let terms = args.fail_if_slower.map(|threshold| terms(threshold, args).shared(sides.len()));
+    let terms = options.fail_if_slower.map(|threshold| terms(threshold, options).shared(sides.len()));
     let answers: Vec<StateAnswer> = sides
         .iter()
         .filter_map(|(state, earlier, new)| match terms {
@@ -97,14 +105,14 @@ pub(super) fn against(kept: &KeptMeasurement, found: &mut Found, args: &GateArgs
         .collect();
     let numbers = found.sessions.iter().filter_map(|session| session.number).collect();
     notes.extend(program_note(found, kept));
-    gate(found.described(), numbers, args, answers, notes)
+    gate(found.described(), numbers, options, answers, notes)
 }
 
 /// Compares each further command with the first, side by side: the first is the baseline, as in all comparisons.
 ///
 /// # Errors
 /// When no state can be compared.
-pub(super) fn within(measurement: &Measurement, args: &GateArgs) -> Result<Gate, CliError> {
+pub(super) fn within(measurement: &Measurement, options: &GateOptions) -> Result<Gate, AppError> {
     let mut notes = Vec::new();
     let mut sides = Vec::new();
     for (command, measured) in measurement.commands.iter().enumerate().skip(1) {
@@ -122,7 +130,7 @@ pub(super) fn within(measurement: &Measurement, args: &GateArgs) -> Result<Gate,
             }
         }
     }
-    let terms = terms(args.fail_if_slower.unwrap_or_default(), args).shared(sides.len());
+    let terms = terms(options.fail_if_slower.unwrap_or_default(), options).shared(sides.len());
     let answers = sides
         .iter()
         .filter_map(|(command, label, state, rounds)| {
@@ -130,27 +138,35 @@ pub(super) fn within(measurement: &Measurement, args: &GateArgs) -> Result<Gate,
         })
         .collect();
     let first = measurement.commands.first().map_or_else(String::new, |command| command.label.clone());
-    gate(format!("{first} (side by side)"), Vec::new(), args, answers, notes)
+    gate(format!("{first} (side by side)"), Vec::new(), options, answers, notes)
 }
 
 fn gate(
     baseline: String,
     baseline_numbers: Vec<i64>,
-    args: &GateArgs,
+    options: &GateOptions,
     states: Vec<StateAnswer>,
     notes: Vec<String>,
-) -> Result<Gate, CliError> {
+) -> Result<Gate, AppError> {
     if states.is_empty() {
         return Err(anyhow!("cannot compare with {baseline}: {}", notes.join("; ")))
             .hint(|| format!("at least {LEAST_RUNS} runs must count on both sides, in the same state"));
     }
-    let is_slower = args.fail_if_slower.map(|_| states.iter().any(|answer| answer.is_slower == Some(true)));
-    let error_rate = args.fail_if_slower.map(|_| args.error_rate);
-    Ok(Gate { baseline, baseline_numbers, fail_if_slower: args.fail_if_slower, error_rate, states, is_slower, notes })
+    let is_slower = options.fail_if_slower.map(|_| states.iter().any(|answer| answer.is_slower == Some(true)));
+    let error_rate = options.fail_if_slower.map(|_| options.error_rate);
+    Ok(Gate {
+        baseline,
+        baseline_numbers,
+        fail_if_slower: options.fail_if_slower,
+        error_rate,
+        states,
+        is_slower,
+        notes,
+    })
 }
 
-fn terms(threshold: f64, args: &GateArgs) -> Terms {
-    Terms { threshold: threshold / 100.0, error_rate: args.error_rate / 100.0 }
+fn terms(threshold: f64, options: &GateOptions) -> Terms {
+    Terms { threshold: threshold / 100.0, error_rate: options.error_rate / 100.0 }
 }
 
 fn tested(command: usize, label: &str, state: StartState, test: &GateTest, terms: Terms) -> StateAnswer {
@@ -197,17 +213,6 @@ fn shown(label: &str, state: StartState, difference: &SessionDifference, session
         session_spread: None,
         is_allowance: sessions == 1,
     }
-}
-
-/// The states that were measured, in order.
-pub(super) fn states(measurement: &Measurement) -> Vec<StartState> {
-    let mut states: Vec<StartState> = Vec::new();
-    for summary in &measurement.summaries {
-        if !states.contains(&summary.state) {
-            states.push(summary.state);
-        }
-    }
-    states
 }
 
 /// Counted times of the first command and another, by round.

@@ -6,9 +6,9 @@ use coldstart_profile::trace::{FileId, Phase, PhaseId};
 use coldstart_view::comparison::Comparison;
 use coldstart_view::figures::{Figure, FileNumbers, Unit, figure_groups};
 
-use super::sources::Source;
+use super::source::Source;
 use super::tables::{Rows, bytes_in_words};
-use crate::error::CliError;
+use crate::error::AppError;
 
 const FIGURES: [&str; 5] = ["group", "key", "figure", "unit", "value"];
 const TWO_FIGURES: [&str; 7] = ["group", "key", "figure", "unit", "value", "other_value", "change"];
@@ -16,7 +16,7 @@ const INITIALISERS: [&str; 10] =
     ["process", "pid", "path", "nth", "symbol", "address", "begin_ms", "itself_ms", "jump", "known"];
 
 /// A row for each figure.
-pub(super) fn figures(source: &Source, table: &mut Rows<'_>) -> Result<(), CliError> {
+pub(super) fn figures(source: &Source, table: &mut Rows<'_>) -> Result<(), AppError> {
     table.columns(&FIGURES)?;
     for group in figure_groups(&source.trace, &source.figures) {
         for figure in &group.figures {
@@ -27,7 +27,7 @@ pub(super) fn figures(source: &Source, table: &mut Rows<'_>) -> Result<(), CliEr
 }
 
 /// A row for each figure of two traces, and how much more the second has.
-pub(super) fn two_figures(first: &Source, second: &Source, table: &mut Rows<'_>) -> Result<(), CliError> {
+pub(super) fn two_figures(first: &Source, second: &Source, table: &mut Rows<'_>) -> Result<(), AppError> {
     table.columns(&TWO_FIGURES)?;
     let groups = figure_groups(&first.trace, &first.figures);
     let others = figure_groups(&second.trace, &second.figures);
@@ -54,7 +54,7 @@ fn named(group: &str, figure: &Figure) -> [String; 4] {
 }
 
 /// A row for each initialiser, in the order in which those of an object ran in a process.
-pub(super) fn initialisers(source: &Source, table: &mut Rows<'_>) -> Result<(), CliError> {
+pub(super) fn initialisers(source: &Source, table: &mut Rows<'_>) -> Result<(), AppError> {
     table.columns(&INITIALISERS)?;
     let trace = &source.trace;
     for order in &source.figures.initialisers {
@@ -114,7 +114,7 @@ pub(super) fn headers() -> [Vec<String>; 4] {
 }
 
 /// A row for each file of either trace.
-pub(super) fn changes(first: &Source, second: &Source, table: &mut Rows<'_>) -> Result<(), CliError> {
+pub(super) fn changes(first: &Source, second: &Source, table: &mut Rows<'_>) -> Result<(), AppError> {
     table.columns(&changes_columns().iter().map(String::as_str).collect::<Vec<_>>())?;
     let partners = Comparison::of(&first.as_trace(), &second.as_trace()).partners;
     let mut has_partner = vec![false; second.trace.files.len()];
@@ -139,7 +139,7 @@ fn change(
     before: Option<FileId>,
     after: Option<FileId>,
     table: &mut Rows<'_>,
-) -> Result<(), CliError> {
+) -> Result<(), AppError> {
     let there = match (before, after) {
         (Some(_), Some(_)) => "both",
         (Some(_), None) => "first",

@@ -19,9 +19,8 @@ use coldstart_launch::Interrupt;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::error::{CliError, HintExt};
-use crate::exit::Exit;
-use crate::output;
+use crate::error::{AppError, HintExt};
+use crate::observer::Observer;
 use request::Address;
 
 /// Bytes of the random word.
@@ -32,7 +31,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const CONNECTIONS: usize = 64;
 
 /// A page that is being served.
-pub(super) struct Served {
+pub struct Served {
     listener: TcpListener,
     site: Arc<Site>,
     address: String,
@@ -46,7 +45,10 @@ struct Site {
 
 impl Served {
     /// Takes a free port of this machine.
-    pub(super) fn begin(page: Vec<u8>) -> Result<Self, CliError> {
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn begin(page: Vec<u8>) -> Result<Self, AppError> {
         let listener = listen()
             .context("cannot serve the page on this machine")
             .hint(|| "write it to a file and open that: -o OUT.html")?;
@@ -57,25 +59,28 @@ impl Served {
     }
 
     /// The page's address.
-    pub(super) fn address(&self) -> &str {
+    pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Opens a browser, and serves until a signal comes: that is the normal end.
-    pub(super) fn run(&self, interrupt: &Interrupt, is_json: bool) -> Result<Exit, CliError> {
-        if !is_json {
-            output::print(&format!("{}\n", self.address))?;
-        }
+    /// Asks a browser to open the page; a note says if none could be asked.
+    pub fn open(&self, observer: &dyn Observer) {
         if !opens(&self.address) {
-            output::note("no browser could be opened: open the address yourself");
+            observer.note("no browser could be opened: open the address yourself");
         }
-        output::report("the page is there until Ctrl-C\n");
+    }
+
+    /// Serves until a signal comes: that is the normal end.
+    ///
+    /// # Errors
+    /// When no more connections can be taken.
+    pub fn run(&self, interrupt: &Interrupt) -> Result<(), AppError> {
         while interrupt.signal().is_none() {
             if let Some(stream) = self.next().context("cannot serve the page any more")? {
                 self.take(stream);
             }
         }
-        Ok(Exit::Done)
+        Ok(())
     }
 
     /// The next connection, if one comes soon.
@@ -118,7 +123,7 @@ fn listen() -> std::io::Result<TcpListener> {
     Ok(listener)
 }
 
-fn random_word() -> Result<String, CliError> {
+fn random_word() -> Result<String, AppError> {
     let mut bytes = [0; WORD];
     let read = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes));
     read.context("cannot make an address that nobody can guess: /dev/urandom")?;

@@ -9,23 +9,21 @@ use std::time::SystemTime;
 use anyhow::{Context, anyhow};
 use coldstart_launch::LaunchError;
 use coldstart_pagecache::{EvictOptions, evict};
-use coldstart_prefetch::{Choice, Forecast, PlannedPages, choose_plan};
+use coldstart_prefetch::{Choice, Forecast, PlannedPages, Strategy, choose_plan};
+use coldstart_profile::printable;
 use coldstart_profile::trace::{FileCategory, Layer, PagesSeen, Run, StartState, Trace};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
 use coldstart_trace::{ExactWorkingSet, TraceAge, TraceError, TracedWorkingSets, traced_working_sets};
 use coldstart_tracefile::TraceFile;
+use coldstart_view::numbers::counted;
 use serde::Serialize;
 
-use super::record::{PlanRecorder, Planner, RecordedPlan, notes_in_words};
-use crate::args::prefetch::PlanningArgs;
-use crate::error::{CliError, HintExt};
-use crate::output::path::printable;
-use crate::output::size;
-use crate::output::text::{counted, counted_are, plain};
+use super::recorder::{PlanRecorder, Planner, RecordedPlan, counted_are, notes_in_words};
+use crate::error::{AppError, HintExt};
 
 /// Traces a start and plans it twice. A program that cannot be traced is recorded the other way.
-pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, CliError> {
+pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, AppError> {
     let (trace, started) = match traced(recorder) {
         Ok(traced) => traced,
         Err(Refusal::NotFollowed(reason)) => {
@@ -38,11 +36,11 @@ pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, CliErr
     };
     let hot_start = recorder.hot_start()?;
     let sets = traced_working_sets(&trace, TraceAge::Fresh(started));
-    Ok(planned(&trace, sets, &Planner { planning: recorder.planning, hot_start }))
+    Ok(planned(&trace, sets, &Planner { strategy: recorder.strategy, hot_start }))
 }
 
 /// Plans from a trace that was recorded before. No program is started, so a hot start's time is not known.
-pub(super) fn record_from(path: &Path, planning: &PlanningArgs) -> Result<RecordedPlan, CliError> {
+pub(super) fn record_from(path: &Path, strategy: Option<Strategy>) -> Result<RecordedPlan, AppError> {
     let trace = TraceFile::open(path)
         .and_then(|file| file.read())
         .with_context(|| format!("cannot use the trace `{}`", printable(path)))?;
@@ -56,7 +54,7 @@ pub(super) fn record_from(path: &Path, planning: &PlanningArgs) -> Result<Record
         return Err(anyhow!("none of the files of the trace `{}` are there as they were", printable(path)))
             .hint(|| "record a new one with `coldstart trace --cold --layers pages,files -- PROGRAM`");
     }
-    let mut recorded = planned(&trace, sets, &Planner { planning, hot_start: None });
+    let mut recorded = planned(&trace, sets, &Planner { strategy, hot_start: None });
     if trace.run.state == StartState::AsIs {
         let note =
             "the traced start was not made cold (--cold): what was cached before it counts as far as it was used";
@@ -70,10 +68,10 @@ const SIGINT: i32 = 2;
 
 enum Refusal {
     NotFollowed(String),
-    Other(CliError),
+    Other(AppError),
 }
 
-impl<E: Into<CliError>> From<E> for Refusal {
+impl<E: Into<AppError>> From<E> for Refusal {
     fn from(error: E) -> Self {
         Self::Other(error.into())
     }
@@ -122,13 +120,13 @@ fn start(recorder: &PlanRecorder<'_>, state: StartState) -> Result<(Trace, Syste
     Ok((traced.trace, started))
 }
 
-fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner<'_>) -> RecordedPlan {
+fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner) -> RecordedPlan {
     let mut notes = start_notes(&trace.run);
     notes.extend(notes_in_words(&sets.notes));
     if let Some(first) = sets.changed_files.first() {
         notes.push(format!(
             "{} left out, changed since the trace was recorded; the first: {}",
-            plain(&counted_are(sets.changed_files.len() as u64, "file")),
+            counted_are(sets.changed_files.len() as u64, "file"),
             printable(first)
         ));
     }
@@ -163,7 +161,7 @@ fn start_notes(run: &Run) -> Vec<String> {
         );
     }
     if run.lost_events > 0 {
-        let lost = plain(&counted(run.lost_events, "event"));
+        let lost = counted(run.lost_events, "event");
         notes.push(format!("lost {lost} of the traced start: pages that nothing else tells of are not in the plan"));
     }
     notes
@@ -180,34 +178,41 @@ fn exact_notes(exact: &ExactWorkingSet, pages: PagesSeen) -> Vec<String> {
     if exact.cached_files > 0 {
         notes.push(format!(
             "of {} it is not known which pages were used: those that were cached count as used",
-            plain(&counted(exact.cached_files, "file"))
+            counted(exact.cached_files, "file")
         ));
     }
     notes
 }
 
-/// The two plans, for scripts.
-#[derive(Serialize)]
-pub(super) struct ChoiceJson {
-    taken: &'static str,
-    why: String,
-    exact: ForecastJson,
-    cached: ForecastJson,
+/// The two plans that one was chosen from.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChoiceSummary {
+    /// "exact" or "cached".
+    pub taken: &'static str,
+    /// Why.
+    pub why: String,
+    /// The plan of the pages that the program used.
+    pub exact: ForecastSummary,
+    /// The plan of the pages that came into the cache.
+    pub cached: ForecastSummary,
 }
 
-#[derive(Serialize)]
-struct ForecastJson {
+/// What a plan is predicted to do.
+#[derive(Clone, Debug, Serialize)]
+pub struct ForecastSummary {
     /// Of the pages that the plan is made for, without the gaps that it reads over.
-    used_bytes: u64,
-    bytes: u64,
-    reads: u64,
+    pub used_bytes: u64,
+    /// Bytes that it reads.
+    pub bytes: u64,
+    /// Reads that it makes.
+    pub reads: u64,
     /// With a hot start's time the whole start, else the replay alone.
-    predicted_seconds: f64,
+    pub predicted_seconds: f64,
 }
 
-impl ChoiceJson {
+impl ChoiceSummary {
     pub(super) fn new(choice: &Choice) -> Self {
-        let forecast = |of: &Forecast| ForecastJson {
+        let forecast = |of: &Forecast| ForecastSummary {
             used_bytes: of.used_bytes,
             bytes: of.bytes,
             reads: of.reads,
@@ -225,7 +230,8 @@ impl ChoiceJson {
     }
 }
 
-fn why(choice: &Choice) -> String {
+/// Why one of the two plans was taken.
+pub fn why(choice: &Choice) -> String {
     match (choice.taken, choice.used.takes_as_long_as(&choice.cached)) {
         (PlannedPages::Used, _) => "the used pages alone are predicted to be faster",
         (PlannedPages::Cached, false) => "the cached pages are predicted to be faster, used or not",
@@ -234,23 +240,6 @@ fn why(choice: &Choice) -> String {
         }
     }
     .to_owned()
-}
-
-/// The two plans in two lines.
-pub(super) fn in_words(choice: &Choice, with_program: bool) -> String {
-    let line = |name: &str, of: &Forecast, taken: bool| {
-        format!(
-            "{name} {}, read as {} in {}, {:.3} s predicted for {}{}\n",
-            size::bytes(of.used_bytes),
-            size::bytes(of.bytes),
-            plain(&counted(of.reads, "read")),
-            of.predicted.as_secs_f64(),
-            if with_program { "the start" } else { "the replay" },
-            if taken { format!("  <- taken: {}", why(choice)) } else { String::new() },
-        )
-    };
-    line("used pages:  ", &choice.used, choice.taken == PlannedPages::Used)
-        + &line("cached pages:", &choice.cached, choice.taken == PlannedPages::Cached)
 }
 
 #[cfg(test)]

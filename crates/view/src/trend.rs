@@ -7,12 +7,13 @@
 use svg::Document;
 use svg::node::element::{Circle, Group, Line, Polyline, Style, Title};
 
-use super::date::minute;
-use super::history::{condition, is_apart};
-use super::trend::{Point, Series};
-use crate::output::text::{counted, cut, escaped, plain};
-use crate::output::time::seconds;
-use coldstart_view::drawing::{decimal, legal, rectangle, text};
+use coldstart_profile::escaped;
+use coldstart_profile::measurement::{Point, Series, is_apart};
+
+use crate::dates::minute;
+use crate::drawing::{decimal, legal, rectangle, text};
+use crate::numbers::{counted, seconds};
+use crate::width;
 
 /// Size of the picture and its parts, in the picture's own unit.
 const WIDTH: f64 = 960.0;
@@ -37,7 +38,7 @@ const STYLE: &str = ":root{color-scheme:light dark}.page{fill:#ffffff}text{fill:
     .changed{fill:#f0883e}}";
 
 /// The picture of all rows.
-pub(super) fn svg(name: &str, all: &[Series]) -> String {
+pub fn svg(name: &str, all: &[Series]) -> String {
     let title = legal(&cut(&format!("Times to ready: {}", escaped(name)), COLUMNS));
     let mut y = MARGIN + LINE;
     let mut content = Group::new().add(text(MARGIN, y, "title", &title));
@@ -59,12 +60,22 @@ pub(super) fn svg(name: &str, all: &[Series]) -> String {
         .set("role", "img")
         .set("font-family", "system-ui, sans-serif")
         .set("font-size", "13")
-        .add(coldstart_view::mark::comment())
+        .add(crate::mark::comment())
         .add(Title::new(title))
         .add(Style::new(STYLE))
         .add(rectangle("page", 0.0, 0.0, WIDTH, height))
         .add(content);
     format!("{document}\n")
+}
+
+/// The text with its middle left out where it is too long, whatever letters a terminal has: a picture has all.
+fn cut(text: &str, columns: usize) -> String {
+    width::cut(text, columns, '…')
+}
+
+/// What else was done to get to the state, to stand behind its name.
+fn condition(series: &Series) -> String {
+    if series.condition.is_empty() { String::new() } else { format!(", {}", series.condition) }
 }
 
 /// Title, axes and points of one row.
@@ -133,7 +144,7 @@ fn tip(point: &Point) -> String {
     let label = point.label.as_deref().map_or_else(String::new, |label| format!(" {}", escaped(label)));
     let interval = point.interval.map(|interval| format!(" ({} to {})", seconds(interval.low), seconds(interval.high)));
     let (mean, interval) = (seconds(point.mean), interval.unwrap_or_default());
-    let runs = plain(&counted(point.runs as u64, "run"));
+    let runs = counted(point.runs as u64, "run");
     format!("#{}{label}, {}: {mean}{interval}, {runs}", point.number, minute(point.measured_at))
 }
 
