@@ -98,7 +98,7 @@ impl Starts {
     }
 
     /// Whether every run of the bound program took longer for relocation than every run of the original, by more than 3 %
-    /// and [`NOTICED_CYCLES`]. Of fewer than [`FEWEST_RUNS`], that happens by chance.
+    /// and 100,000 cycles. Of fewer than five runs, that happens by chance.
     pub fn relocates_slower(&self) -> bool {
         let cycles = &self.after.relocation_cycles;
         let slowest = self.before.as_ref().and_then(|before| before.relocation_cycles.last());

@@ -5,7 +5,7 @@ use coldstart_app::rewriting::{Task, Worked};
 use coldstart_launch::Interrupt;
 use coldstart_rewrite::ChangedFile;
 
-use super::progress::Console;
+use super::observer::Console;
 use super::rewriting::{finish, into_words, refused_part};
 use crate::args::rewriting::{ChangedArgs, ManyArgs};
 use crate::error::CliError;

@@ -7,7 +7,7 @@ use coldstart_app::observer::Silent;
 use coldstart_bind::{FarmText, Mode};
 use coldstart_launch::Interrupt;
 
-use super::progress::Console;
+use super::observer::Console;
 use super::rewriting::{finish, place};
 use crate::args::bind::{BindArgs, FarmTextChoice, ModeChoice};
 use crate::error::CliError;

@@ -15,7 +15,7 @@ use coldstart_output::{Inputs, OutputPlace};
 
 use crate::args::inspect::{FailOn, InspectArgs};
 use crate::commands::loading::{Loading, LoadingOptions};
-use crate::commands::progress::Console;
+use crate::commands::observer::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::printable;

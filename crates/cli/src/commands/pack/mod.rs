@@ -7,7 +7,7 @@ use coldstart_app::pack::{Options, Report, SCHEMA, pack, warnings};
 use coldstart_launch::Interrupt;
 use coldstart_rewrite::Caution;
 
-use super::progress::Console;
+use super::observer::Console;
 use super::rewriting::{finish, place};
 use crate::args::pack::PackArgs;
 use crate::error::CliError;

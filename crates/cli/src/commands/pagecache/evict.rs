@@ -8,7 +8,7 @@ use super::reasons::sentence;
 use super::words::{files, tell_passed, tell_untold};
 use super::{files_options, list_options, metadata};
 use crate::args::pagecache::EvictArgs;
-use crate::commands::progress::Console;
+use crate::commands::observer::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::fitted;

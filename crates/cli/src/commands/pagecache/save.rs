@@ -9,7 +9,7 @@ use coldstart_profile::PAGE_SIZE;
 
 use super::words::files;
 use crate::args::pagecache::SaveArgs;
-use crate::commands::progress::Console;
+use crate::commands::observer::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::printable;

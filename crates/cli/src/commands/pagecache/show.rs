@@ -7,7 +7,7 @@ use super::strip::strip;
 use super::words::{files, tell_passed, tell_untold};
 use super::{files_options, list_options};
 use crate::args::pagecache::ShowArgs;
-use crate::commands::progress::Console;
+use crate::commands::observer::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::fitted;

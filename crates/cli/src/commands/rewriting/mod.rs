@@ -8,7 +8,7 @@ use std::path::Path;
 use coldstart_app::rewriting::{Destination, Outcome, PlaceOptions, Task, Worked};
 use coldstart_launch::Interrupt;
 
-use super::progress::Console;
+use super::observer::Console;
 use crate::args::rewriting::PlaceArgs;
 use crate::error::Complaints;
 use crate::exit::Exit;

@@ -16,7 +16,7 @@ use super::show::{ShownEntry, entry_to_json};
 use crate::args::ldcache::WriteArgs;
 use crate::args::rewriting::ManyArgs;
 use crate::commands::ldcache::root::Root;
-use crate::commands::progress::Console;
+use crate::commands::observer::Console;
 use crate::commands::restoring::run as run_restoring;
 use crate::commands::rewriting::{finish, into_words, proof_words};
 use crate::error::{CliError, HintExt};
