@@ -41,6 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "coldstart-app",
         &[
             "coldstart-host",
+            "coldstart-host",
             "coldstart-sys",
             "coldstart-profile",
             "coldstart-elf",

@@ -98,6 +98,8 @@ fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
     let trace = || cause.downcast_ref::<coldstart_tracefile::TraceFileError>()?.hint();
     let map = || cause.downcast_ref::<coldstart_view::map::MapError>()?.hint();
     let named = || cause.downcast_ref().and_then(coldstart_sys::named_file::hint).map(str::to_owned);
+    let inspect = || cause.downcast_ref::<crate::inspect::ReadError>()?.hint();
+    let unproven = || cause.downcast_ref::<crate::rewriting::Unproven>()?.hint();
     pagecache()
         .or_else(saved)
         .or_else(launch)
@@ -108,6 +110,8 @@ fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
         .or_else(trace)
         .or_else(map)
         .or_else(named)
+        .or_else(unproven)
+        .or_else(inspect)
 }
 
 #[cfg(test)]

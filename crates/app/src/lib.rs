@@ -4,5 +4,26 @@
 //! front end calls the same functions. They never print. What may be worth telling on the way (progress, a lesser way of
 //! doing something) goes to an [`observer::Observer`].
 
+pub mod bind;
+pub mod command;
 pub mod error;
+pub mod inspect;
+pub mod kinds;
+pub mod launching;
+pub mod measure;
 pub mod observer;
+pub mod pack;
+pub mod pagecache;
+pub mod prefetch;
+pub mod reading;
+pub mod restoring;
+pub mod rewriting;
+pub mod speedup;
+pub mod status;
+pub mod text;
+pub mod trace;
+pub mod unbind;
+pub mod unpack;
+pub mod verify;
+pub mod view;
+pub mod writing;

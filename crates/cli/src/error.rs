@@ -6,15 +6,14 @@
 //! ```
 //!
 //! With `--json` stdout has one object in any case: the verb's result, or, where an error kept the verb from printing any,
-//! what [`print_as_json`] makes of all errors that were printed.
+//! what [`crate::output::json::print_errors`] makes of all errors that were printed.
 
 use std::error::Error;
-use std::sync::{Mutex, PoisonError};
 
-pub(crate) use coldstart_app::error::{AppError as CliError, HintExt, sentence};
-use serde::Serialize;
+pub(crate) use coldstart_app::error::{AppError as CliError, HintExt};
 
 use crate::exit::Exit;
+use crate::output::printed::note_error;
 use crate::output::text::escaped;
 use crate::output::{self, style};
 
@@ -28,19 +27,13 @@ pub(crate) fn report(error: &CliError) -> Exit {
     if error.chain().any(was_interrupted) {
         return Exit::Interrupted;
     }
-    let (sentence, hints) = (error.sentence(), all_hints(error));
+    let (sentence, hints) = (error.sentence(), error.hints());
     output::complain(&style::ERROR, "error", &escaped(&sentence));
     for hint in &hints {
         output::hint(&escaped(hint));
     }
     note_error(sentence, hints);
     Exit::Broken
-}
-
-/// The error's hints, with those of verbs whose work is done here.
-fn all_hints(error: &CliError) -> Vec<String> {
-    let work = |cause| crate::commands::inspect_hint(cause).or_else(|| crate::commands::rewriting_hint(cause));
-    error.hints().into_iter().chain(error.chain().filter_map(work)).collect()
 }
 
 /// Errors of a verb that goes on after one: each is printed as it comes, each hint once, at the end.
@@ -53,9 +46,13 @@ pub(crate) struct Complaints {
 impl Complaints {
     /// Prints an error and keeps its hints for later.
     pub(crate) fn add(&mut self, error: impl Into<CliError>) {
-        let error = error.into();
+        self.tell(&error.into());
+    }
+
+    /// The same, of an error that is still needed.
+    pub(crate) fn tell(&mut self, error: &CliError) {
         self.count += 1;
-        let (sentence, hints) = (error.sentence(), all_hints(&error));
+        let (sentence, hints) = (error.sentence(), error.hints());
         output::complain(&style::ERROR, "error", &escaped(&sentence));
         for hint in &hints {
             if !self.hints.contains(hint) {
@@ -76,47 +73,6 @@ impl Complaints {
             output::hint(&escaped(hint));
         }
         if self.count > 0 { Exit::Broken } else { Exit::Done }
-    }
-}
-
-/// The errors that were printed so far.
-static PRINTED: Mutex<Vec<PrintedError>> = Mutex::new(Vec::new());
-
-#[derive(Clone, Debug, Serialize)]
-struct PrintedError {
-    message: String,
-    hints: Vec<String>,
-}
-
-/// The errors that were printed, as `--json` has them.
-#[derive(Debug, Serialize)]
-pub(crate) struct PrintedErrors {
-    error: PrintedError,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    further_errors: Vec<PrintedError>,
-}
-
-impl PrintedErrors {
-    /// Those that were printed so far; `None` if there were none.
-    pub(crate) fn so_far() -> Option<Self> {
-        let mut errors = PRINTED.lock().unwrap_or_else(PoisonError::into_inner).clone().into_iter();
-        Some(Self { error: errors.next()?, further_errors: errors.collect() })
-    }
-}
-
-/// Keeps an error that was printed, for the object of `--json`.
-pub(crate) fn note_error(message: String, hints: Vec<String>) {
-    PRINTED.lock().unwrap_or_else(PoisonError::into_inner).push(PrintedError { message, hints });
-}
-
-/// Prints the errors of a verb with `--json` to stdout as one object, unless the verb has printed its own.
-pub(crate) fn print_as_json() {
-    #[derive(Serialize)]
-    struct NoResult {}
-
-    if !output::has_result() {
-        // They stand on stderr already, and so does what is wrong with stdout.
-        let _ = output::json::print("coldstart.error/1", &NoResult {});
     }
 }
 

@@ -28,7 +28,7 @@ pub fn main() -> std::process::ExitCode {
         },
     };
     if is_json && exit == Exit::Broken {
-        error::print_as_json();
+        output::json::print_errors();
     }
     exit.into()
 }

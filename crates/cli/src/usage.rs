@@ -1,8 +1,8 @@
 //! What the parser of arguments answers instead of arguments: help, the version, or a mistake.
 
-use crate::error::note_error;
 use crate::exit::Exit;
 use crate::output;
+use crate::output::printed::note_error;
 
 /// Prints it, help and the version to stdout as a result, a mistake to stderr, and says what to exit with.
 pub(crate) fn report(answer: &clap::Error) -> Exit {

@@ -17,6 +17,6 @@ mod working_set;
 pub use file_identity::FileIdentity;
 pub use pages::{PAGE_SIZE, PageIndex, PageRange, merge_ranges, page_count};
 pub use shell_word::{shell_command, shell_word};
-pub use shown_path::{JsonPath, printable};
+pub use shown_path::{JsonPath, escaped, printable};
 pub use unseen::is_unseen;
 pub use working_set::{DiskExtent, FileKind, FileUse, NameKind, NameUse, PageSource, Touched, WorkingSet};

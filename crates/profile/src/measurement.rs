@@ -13,6 +13,7 @@ mod overhead;
 mod processors;
 mod same_machine;
 mod sample;
+mod series;
 mod summary;
 mod warning;
 
@@ -27,6 +28,7 @@ pub use machine::{Device, Machine};
 pub use overhead::{Overhead, Spread};
 pub use processors::ProcessorUse;
 pub use sample::{DeviceReads, End, Residency, Sample, Use};
+pub use series::{Change, Point, Series, is_apart};
 pub use summary::{EvictionWay, Interval, Outlier, SavedStateFacts, StateFacts, StayedFile, Summary};
 pub use warning::Warning;
 

@@ -27,6 +27,12 @@ pub fn printable(path: &Path) -> String {
     text
 }
 
+/// Text that comes from a file, in one line of harmless characters. The no-break space is written out, too: it looks like a space
+/// and is none.
+pub fn escaped(text: &str) -> String {
+    printable(Path::new(text)).replace('\u{a0}', "\\u{a0}")
+}
+
 /// A path in JSON, whose strings cannot hold every path.
 ///
 /// `path` is always there and readable; `path_bytes` (hexadecimal) only when `path` is not the whole truth.

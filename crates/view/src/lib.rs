@@ -5,6 +5,8 @@
 //! building coldstart needs no Node; `cargo xtask gen` builds them anew. Colours of pages and pictures stand once, in `assets/palette.json`.
 
 pub mod comparison;
+pub mod dates;
+pub mod drawing;
 pub mod export;
 pub mod figures;
 pub mod map;
@@ -15,4 +17,7 @@ mod outcome;
 pub mod page;
 pub mod palette;
 mod section_class;
+pub mod space;
 pub mod terminal;
+pub mod trend;
+pub mod width;

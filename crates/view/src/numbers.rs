@@ -48,9 +48,48 @@ pub fn grouped(count: u64) -> String {
     grouped
 }
 
+/// Share of `part` in `whole` in tenths of a percent, rounded down so that nothing is overstated; `-` without a whole.
+pub fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    let tenths = u128::from(part.min(whole)) * 1000 / u128::from(whole);
+    match (part, tenths) {
+        (0, _) => "0 %".to_owned(),
+        (_, 0) => "<0.1 %".to_owned(),
+        (_, 1000) => "100 %".to_owned(),
+        _ => format!("{}.{} %", tenths / 10, tenths % 10),
+    }
+}
+
+/// A length of time: `0.71 ms`, `712 ms`, `12.98 s`: enough digits to see a difference of one in a hundred.
+pub fn seconds(value: f64) -> String {
+    match value.abs() {
+        size if size < 0.010 => format!("{:.2} ms", value * 1e3),
+        size if size < 0.100 => format!("{:.1} ms", value * 1e3),
+        size if size < 1.0 => format!("{:.0} ms", value * 1e3),
+        size if size < 10.0 => format!("{value:.3} s"),
+        _ => format!("{value:.2} s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_are_never_overstated() {
+        let shares =
+            [(0, 7), (1, 100_000), (2, 3), (99_999, 100_000), (7, 7), (9, 7), (0, 0), (u64::MAX - 1, u64::MAX)];
+        let shares: Vec<String> = shares.into_iter().map(|(part, whole)| share(part, whole)).collect();
+        assert_eq!(shares, ["0 %", "<0.1 %", "66.6 %", "99.9 %", "100 %", "100 %", "-", "99.9 %"]);
+    }
+
+    #[test]
+    fn digits_follow_the_size() {
+        let shown = [0.000_71, 0.0312, 0.712_34, 3.116, 12.984, -0.5].map(seconds);
+        assert_eq!(shown, ["0.71 ms", "31.2 ms", "712 ms", "3.116 s", "12.98 s", "-500 ms"]);
+    }
 
     #[test]
     fn sizes_keep_three_digits() {

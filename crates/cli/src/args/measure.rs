@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use coldstart_app::measure::{Baseline, StateChoice, label};
 
 use super::launching::LaunchingArgs;
 use super::output::ForceArgs;
@@ -132,50 +133,6 @@ pub(crate) struct GateArgs {
     pub(crate) accept_other_machine: bool,
 }
 
-/// What --against names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Baseline {
-    /// All measurements with this label.
-    Label(String),
-    /// The last so many of the same command.
-    Last(u32),
-    /// The measurement of this number.
-    Number(i64),
-    /// A file of --json.
-    File(PathBuf),
-}
-
-impl std::str::FromStr for Baseline {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "last" {
-            return Ok(Self::Last(1));
-        }
-        if let Some(count) = text.strip_prefix("last:") {
-            let count = count.parse().ok().filter(|count| (1..=10_000).contains(count));
-            return count.map(Self::Last).ok_or_else(|| "after `last:` stands a number from 1 to 10000".to_owned());
-        }
-        if let Some(number) = text.strip_prefix('#') {
-            return number.parse().map(Self::Number).map_err(|_| "after `#` stands a number of the history".to_owned());
-        }
-        // A label may look like anything; a file is one that says so.
-        let is_file = text.contains('/') || text.ends_with(".json");
-        if is_file { Ok(Self::File(text.into())) } else { label(text).map(Self::Label) }
-    }
-}
-
-/// Refuses what --against would take for something else.
-fn label(text: &str) -> Result<String, String> {
-    if text.is_empty() || text.chars().any(char::is_control) {
-        return Err("a label is some text in one line".to_owned());
-    }
-    if text == "last" || text.starts_with("last:") || text.starts_with('#') {
-        return Err("`last`, `last:N` and `#NUMBER` name measurements without a label".to_owned());
-    }
-    Ok(text.to_owned())
-}
-
 fn percent(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number of percent"))?;
     let allowed = (0.0..=10_000.0).contains(&number);
@@ -195,33 +152,6 @@ pub(crate) enum Export {
     Csv,
     /// Tables of figures
     Markdown,
-}
-
-/// What --state names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum StateChoice {
-    Cold,
-    /// With the file of the saved state.
-    Boot(PathBuf),
-    Selective,
-    Hot,
-}
-
-impl std::str::FromStr for StateChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.strip_prefix("boot=")) {
-            ("cold", _) => Ok(Self::Cold),
-            ("selective", _) => Ok(Self::Selective),
-            ("hot", _) => Ok(Self::Hot),
-            (_, Some(file)) if !file.is_empty() => Ok(Self::Boot(file.into())),
-            ("boot" | "boot=", _) => {
-                Err("`boot` needs the file that `coldstart pagecache save` wrote: boot=FILE".to_owned())
-            }
-            _ => Err("expected cold, boot=FILE, selective or hot".to_owned()),
-        }
-    }
 }
 
 const HELP: &str = "\
@@ -248,30 +178,6 @@ Examples:
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn baselines_are_told_apart() {
-        let parsed = |text: &str| text.parse::<Baseline>();
-        assert_eq!(parsed("last"), Ok(Baseline::Last(1)));
-        assert_eq!(parsed("last:10"), Ok(Baseline::Last(10)));
-        assert_eq!(parsed("#12"), Ok(Baseline::Number(12)));
-        assert_eq!(parsed("v1.2"), Ok(Baseline::Label("v1.2".into())));
-        assert_eq!(parsed("a.json"), Ok(Baseline::File("a.json".into())));
-        assert_eq!(parsed("./a"), Ok(Baseline::File("./a".into())));
-        for wrong in ["", "last:", "last:0", "last:-1", "#", "#a", "a\nb"] {
-            assert!(parsed(wrong).is_err(), "{wrong}");
-        }
-        assert!(label("last:3").is_err() && label("#1").is_err() && label("latest").is_ok());
-    }
-
-    #[test]
-    fn a_state_as_after_boot_has_a_file() {
-        let parsed = |text: &str| text.parse::<StateChoice>();
-        assert_eq!(parsed("boot=a b"), Ok(StateChoice::Boot("a b".into())));
-        assert_eq!(parsed("hot"), Ok(StateChoice::Hot));
-        assert!(parsed("boot").unwrap_err().contains("boot=FILE") && parsed("boot=").is_err());
-        assert!(parsed("Cold").is_err() && parsed("").is_err());
-    }
 
     #[test]
     fn rates_have_limits() {

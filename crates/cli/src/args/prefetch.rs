@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use coldstart_prefetch::Strategy;
 
 use super::launching::LaunchingArgs;
 use super::output::ForceArgs;
@@ -79,6 +80,16 @@ pub(crate) enum StrategyChoice {
     Blocking,
     /// Beside the program, in order of first use
     Concurrent,
+}
+
+impl From<StrategyChoice> for Option<Strategy> {
+    fn from(choice: StrategyChoice) -> Self {
+        match choice {
+            StrategyChoice::Auto => None,
+            StrategyChoice::Blocking => Some(Strategy::Blocking),
+            StrategyChoice::Concurrent => Some(Strategy::Concurrent),
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use coldstart_view::map::MapOptions;
+use coldstart_app::view::{self, FileKind};
+use coldstart_view::map::{self, MapOptions};
 
 use super::output::ForceArgs;
 
@@ -80,15 +81,14 @@ pub(crate) enum OutputKind {
     Csv,
 }
 
-impl OutputKind {
-    /// As in the ending of a file's name, without the dot.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Html => "html",
-            Self::Svg => "svg",
-            Self::Png => "png",
-            Self::Json => "json",
-            Self::Csv => "csv",
+impl From<OutputKind> for FileKind {
+    fn from(kind: OutputKind) -> Self {
+        match kind {
+            OutputKind::Html => Self::Html,
+            OutputKind::Svg => Self::Svg,
+            OutputKind::Png => Self::Png,
+            OutputKind::Json => Self::Json,
+            OutputKind::Csv => Self::Csv,
         }
     }
 }
@@ -102,12 +102,11 @@ pub(crate) enum ViewerFormat {
     Firefox,
 }
 
-impl ViewerFormat {
-    /// As it is typed.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Perfetto => "perfetto",
-            Self::Firefox => "firefox",
+impl From<ViewerFormat> for view::ViewerFormat {
+    fn from(format: ViewerFormat) -> Self {
+        match format {
+            ViewerFormat::Perfetto => Self::Perfetto,
+            ViewerFormat::Firefox => Self::Firefox,
         }
     }
 }
@@ -119,6 +118,15 @@ pub(crate) enum Theme {
     Light,
     /// Light on black
     Dark,
+}
+
+impl From<Theme> for map::Theme {
+    fn from(theme: Theme) -> Self {
+        match theme {
+            Theme::Light => Self::Light,
+            Theme::Dark => Self::Dark,
+        }
+    }
 }
 
 /// Points of a picture.

@@ -7,11 +7,11 @@ mod launching;
 mod ldcache;
 mod loading;
 mod measure;
+mod observer;
 mod pack;
 mod pagecache;
 mod prefetch;
 mod progress;
-mod reading;
 mod resolve;
 mod restoring;
 mod rewriting;
@@ -27,11 +27,8 @@ use crate::args::Verb;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-pub(crate) use inspect::hint as inspect_hint;
 pub(crate) use loading::Levels;
 pub(crate) use prefetch::{launcher_form, run_launcher};
-pub(crate) use rewriting::hint as rewriting_hint;
-pub(crate) use view::is_table_header;
 
 /// Does what was asked.
 pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {

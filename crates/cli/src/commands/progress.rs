@@ -13,42 +13,20 @@ pub(crate) fn progress_style(template: &str) -> Option<ProgressStyle> {
     Some(if shows_utf_8() { style } else { style.progress_chars("#>-").tick_chars("|/-\\ ") })
 }
 
-/// Counts files.
-pub(crate) struct Progress {
-    bar: ProgressBar,
-}
-
-impl Progress {
-    /// Begins to count, while it is not known how many there will be: a walk goes on meanwhile.
-    pub(crate) fn new() -> Self {
-        Self::begin(None, "{spinner} {human_pos} files, {elapsed}")
+/// Begins to count files; `total` is `None` while a walk goes on.
+pub(crate) fn counting(total: Option<usize>) -> ProgressBar {
+    let template = match total {
+        None => "{spinner} {human_pos} files, {elapsed}",
+        Some(_) => "{spinner} {human_pos} of {human_len} files, {elapsed}",
+    };
+    let is_shown = std::io::stderr().is_terminal();
+    let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(total.map(|total| total as u64), target);
+    if let Some(style) = progress_style(template) {
+        bar.set_style(style);
     }
-
-    /// Begins to count up to `total`.
-    pub(crate) fn of(total: usize) -> Self {
-        Self::begin(Some(total as u64), "{spinner} {human_pos} of {human_len} files, {elapsed}")
+    if is_shown {
+        bar.enable_steady_tick(Duration::from_millis(200));
     }
-
-    fn begin(total: Option<u64>, template: &str) -> Self {
-        let is_shown = std::io::stderr().is_terminal();
-        let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(total, target);
-        if let Some(style) = progress_style(template) {
-            bar.set_style(style);
-        }
-        if is_shown {
-            bar.enable_steady_tick(Duration::from_millis(200));
-        }
-        Self { bar }
-    }
-
-    /// One more is looked at.
-    pub(crate) fn step(&self) {
-        self.bar.inc(1);
-    }
-
-    /// Takes the count away.
-    pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
+    bar
 }

@@ -2,112 +2,41 @@
 
 use std::path::Path;
 
-use anyhow::Context;
-use coldstart_bind::{Binding, Caution, Change, MachineFiles, Mode};
-use coldstart_elf::ElfFile;
-use coldstart_rewrite::{About, Identity, Refusal, binding_note, identify};
-use serde::Serialize;
+use coldstart_app::bind::caution_sentence;
+use coldstart_app::command;
+use coldstart_app::restoring::way_out;
+use coldstart_app::status::{SCHEMA, Status, status};
+use coldstart_bind::{Binding, Change, Mode};
+use coldstart_rewrite::{Identity, Refusal};
 
-use super::bind::words;
-use super::reading::map;
-use super::restoring::way_out;
-use super::rewriting::shrank;
 use crate::args::status::StatusArgs;
 use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
-use crate::output::path::{JsonPath, printable};
+use crate::output::path::printable;
 use crate::output::text::{counted, escaped, fact, list, prose};
-use crate::output::{self, command, json, note};
-
-/// The schema of `--json`.
-const SCHEMA: &str = "coldstart.status/1";
-
-/// What was found out about a file.
-#[derive(Serialize)]
-struct Status {
-    #[serde(flatten)]
-    path: JsonPath,
-    /// Null for a file that holds no edit of ours.
-    #[serde(flatten)]
-    about: Option<About>,
-    /// Whether it is the file that we wrote; null for a file that holds no edit of ours.
-    identity: Option<Identity>,
-    binding: Option<Binding>,
-    changes: Vec<Change>,
-    /// What is as it was written, and yet no good.
-    cautions: Vec<Caution>,
-    error: Option<String>,
-}
-
-impl Status {
-    fn failed(path: JsonPath, error: String) -> Self {
-        Self {
-            path,
-            about: None,
-            identity: None,
-            binding: None,
-            changes: Vec::new(),
-            cautions: Vec::new(),
-            error: Some(error),
-        }
-    }
-}
+use crate::output::{self, json, note};
 
 pub(super) fn run(args: &StatusArgs) -> Result<Exit, CliError> {
+    let report = status(&args.files);
+    let is_unchanged = |status: &Result<Status, CliError>| status.as_ref().map_or(true, Status::is_unchanged);
+    let exit = if report.files.iter().all(|(_, status)| is_unchanged(status)) { Exit::Done } else { Exit::No };
     let mut complaints = Complaints::default();
-    let (mut found, mut exit) = (Vec::new(), Exit::Done);
-    for path in &args.files {
-        let status = match status(path) {
-            Ok(status) => status,
-            Err(error) => {
-                let message = error.sentence();
-                complaints.add(error);
-                let path = JsonPath::new(path);
-                found.push(Status::failed(path, message));
-                continue;
-            }
-        };
-        if status.identity != Some(Identity::Intact) || !status.changes.is_empty() {
-            exit = Exit::No;
-        }
-        if !args.json {
-            output::print(&text(path, &status))?;
-            for caution in &status.cautions {
-                note(&words::caution(caution));
+    for (path, status) in &report.files {
+        match status {
+            Err(error) => complaints.tell(error),
+            Ok(_) if args.json => {}
+            Ok(status) => {
+                output::print(&text(path, status))?;
+                for caution in &status.cautions {
+                    note(&caution_sentence(caution));
+                }
             }
         }
-        found.push(status);
     }
     if args.json {
-        #[derive(Serialize)]
-        struct Body {
-            files: Vec<Status>,
-        }
-        json::print(SCHEMA, &Body { files: found })?;
+        json::print(SCHEMA, &report)?;
     }
     Ok(complaints.finish().worse(exit))
-}
-
-fn status(path: &Path) -> Result<Status, CliError> {
-    let shown = || format!("cannot read `{}`", printable(path));
-    let view = map(path).with_context(shown)?;
-    let file = ElfFile::parse(view.bytes()).with_context(shown)?;
-    let about = About::read(&file);
-    let identity = identify(&file);
-    let binding = about.as_ref().and_then(|_| binding_note(&file)).map(Binding::from_json).transpose();
-    let binding = binding.with_context(shown)?;
-    if view.shrank() {
-        return Err(shrank(path));
-    }
-    let (mut changes, mut cautions) = (Vec::new(), Vec::new());
-    if let Some(binding) = &binding {
-        let files = MachineFiles::default();
-        let real = path.canonicalize().with_context(shown)?;
-        let environment = coldstart_bind::machine_environment(&real, &files, false);
-        changes = coldstart_bind::status(binding, &real, &files, &environment).with_context(shown)?;
-        cautions.extend(coldstart_bind::audit_library_caution(binding, &real));
-    }
-    Ok(Status { path: JsonPath::new(path), about, identity, binding, changes, cautions, error: None })
 }
 
 fn text(path: &Path, status: &Status) -> String {

@@ -1,14 +1,20 @@
 //! `coldstart unpack`: restore what was there before packing, byte for byte.
 
-use super::restoring::{Restoring, Taking, restore};
+use coldstart_app::restoring::Options;
+use coldstart_app::unpack::unpack;
+
+use super::restoring::{self, changed_file};
+use super::rewriting::place;
 use crate::args::unpack::UnpackArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-const PACKING: Taking =
-    Taking { verb: "unpack", edit: "relr", was: "packed", doing: "packing", schema: "coldstart.unpack/1" };
-
 pub(super) fn run(args: &UnpackArgs) -> Result<Exit, CliError> {
-    let restoring = Restoring { targets: &args.targets, place: &args.place, changed: &args.changed, many: &args.many };
-    restore(PACKING, &restoring, &|_, _| Vec::new())
+    let options = Options {
+        targets: args.targets.clone(),
+        one_file_system: args.many.one_file_system,
+        place: place(&args.place),
+        changed: changed_file(&args.changed),
+    };
+    restoring::run(&options, &args.many, |options, interrupt, console| unpack(options, interrupt, console))
 }

@@ -5,9 +5,10 @@
 //! stderr are in `error`, the first, and `further_errors`, each with its `message` and `hints`. A verb that an error kept from
 //! having a result prints an object of the schema `coldstart.error/1`, which has nothing else.
 
+use coldstart_app::error::AppError;
 use serde::Serialize;
 
-use crate::error::{CliError, PrintedErrors};
+use super::printed::PrintedErrors;
 
 /// A result with its schema in front.
 #[derive(Serialize)]
@@ -27,9 +28,20 @@ impl<'a, T: Serialize> Envelope<'a, T> {
 }
 
 /// Prints `body`, which must be a struct or a map, with its schema in front and the errors that were printed so far behind.
-pub(crate) fn print<T: Serialize>(schema: &str, body: &T) -> Result<(), CliError> {
+pub(crate) fn print<T: Serialize>(schema: &str, body: &T) -> Result<(), AppError> {
     let envelope = Envelope { errors: PrintedErrors::so_far(), ..Envelope::new(schema, body) };
     let mut text = serde_json::to_string_pretty(&envelope)?;
     text.push('\n');
     super::print(&text)
+}
+
+/// Prints the errors of a verb with `--json` to stdout as one object, unless the verb has printed its own.
+pub(crate) fn print_errors() {
+    #[derive(Serialize)]
+    struct NoResult {}
+
+    if !super::has_result() {
+        // They stand on stderr already, and so does what is wrong with stdout.
+        let _ = print("coldstart.error/1", &NoResult {});
+    }
 }

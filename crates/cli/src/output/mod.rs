@@ -3,13 +3,11 @@
 //! Nothing else in this program writes to stdout or stderr. `println!` would panic when the reader has left.
 
 pub(crate) mod charset;
-pub(crate) mod command;
 pub(crate) mod destination;
-pub(crate) mod drawing;
 pub(crate) mod json;
-pub(crate) mod kinds;
 pub(crate) mod page;
 pub(crate) mod path;
+pub(crate) mod printed;
 pub(crate) mod size;
 pub(crate) mod style;
 pub(crate) mod table;
@@ -23,8 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::adapter::strip_str;
 use anstyle::Style;
-
-use crate::error::CliError;
+use coldstart_app::error::AppError;
 
 /// The reader of our stdout closed it before we were done, as `| head` does. Not worth a word.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +29,7 @@ use crate::error::CliError;
 pub(crate) struct ReaderLeft;
 
 /// Writes a result to stdout. Colours are dropped when stdout is no terminal.
-pub(crate) fn print(text: &str) -> Result<(), CliError> {
+pub(crate) fn print(text: &str) -> Result<(), AppError> {
     // In one piece: the stream that drops colours would hand on each stretch between two of them by a call of its own.
     let drops_colours = anstream::stdout().current_choice() == anstream::ColorChoice::Never;
     let text = if drops_colours { Cow::Owned(strip_str(text).to_string()) } else { Cow::Borrowed(text) };
@@ -40,7 +37,7 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
 }
 
 /// Writes a result that is no text to stdout, as it is.
-pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), AppError> {
     note_result();
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

@@ -3,15 +3,15 @@
 //! The page holds what `--json` prints, whole, so that a reader who was sent the page alone can check each figure.
 
 use anyhow::Context;
+use coldstart_app::error::AppError;
+use coldstart_app::writing::write_file;
 use coldstart_output::OutputPlace;
 use coldstart_view::page::{ReportKind, report_page};
 use serde::Serialize;
 
-use super::destination::write_file;
 use super::json::Envelope;
 use super::path::printable;
 use super::text::{cut, escaped};
-use crate::error::CliError;
 
 /// Columns of a title.
 const TITLE: usize = 120;
@@ -26,7 +26,7 @@ pub(crate) fn write<T: Serialize>(
     title: &str,
     schema: &str,
     body: &T,
-) -> Result<(), CliError> {
+) -> Result<(), AppError> {
     let title = cut(&escaped(title), TITLE);
     let page = report_page(kind, &title, &Envelope::new(schema, body))
         .with_context(|| format!("cannot make the page `{}`", printable(place.path())))?;

@@ -3,14 +3,12 @@
 //! A name in an ELF file may be anything: terminal escapes, line breaks, a megabyte of template arguments. Whatever comes
 //! from a file passes through [`escaped`] or [`name`] before it is shown.
 
-use std::path::Path;
-
-use coldstart_view::numbers;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+pub(crate) use coldstart_app::text::{counted, glued, number, plain, size};
+pub(crate) use coldstart_profile::escaped;
+use coldstart_view::{numbers, width};
+use unicode_width::UnicodeWidthStr;
 
 use super::charset::either;
-use super::path::printable;
-use super::size::{bytes, grouped};
 use super::style::HEADING;
 use super::table::{MAX_WIDTH, Table};
 
@@ -20,13 +18,6 @@ pub(crate) const INDENT: usize = 2;
 const LABEL: usize = 11;
 /// The longest text of a fact, in columns; the middle of a longer one is left out.
 const LONGEST: usize = 800;
-/// Keeps two words on one line, and is printed as a space.
-const GLUE: char = '\u{a0}';
-
-/// Text of a file in harmless characters.
-pub(crate) fn escaped(text: &str) -> String {
-    printable(Path::new(text)).replace(GLUE, "\\u{a0}")
-}
 
 /// A name from a file, harmless and with its middle left out to fit `columns`: of a C++ name both ends tell something.
 pub(crate) fn name(text: &str, columns: usize) -> String {
@@ -35,76 +26,17 @@ pub(crate) fn name(text: &str, columns: usize) -> String {
 
 /// The text with its middle left out to fit `columns`.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
-    // As wide as it has bytes at most.
-    if text.len() <= columns || text.width() <= columns {
-        return text.to_owned();
-    }
-    let room = columns.saturating_sub(1);
-    let front = fitting(text.chars(), room.saturating_sub(room / 3));
-    let back: Vec<char> = fitting(text.chars().rev(), room / 3).chars().rev().collect();
-    format!("{front}{}{}", either("…", "~"), back.into_iter().collect::<String>())
+    width::cut(text, columns, either('…', '~'))
 }
 
 /// The text with its end left out to fit `columns`: for prose, which is read from its beginning.
 pub(crate) fn cut_end(text: &str, columns: usize) -> String {
-    if text.len() <= columns || text.width() <= columns {
-        return text.to_owned();
-    }
-    format!("{}{}", fitting(text.chars(), columns.saturating_sub(1)).trim_end(), either("…", "~"))
+    width::cut_end(text, columns, either('…', '~'))
 }
 
-/// As many characters as fit.
-fn fitting(characters: impl Iterator<Item = char>, columns: usize) -> String {
-    let mut used = 0;
-    let fits = |character: &char| {
-        used += character.width().unwrap_or(0);
-        used <= columns
-    };
-    characters.take_while(fits).collect()
-}
-
-/// `1 page`, `2 340 pages`, `3 libraries`, `4 addresses`, on one line when it is wrapped.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    glued(&numbers::counted(count, noun))
-}
-
-/// `1 file is`, `2 files are`: a count that is the subject of what follows.
-pub(crate) fn counted_are(count: u64, noun: &str) -> String {
-    format!("{} {}", counted(count, noun), if count == 1 { "is" } else { "are" })
-}
-
-/// The text with spaces that lines do not break at.
-pub(crate) fn glued(text: &str) -> String {
-    text.replace(' ', &GLUE.to_string())
-}
-
-/// The size in bytes, on one line when it is wrapped.
-pub(crate) fn size(count: u64) -> String {
-    glued(&bytes(count))
-}
-
-/// The number, on one line when it is wrapped.
-pub(crate) fn number(count: u64) -> String {
-    glued(&grouped(count))
-}
-
-/// Share of `part` in `whole` in tenths of a percent, rounded down so that nothing is overstated; `-` without a whole.
+/// Share of `part` in `whole` in tenths of a percent, on one line when it is wrapped; `-` without a whole.
 pub(crate) fn share(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return "-".to_owned();
-    }
-    let tenths = u128::from(part.min(whole)) * 1000 / u128::from(whole);
-    match (part, tenths) {
-        (0, _) => format!("0{GLUE}%"),
-        (_, 0) => format!("<0.1{GLUE}%"),
-        (_, 1000) => format!("100{GLUE}%"),
-        _ => format!("{}.{}{GLUE}%", tenths / 10, tenths % 10),
-    }
-}
-
-/// The text with ordinary spaces, for a table's cell.
-pub(crate) fn plain(text: &str) -> String {
-    text.replace(GLUE, " ")
+    glued(&numbers::share(part, whole))
 }
 
 /// What a section is about, in a line or a few, with an empty line before it.
@@ -212,23 +144,5 @@ mod tests {
             lines.contains(&"x".repeat(300)) && lines.contains("'a  b'") && !lines.contains(&"y".repeat(100)),
             "{lines}"
         );
-    }
-
-    #[test]
-    fn shares_are_never_overstated() {
-        let shares =
-            [(0, 7), (1, 100_000), (2, 3), (99_999, 100_000), (7, 7), (9, 7), (0, 0), (u64::MAX - 1, u64::MAX)];
-        let shares: Vec<String> = shares.into_iter().map(|(part, whole)| plain(&share(part, whole))).collect();
-        assert_eq!(shares, ["0 %", "<0.1 %", "66.6 %", "99.9 %", "100 %", "100 %", "-", "99.9 %"]);
-    }
-
-    #[test]
-    fn nouns_follow_their_number() {
-        assert_eq!(plain(&counted(1, "library")), "1 library");
-        assert_eq!(plain(&counted(2_000, "library")), "2 000 libraries");
-        assert_eq!(plain(&counted(0, "page")), "0 pages");
-        assert_eq!(plain(&counted(3, "address")), "3 addresses");
-        assert_eq!(plain(&counted_are(1, "file")), "1 file is");
-        assert_eq!(plain(&counted_are(2, "file")), "2 files are");
     }
 }

@@ -7,9 +7,8 @@ use std::path::Path;
 
 use coldstart_profile::is_unseen;
 use coldstart_profile::trace::{Run, StartState};
-use jiff::Timestamp;
-use jiff::tz::Offset;
 
+use crate::dates::minute;
 pub(crate) use crate::numbers::{bytes as size, counted, grouped};
 
 /// Bytes of a name in one line of harmless characters. What is no UTF-8 and what cannot be seen become escapes; so do the two
@@ -69,10 +68,8 @@ pub(crate) fn duration(nanoseconds: u64) -> String {
 
 /// `2026-11-22 00:47 UTC`; beyond the year 9999, where only a damaged file leads, the seconds alone.
 pub(crate) fn date(seconds: i64) -> String {
-    let Ok(moment) = Timestamp::from_second(seconds) else { return format!("@{seconds}") };
-    let moment = Offset::UTC.to_datetime(moment);
-    let (year, month, day) = (moment.year(), moment.month(), moment.day());
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", moment.hour(), moment.minute())
+    let minute = minute(seconds);
+    if minute.starts_with('@') { minute } else { format!("{minute} UTC") }
 }
 
 /// Share of `part` in `whole` in percent, rounded down; nothing rounds to 100 %.

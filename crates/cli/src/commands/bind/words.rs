@@ -1,16 +1,55 @@
 //! What binding did, in words.
 
-use coldstart_bind::{BindPlan, Caution, KeepReason, Mode, Predicted, Writer};
+use coldstart_app::bind::Done;
+use coldstart_app::command;
+use coldstart_app::rewriting::{Destination, Task, Worked};
+use coldstart_bind::{BindPlan, Mode, Predicted};
 use coldstart_rewrite::{SearchRoom, SearchSummary};
 
+use crate::commands::rewriting::{into_words, proof_words};
 use crate::output::path::printable;
-use crate::output::text::{counted, escaped, number, size};
+use crate::output::text::{counted, escaped, fact, list, number, prose, size};
 
-/// Names that are told before "and N more".
-const SOME: usize = 4;
+/// What became of a program; nothing where an error or a refusal says all.
+pub(super) fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> String {
+    let (head, plan, summary) = match worked.done() {
+        None => return String::new(),
+        Some(Done::WouldBind(would)) => {
+            let name = printable(&task.path);
+            (format!("would bind `{name}`; nothing was written, and nothing proven"), &would.0, &would.1)
+        }
+        Some(Done::Bound(bound)) => {
+            (format!("bound {}", into_words(place, task, &bound.replacement.path)), &bound.plan, &bound.summary)
+        }
+    };
+    let mut text = prose(&head, 0, 2);
+    text.push_str(&fact("search", &probes(&plan.predicted, plan.binding.mode)));
+    text.push_str(&fact("links", &links(plan)));
+    text.push_str(&fact("file", &file(summary)));
+    if let Some(Done::Bound(bound)) = worked.done() {
+        let library = plan.audit_library.as_ref().map(|library| {
+            let entries = counted(library.table.len() as u64, "entry");
+            format!("`{}` answers the loader, with {entries}", printable(&library.path))
+        });
+        text.push_str(&fact("audit", &library.unwrap_or_default()));
+        text.push_str(&fact("proof", &proof_words(&bound.replacement.proof)));
+        let path = &bound.replacement.path;
+        let kept = bound.replacement.kept_original.as_ref();
+        let kept = kept.map(|kept| format!("; the original is kept as `{}`", printable(kept))).unwrap_or_default();
+        let unbind = command::of_ours_in_prose("unbind --in-place", path);
+        text.push_str(&list("undo", &format!("`{unbind}` restores the original{kept}")));
+        let verify = command::of_ours_in_prose("verify --run", path);
+        let next = match bound.plan.binding.mode {
+            Mode::Audit => format!("`{verify}` counts what a start tries"),
+            _ => format!("`{verify}` starts it and the original, and compares"),
+        };
+        text.push_str(&list("next", &next));
+    }
+    text
+}
 
 /// What a start tries in vain, before and after.
-pub(super) fn probes(predicted: &Predicted, mode: Mode) -> String {
+fn probes(predicted: &Predicted, mode: Mode) -> String {
     let before = counted(predicted.failed_probes_before as u64, "failed probe");
     let after = number(predicted.failed_probes_after as u64);
     let rest = match (mode, predicted.failed_probes_after) {
@@ -24,14 +63,14 @@ pub(super) fn probes(predicted: &Predicted, mode: Mode) -> String {
 }
 
 /// The folder of links, or what stands in its place.
-pub(super) fn links(plan: &BindPlan) -> String {
+fn links(plan: &BindPlan) -> String {
     let Some(farm) = &plan.farm else { return String::new() };
     let links = counted(farm.links.len() as u64, "link");
     format!("{links} in `{}`, first on the search path as `{}`", printable(&farm.directory), escaped(&farm.text))
 }
 
 /// What became of the file.
-pub(super) fn file(summary: &SearchSummary) -> String {
+fn file(summary: &SearchSummary) -> String {
     let sizes = format!("{} before, {} after", size(summary.size_before), size(summary.size_after));
     let room = match summary.room {
         SearchRoom::SegmentGrown => "its last segment grew",
@@ -39,74 +78,4 @@ pub(super) fn file(summary: &SearchSummary) -> String {
     };
     let moved = if summary.dynamic_moved { ", with the dynamic table, which is writable there" } else { "" };
     format!("{sizes}; {room}{moved}")
-}
-
-/// Something the user should know, as a sentence.
-pub(in crate::commands) fn caution(caution: &Caution) -> String {
-    match caution {
-        Caution::NotOverridable { libraries } => format!(
-            "LD_LIBRARY_PATH no longer replaces {}: the program has an RPATH, which goes before it",
-            names(libraries)
-        ),
-        Caution::NowOverridable { libraries } => {
-            format!("LD_LIBRARY_PATH now replaces {}, which an RPATH protected from it", names(libraries))
-        }
-        Caution::KeepsPath { library, reason, failed_probes } => {
-            let why = match reason {
-                KeepReason::OpensByOrigin => "opens others beside itself ($ORIGIN)",
-                KeepReason::NeedsByOrigin => "needs others by their place beside itself ($ORIGIN)",
-                KeepReason::AsksOwnPath => "can ask by which path it was opened (dladdr), to look beside itself",
-                KeepReason::Asked => "was to keep its path",
-            };
-            let probes = counted(*failed_probes as u64, "failed probe");
-            format!("`{}` {why}, so that it has no link and costs {probes}", escaped(library))
-        }
-        Caution::NotSearched { library } => {
-            format!("`--keep-path {}`: the program searches for no library of that name", escaped(library))
-        }
-        Caution::InheritedPathLost { library, from } => {
-            format!("what `{}` opens later is no longer searched by the RPATH of `{}`", escaped(library), escaped(from))
-        }
-        Caution::LdLibraryPathLost => "LD_LIBRARY_PATH no longer replaces any library".to_owned(),
-        Caution::PreloadTwice => {
-            "a library in LD_PRELOAD that is needed, too, is loaded twice unless it is the very same file".to_owned()
-        }
-        Caution::NameIsNotSoname { library, soname } => {
-            let soname =
-                soname.as_deref().map_or("no name of its own".to_owned(), |name| format!("`{}`", escaped(name)));
-            format!("`{}` is asked for by a name that is not its own ({soname})", escaped(library))
-        }
-        Caution::ResidualProbes { count } => {
-            format!("{} remain because of such names", counted(*count as u64, "failed probe"))
-        }
-        Caution::LevelFrozen { levels } if levels.is_empty() => {
-            "only plain libraries are linked; this machine has variants for processor levels".to_owned()
-        }
-        Caution::LevelFrozen { levels } => {
-            format!("only variants for {} are linked; there are others", escaped(&levels.join(", ")))
-        }
-        Caution::OriginMoves => {
-            "$ORIGIN in its search path means another folder now, because the bound program stands in another"
-                .to_owned()
-        }
-        Caution::AuditLibraryWritable { path, by } => {
-            let by = match by {
-                Writer::Others => "every user",
-                Writer::Group => "its group, which may not write to the program,",
-                Writer::Owner => "its owner, who does not own the program,",
-            };
-            format!("{by} may write to `{}`, and so run code in the program", printable(path))
-        }
-        Caution::NameWithoutMeaning { name } => {
-            format!("`{}` has no meaning on this machine, and stands last now", escaped(name))
-        }
-    }
-}
-
-/// A few names and how many more.
-fn names(names: &[String]) -> String {
-    let shown: Vec<String> = names.iter().take(SOME).map(|name| format!("`{}`", escaped(name))).collect();
-    let more = names.len().saturating_sub(SOME);
-    let shown = shown.join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }

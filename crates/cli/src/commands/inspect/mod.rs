@@ -1,31 +1,25 @@
 //! `coldstart inspect`: what in these ELF files costs start-up time.
 
-mod closure;
 mod page;
-mod read;
 mod render;
-mod result;
-mod survey;
-mod targets;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use coldstart_app::{
+    inspect::{Options, SCHEMA, Survey, inspect},
+    kinds, writing,
+};
 use coldstart_inspect::FindingKind;
 use coldstart_output::{Inputs, OutputPlace};
 
 use crate::args::inspect::{FailOn, InspectArgs};
-use crate::error::{CliError, Complaints};
+use crate::commands::loading::{Loading, LoadingOptions};
+use crate::commands::observer::Console;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::printable;
-use crate::output::{self, destination, json, kinds};
-use result::Survey;
-use survey::survey;
-
-pub(crate) use read::hint;
-
-/// The schema of `--json`.
-const SCHEMA: &str = "coldstart.inspect/1";
+use crate::output::{self, json};
 
 pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
     let targets = args.targets.iter().chain(&args.compare);
@@ -36,13 +30,22 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
         |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
     let mut page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
     let mut picture_place = args.svg.as_deref().map(|path| place(path, kinds::SVG)).transpose()?;
-    destination::try_out(page_place.iter().chain(&picture_place))?;
-    let mut complaints = Complaints::default();
-    let inspected = survey(&args.targets, args, &mut complaints);
-    let other = args.compare.as_ref().map(|other| survey(std::slice::from_ref(other), args, &mut complaints));
+    writing::try_out(page_place.iter().chain(&picture_place))?;
+    let console = Console::default();
+    let loads_of = |program: &Path| Loading::new(program, &LoadingOptions::default())?.closure();
+    let options = Options {
+        targets: args.targets.clone(),
+        compare: args.compare.clone(),
+        closure: if args.closure { Some(&loads_of) } else { None },
+        one_file_system: args.one_file_system,
+        keep_lists: args.json || args.html.is_some(),
+    };
+    let report = inspect(&options, &console);
+    let complaints = console.into_complaints();
+    let (inspected, other) = (&report.survey, &report.compared_with);
     // What was complained about may be all that there was: an empty table or comparison would say nothing more.
     let is_empty = |survey: &Survey| survey.objects.is_empty();
-    if complaints.count() > 0 && (is_empty(&inspected) || other.as_ref().is_some_and(is_empty)) {
+    if complaints.count() > 0 && (is_empty(inspected) || other.as_ref().is_some_and(is_empty)) {
         return Ok(complaints.finish());
     }
     if other.as_ref().is_some_and(is_empty) {
@@ -56,28 +59,18 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
         }
     }
     if let Some(place) = &picture_place {
-        let picture = render::svg(&inspected);
-        destination::write_file(place, picture.as_bytes())?;
+        let picture = render::picture(inspected);
+        writing::write_file(place, picture.as_bytes())?;
     }
-    let all = WithOther { survey: &inspected, compared_with: other.as_ref() };
     if let Some(place) = &page_place {
-        page::write(place, args, &all)?;
+        page::write(place, args, &report)?;
     }
-    match (&other, args.json) {
-        (_, true) => json::print(SCHEMA, &all)?,
-        (Some(other), false) => output::print(&compared(&inspected, args, other))?,
-        (None, false) => output::print(&shown(&inspected, args))?,
+    match (other, args.json) {
+        (_, true) => json::print(SCHEMA, &report)?,
+        (Some(other), false) => output::print(&compared(inspected, args, other))?,
+        (None, false) => output::print(&shown(inspected, args))?,
     }
-    Ok(complaints.finish().worse(failed_on(&inspected, &args.fail_on)))
-}
-
-#[derive(serde::Serialize)]
-struct WithOther<'a> {
-    #[serde(flatten)]
-    survey: &'a Survey,
-    /// What `--compare` named; it counts as "before".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    compared_with: Option<&'a Survey>,
+    Ok(complaints.finish().worse(failed_on(inspected, &args.fail_on)))
 }
 
 fn shown(survey: &Survey, args: &InspectArgs) -> String {

@@ -1,17 +1,17 @@
 //! `--html`: an inspection as a page.
 
+use coldstart_app::inspect::{Report, SCHEMA};
 use coldstart_output::OutputPlace;
 use coldstart_view::page::ReportKind;
 
-use super::{SCHEMA, WithOther};
 use crate::args::inspect::InspectArgs;
 use crate::error::CliError;
 use crate::output::page;
 use crate::output::path::printable;
 
 /// Writes the page of what was found out.
-pub(super) fn write(place: &OutputPlace, args: &InspectArgs, all: &WithOther<'_>) -> Result<(), CliError> {
-    page::write(place, ReportKind::Inspect, &title(args), SCHEMA, all)
+pub(super) fn write(place: &OutputPlace, args: &InspectArgs, report: &Report) -> Result<(), CliError> {
+    page::write(place, ReportKind::Inspect, &title(args), SCHEMA, report)
 }
 
 fn title(args: &InspectArgs) -> String {

@@ -18,10 +18,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use coldstart_app::reading::read;
 use coldstart_loader::cache::LdSoCache;
 use serde::{Serialize, Serializer};
 
-use super::reading::read;
 use crate::args::ldcache::{LdcacheAction, LdcacheArgs};
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;

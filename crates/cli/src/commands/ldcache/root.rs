@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use coldstart_app::reading::directory;
 use coldstart_elf::{ElfError, ElfFile, FileType};
 use coldstart_loader::cache::{Folders, Library, Listed, NoLibrary};
 use coldstart_loader::{FileSystem, Identity, ObjectFacts, Probe};
@@ -18,7 +19,6 @@ use coldstart_sys::named_file::{NamedFile, read_to_limit};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use crate::commands::reading::directory;
 use crate::error::{CliError, HintExt};
 use crate::output::path::printable;
 

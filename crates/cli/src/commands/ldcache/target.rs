@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use coldstart_app::{
+    kinds,
+    writing::{try_out, write_file},
+};
 use coldstart_output::{Inputs, OutputPlace};
 
 use super::SYSTEM_CACHE;
 use crate::error::{CliError, HintExt};
-use crate::output::destination::{try_out, write_file};
-use crate::output::kinds;
 
 /// Where a cache may be written.
 pub(super) struct Target(OutputPlace);

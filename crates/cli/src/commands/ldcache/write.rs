@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use coldstart_app::reading::directory;
 use coldstart_loader::cache::{CacheBuilder, LdSoCache, NoLibrary, read_back};
 use coldstart_output::Inputs;
 use serde::Serialize;
@@ -14,7 +15,6 @@ use super::root::Root;
 use super::target::Target;
 use super::{Place, SCHEMA, folders, levels, shown};
 use crate::args::ldcache::WriteArgs;
-use crate::commands::reading::directory;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};

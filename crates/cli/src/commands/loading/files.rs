@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
+use coldstart_app::reading::directory;
 use coldstart_elf::{ElfError, ElfFile, FileType};
 use coldstart_loader::dlopen_notes::dlopen_texts;
 use coldstart_loader::{Fault, FileSystem, Glance, Identity, ObjectFacts, Probe};
@@ -20,7 +21,6 @@ use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::{open_regular, read_regular};
 
 use super::{LoadingOptions, ProgramKind};
-use crate::commands::reading::directory;
 use crate::error::CliError;
 use crate::output::path::printable;
 

@@ -6,13 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use coldstart_app::command;
 use coldstart_elf::FileKind;
 use coldstart_launch::find_program;
 use coldstart_sys::named_file::read_beginning;
 
 use super::{Contents, Files};
 use crate::error::{CliError, HintExt};
-use crate::output::command;
 use crate::output::path::printable;
 
 /// Where programs are in a sysroot, whose `PATH` nobody knows.

@@ -1,6 +1,7 @@
 //! The gate's answer as people read it: the figures, what the rate means, and what would have been missed.
 
-use super::gate::{Gate, StateAnswer};
+use coldstart_app::measure::{Gate, StateAnswer};
+
 use super::report::verdict;
 use crate::output::table::{Align, Table};
 use crate::output::wrap::wrapped;

@@ -1,43 +1,38 @@
 //! `coldstart measure --history`: what was measured before, and how it went over time.
 
-use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use anyhow::anyhow;
-use coldstart_history::{History, KnownProgram, Search, Stored};
+use coldstart_app::kinds;
+use coldstart_app::measure::history::{HistoryOutcome, SCHEMA, find, open, programs};
+use coldstart_app::writing::{try_out, write_file};
 use coldstart_output::{Inputs, OutputPlace};
-use coldstart_profile::measurement::path_to_text;
-use serde::Serialize;
+use coldstart_profile::measurement::{Point, Series, is_apart};
+use coldstart_view::dates::minute;
+use coldstart_view::trend;
 
-use super::date::minute;
-use super::report::machine_line;
-use super::report::verdict;
-use super::store::{add_history, open_to_read, told};
-use super::trend::{Point, Series, series};
-use super::{export, page, picture};
+use super::report::{machine_line, verdict};
+use super::{export, keeping, page};
 use crate::args::measure::MeasureArgs;
-use crate::error::{CliError, HintExt};
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::destination::{try_out, write_file};
-use crate::output::path::printable;
+use crate::output::charset::either;
 use crate::output::table::{Align, Table};
 use crate::output::text::{cut, escaped};
 use crate::output::time::{seconds, spread};
 use crate::output::wrap::wrapped;
-use crate::output::{self, json, kinds};
+use crate::output::{self, json};
 
-const SCHEMA: &str = "coldstart.measure-history/1";
 /// Points of a sparkline, the newest.
 const SPARKS: usize = 60;
 /// Columns of a label in a table.
 const LABEL: usize = 16;
 
 pub(super) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
-    let history = open_to_read(&args.keeping)?;
+    let keeping = keeping(&args.keeping);
+    let history = open(&keeping)?;
     let mut inputs = Inputs::default();
-    add_history(&args.keeping, &mut inputs);
+    keeping.add_to(&mut inputs);
     let place =
         |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
     let picture_place = args.keeping.svg.as_deref().map(|path| place(path, kinds::SVG)).transpose()?;
@@ -46,43 +41,32 @@ pub(super) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
     let wanted = wanted(args);
     let is_drawn = args.keeping.svg.is_some() || args.html.is_some();
     if wanted.is_empty() && !is_drawn && args.export.is_none() {
-        list(&history, args.json)?;
+        let listed = programs(&history)?;
+        if args.json {
+            json::print(SCHEMA, &listed)?
+        } else {
+            output::print(&list(&listed))?
+        };
         return Ok(Exit::Done);
     }
-    let (stored, text) = find(&history, &wanted)?;
-    let is_wanted = |line: &str, path: Option<&str>| line.contains(&text) || path == Some(text.as_str());
-    let series = series(&stored, is_wanted);
+    let found = find(&history, &wanted)?;
+    let outcome = found.outcome();
+    let series = outcome.series.as_deref().unwrap_or_default();
     if let Some(place) = &picture_place {
-        let picture = picture::svg(&text, &series);
-        write_file(place, picture.as_bytes())?;
+        write_file(place, trend::svg(&found.text, series).as_bytes())?;
     }
-    let found = Shown { programs: None, series: Some(&series) };
     if let Some(place) = &page_place {
-        page::write_history(place, &text, SCHEMA, &found)?;
+        page::write_history(place, &found.text, &outcome)?;
     }
     match args.export {
-        Some(format) => output::print(&export::exported(format, &stored, is_wanted)?)?,
-        None if args.json => json::print(SCHEMA, &found)?,
-        None => output::print(&shown(&series))?,
+        Some(format) => {
+            let is_wanted = |kept: &_, command| found.is_wanted(kept, command);
+            output::print(&export::exported(format, &found.measurements(), is_wanted)?)?;
+        }
+        None if args.json => json::print(SCHEMA, &outcome)?,
+        None => output::print(&shown(series))?,
     }
     Ok(Exit::Done)
-}
-
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Shown<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    programs: Option<Vec<Program>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    series: Option<&'a [Series]>,
-}
-
-#[derive(Serialize)]
-struct Program {
-    command_line: String,
-    program: Option<String>,
-    measurements: u64,
-    last_measured_at: i64,
 }
 
 /// What stands behind `--history`, or behind `--`.
@@ -91,46 +75,18 @@ fn wanted(args: &MeasureArgs) -> Vec<u8> {
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(&b' ')
 }
 
-/// The measurements that are meant, and the text by which they were found.
-fn find(history: &History, wanted: &[u8]) -> Result<(Vec<Stored>, String), CliError> {
-    let mut texts = vec![String::from_utf8_lossy(wanted).into_owned()];
-    if let Ok(path) = fs::canonicalize(OsStr::from_bytes(wanted)) {
-        // A relative path is not what was kept.
-        texts.push(path_to_text(path.as_os_str().as_bytes()));
-    }
-    for text in texts {
-        let found = told(history.search(&Search { program: Some(text.clone()), ..Search::default() }))?;
-        if !found.is_empty() {
-            return Ok((found, text));
-        }
-    }
-    let name = escaped(&String::from_utf8_lossy(wanted));
-    Err(anyhow!("no measurement of `{name}` is kept in `{}`", printable(history.path())))
-        .hint(|| "`coldstart measure --history` lists the programs that were measured")
-}
-
-fn list(history: &History, as_json: bool) -> Result<(), CliError> {
-    let programs = told(history.programs())?;
-    if as_json {
-        let program = |KnownProgram { command_line, program, measurements, last_measured_at }| Program {
-            command_line,
-            program,
-            measurements,
-            last_measured_at,
-        };
-        let programs = programs.into_iter().map(program).collect();
-        return json::print(SCHEMA, &Shown { programs: Some(programs), series: None });
-    }
+fn list(outcome: &HistoryOutcome) -> String {
+    let programs = outcome.programs.as_deref().unwrap_or_default();
     if programs.is_empty() {
-        return output::print("no measurement is kept yet\n");
+        return "no measurement is kept yet\n".to_owned();
     }
     let mut table = Table::new(&[("measured", Align::Right), ("last (UTC)", Align::Left), ("command", Align::Left)]);
-    for program in &programs {
+    for program in programs {
         table.row(vec![program.measurements.to_string(), minute(program.last_measured_at), String::new()]);
     }
     let line = |row: usize| programs.get(row).map_or("", |program| program.command_line.as_str());
     table.fit_last_column(|row, room| cut(&escaped(line(row)), room));
-    output::print(&table.render())
+    table.render()
 }
 
 fn shown(all: &[Series]) -> String {
@@ -146,14 +102,8 @@ fn shown(all: &[Series]) -> String {
     text
 }
 
-/// Whether one command in one state has more than one row.
-pub(super) fn is_apart(all: &[Series]) -> bool {
-    let key = |series: &Series| (series.command_line.clone(), series.state);
-    all.iter().enumerate().any(|(index, series)| all.iter().skip(index + 1).any(|other| key(series) == key(other)))
-}
-
 /// What else was done to get to the state, to stand behind its name.
-pub(super) fn condition(series: &Series) -> String {
+fn condition(series: &Series) -> String {
     if series.condition.is_empty() { String::new() } else { format!(", {}", series.condition) }
 }
 
@@ -179,7 +129,7 @@ fn block(series: &Series) -> String {
     }
     text.push_str(&table.render());
     if series.points.len() > 1 {
-        text.push_str(&format!("medians: {}\n", series.sparkline(SPARKS)));
+        text.push_str(&format!("medians: {}\n", sparkline(&series.points, SPARKS)));
     }
     text
 }
@@ -199,4 +149,51 @@ fn row(point: &Point) -> Vec<String> {
         change.map_or_else(String::new, |change| format!("{:+.1} %", (change.ratio - 1.0) * 100.0)),
         change.map_or("", |change| verdict(change.verdict)).to_owned(),
     ]
+}
+
+/// The medians as a line of blocks, the smallest lowest.
+fn sparkline(points: &[Point], most: usize) -> String {
+    let blocks = either(['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'], ['_', '.', ':', '-', '=', '+', '*', '#']);
+    let points = points.get(points.len().saturating_sub(most)..).unwrap_or_default();
+    let medians: Vec<f64> = points.iter().map(|point| point.median).collect();
+    let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let block = |median: &f64| {
+        // A row that hardly changes is shown as such and not blown up: a tenth is the least full height.
+        let height = (median - least) / (most - least).max(least * 0.1);
+        blocks.get((height * 7.0).round() as usize).copied().unwrap_or(blocks[0])
+    };
+    medians.iter().map(block).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(medians: &[f64]) -> Vec<Point> {
+        let point = |median: &f64| Point {
+            number: 1,
+            measured_at: 0,
+            label: None,
+            program: None,
+            is_other_program: false,
+            runs: 4,
+            median: *median,
+            mean: *median,
+            interval: None,
+            change: None,
+        };
+        medians.iter().map(point).collect()
+    }
+
+    #[test]
+    fn the_newest_medians_are_drawn() {
+        assert_eq!(sparkline(&points(&[1.0, 5.0, 5.0]), 9), "▁██");
+        assert_eq!(sparkline(&points(&[1.0, 5.0, 5.0]), 1), "▁");
+    }
+
+    #[test]
+    fn small_changes_look_small() {
+        assert_eq!(sparkline(&points(&[1.0, 1.01]), 9), "▁▂");
+    }
 }

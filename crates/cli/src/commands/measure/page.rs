@@ -1,31 +1,26 @@
 //! `--html`: a measurement, or what the history tells of several, as a page.
 
-use coldstart_measure::Measurement;
+use coldstart_app::measure::history::{self, HistoryOutcome};
+use coldstart_app::measure::{MeasureOutcome, SCHEMA};
 use coldstart_output::OutputPlace;
+use coldstart_profile::measurement::Measurement;
 use coldstart_view::page::ReportKind;
-use serde::Serialize;
 
-use super::SCHEMA;
 use crate::error::CliError;
 use crate::output::page;
 
-/// Writes the page of a measurement; `printed` is what `--json` prints of it.
-pub(super) fn write<T: Serialize>(place: &OutputPlace, measurement: &Measurement, printed: &T) -> Result<(), CliError> {
-    page::write(place, ReportKind::Measure, &title(measurement), SCHEMA, printed)
+/// Writes the page of a measurement.
+pub(super) fn write(place: &OutputPlace, outcome: &MeasureOutcome) -> Result<(), CliError> {
+    page::write(place, ReportKind::Measure, &title(&outcome.kept.measurement), SCHEMA, outcome)
 }
 
 /// Writes the page of measurements over time, which were found by `name`.
-pub(super) fn write_history<T: Serialize>(
-    place: &OutputPlace,
-    name: &str,
-    schema: &str,
-    shown: &T,
-) -> Result<(), CliError> {
+pub(super) fn write_history(place: &OutputPlace, name: &str, outcome: &HistoryOutcome) -> Result<(), CliError> {
     let title = match name {
         "" => "Start-up times in the history".to_owned(),
         name => format!("Start-up times in the history: {name}"),
     };
-    page::write(place, ReportKind::Measure, &title, schema, shown)
+    page::write(place, ReportKind::Measure, &title, history::SCHEMA, outcome)
 }
 
 fn title(measurement: &Measurement) -> String {

@@ -9,26 +9,35 @@ use crate::commands::progress::progress_style;
 
 /// Draws nothing by itself: no timer thread may disturb a timed run.
 pub(crate) struct Progress {
-    bar: ProgressBar,
+    /// Made when the first run is about to begin.
+    bar: Option<ProgressBar>,
     labels: Vec<String>,
 }
 
 impl Progress {
     pub(crate) fn new(labels: Vec<String>) -> Self {
-        let target =
-            if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target);
-        if let Some(style) = progress_style("{bar:30} {pos}/{len} runs, {eta} left  {msg}") {
-            bar.set_style(style);
-        }
-        Self { bar, labels }
+        Self { bar: None, labels }
     }
+}
+
+fn begin(runs: usize) -> ProgressBar {
+    let target =
+        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(runs as u64), target);
+    if let Some(style) = progress_style("{bar:30} {pos}/{len} runs, {eta} left  {msg}") {
+        bar.set_style(style);
+    }
+    bar
 }
 
 impl Observer for Progress {
     fn event(&mut self, event: Event<'_>) {
+        if let Event::Begin { runs } = event {
+            self.bar = Some(begin(runs));
+        }
+        let Some(bar) = &self.bar else { return };
         match event {
-            Event::Begin { runs } => self.bar.set_length(runs as u64),
+            Event::Begin { .. } => {}
             Event::Next { command, state, is_warm_up, attempt, .. } => {
                 let label = self.labels.get(command).map_or("", String::as_str);
                 let why = match (is_warm_up, attempt) {
@@ -36,11 +45,11 @@ impl Observer for Progress {
                     (false, 1) => String::new(),
                     (false, attempt) => format!(", attempt {attempt}"),
                 };
-                self.bar.set_message(format!("{label} {state}{why}"));
+                bar.set_message(format!("{label} {state}{why}"));
             }
-            Event::Done { settles_slot, .. } => self.bar.inc(u64::from(settles_slot)),
-            Event::GaveUp { runs, .. } => self.bar.inc(u64::from(runs)),
-            Event::End => self.bar.finish_and_clear(),
+            Event::Done { settles_slot, .. } => bar.inc(u64::from(settles_slot)),
+            Event::GaveUp { runs, .. } => bar.inc(u64::from(runs)),
+            Event::End => bar.finish_and_clear(),
         }
     }
 }
@@ -48,6 +57,8 @@ impl Observer for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         // Also when a run was interrupted: a bar left standing would mix with what is printed next.
-        self.bar.finish_and_clear();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }

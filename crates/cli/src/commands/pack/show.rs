@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use coldstart_app::command;
+use coldstart_app::pack::{Done, Report};
+use coldstart_app::rewriting::{Destination, Task, Worked};
 use coldstart_rewrite::{NothingToPack, PackSummary};
 
-use super::one::Done;
-use super::{Report, words};
-use crate::commands::rewriting::{Destination, Task, Worked, proof_words, refused_part};
-use crate::output::command;
+use super::words;
+use crate::commands::rewriting::{into_words, proof_words, refused_part};
 use crate::output::path::{fitted, printable};
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, MAX_WIDTH, Table};
@@ -26,7 +27,7 @@ pub(super) fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> St
         Done::Packed(packed) => {
             let (summary, replacement) = packed.as_ref();
             let sizes = words::sizes(summary.size_before, summary.size_after);
-            let mut text = prose(&format!("packed {}: {sizes}", place.words(task, &replacement.path)), 0, 2);
+            let mut text = prose(&format!("packed {}: {sizes}", into_words(place, task, &replacement.path)), 0, 2);
             text.push_str(&facts_of(summary));
             text.push_str(&fact("proof", &proof_words(&replacement.proof)));
             text.push_str(&list("undo", &undo(summary, &replacement.path, replacement.kept_original.as_deref())));

@@ -1,16 +1,17 @@
 //! `coldstart pagecache`: see and change what of files is in memory.
 
 mod evict;
-mod list;
 mod metadata;
-mod passage;
 mod reasons;
 mod restore;
 mod save;
 mod show;
 mod strip;
+mod words;
 
-use crate::args::pagecache::{PagecacheAction, PagecacheArgs};
+use coldstart_app::pagecache::{FilesOptions, ListOptions, SortKey};
+
+use crate::args::pagecache::{self, FilesArgs, ListArgs, PagecacheAction, PagecacheArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -21,4 +22,20 @@ pub(crate) fn run(args: &PagecacheArgs) -> Result<Exit, CliError> {
         PagecacheAction::Save(args) => save::run(args),
         PagecacheAction::Restore(args) => restore::run(args),
     }
+}
+
+/// Files listed in a table, unless another number is asked for.
+const TABLE_LIMIT: usize = 40;
+
+fn files_options(args: &FilesArgs) -> FilesOptions {
+    FilesOptions { paths: args.paths.clone(), one_file_system: args.one_file_system }
+}
+
+fn list_options(args: &ListArgs) -> ListOptions {
+    let sort = args.sort.map(|key| match key {
+        pagecache::SortKey::Size => SortKey::Size,
+        pagecache::SortKey::Resident => SortKey::Resident,
+        pagecache::SortKey::Path => SortKey::Path,
+    });
+    ListOptions { sort, limit: args.limit.unwrap_or(if args.json { 0 } else { TABLE_LIMIT }) }
 }

@@ -1,7 +1,6 @@
-//! Why pages stayed, in words and in JSON.
+//! Why pages stayed, in words.
 
 use coldstart_pagecache::{Holder, Stayed};
-use serde::Serialize;
 
 use crate::output::path::printable;
 use crate::output::size::{bytes, grouped};
@@ -49,47 +48,6 @@ fn processes(holders: &[Holder]) -> String {
         text.push_str(&format!(" and {} more", grouped((holders.len() - MOST_NAMED) as u64)));
     }
     text
-}
-
-/// One reason in JSON.
-#[derive(Serialize)]
-#[serde(tag = "reason", rename_all = "kebab-case")]
-pub(super) enum JsonReason {
-    InMemory,
-    Unwritten { pages: u64 },
-    Held { processes: Vec<JsonHolder> },
-    Mounted,
-    Layered,
-    InUse { unreadable_processes: u64 },
-    NotTold { unknown: &'static str },
-}
-
-#[derive(Serialize)]
-pub(super) struct JsonHolder {
-    pid: u32,
-    name: String,
-    bytes: u64,
-    locked: bool,
-}
-
-impl From<&Stayed> for JsonReason {
-    fn from(reason: &Stayed) -> Self {
-        let holder = |holder: &Holder| JsonHolder {
-            pid: holder.pid,
-            name: holder.name.clone(),
-            bytes: holder.bytes,
-            locked: holder.locked,
-        };
-        match reason {
-            Stayed::InMemory => Self::InMemory,
-            Stayed::Unwritten(pages) => Self::Unwritten { pages: *pages },
-            Stayed::Held(holders) => Self::Held { processes: holders.iter().map(holder).collect() },
-            Stayed::Mounted => Self::Mounted,
-            Stayed::Layered => Self::Layered,
-            Stayed::InUse { unreadable_processes } => Self::InUse { unreadable_processes: *unreadable_processes },
-            Stayed::NotTold(unknown) => Self::NotTold { unknown: unknown.name() },
-        }
-    }
 }
 
 #[cfg(test)]

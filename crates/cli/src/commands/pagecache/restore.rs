@@ -1,13 +1,12 @@
 //! `coldstart pagecache restore`: a saved state brought back, and how close it came.
 
-use coldstart_pagecache::{Came, Missing, Origin, PageTally, RestoreOptions, Restored, SavedPageCache, restore};
-use coldstart_profile::PAGE_SIZE;
-use serde::Serialize;
+use coldstart_app::pagecache::{RESTORE_SCHEMA, restore};
+use coldstart_pagecache::{Missing, Origin, Restored};
 
 use crate::args::pagecache::RestoreArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::path::{JsonPath, fitted};
+use crate::output::path::fitted;
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, MAX_WIDTH, Table};
 use crate::output::text::{counted, escaped, plain};
@@ -17,15 +16,14 @@ use crate::output::{self, json, note};
 const MISSING_LISTED: usize = 20;
 
 pub(super) fn run(args: &RestoreArgs) -> Result<Exit, CliError> {
-    let saved = SavedPageCache::read(&args.file)?;
-    let options = RestoreOptions { drop: !args.add, ..RestoreOptions::default() };
-    let restored = restore(&saved, &options)?;
+    let restoration = restore(&args.file, !args.add)?;
+    let restored = &restoration.restored;
     if args.json {
-        print_json(&saved, &restored)?;
+        json::print(RESTORE_SCHEMA, &restoration)?;
     } else {
-        output::print(&table(&restored))?;
+        output::print(&table(restored))?;
         output::print(&list(&restored.missing))?;
-        tell(saved.origin(), &restored);
+        tell(restoration.saved.origin(), restored);
     }
     Ok(if restored.is_close() { Exit::Done } else { Exit::No })
 }
@@ -102,94 +100,4 @@ fn tell(origin: &Origin, restored: &Restored) {
     if !origin.kernel.is_empty() && origin.kernel != Origin::here().kernel {
         note(&format!("it was saved under Linux {}", escaped(&String::from_utf8_lossy(&origin.kernel))));
     }
-}
-
-fn print_json(saved: &SavedPageCache, restored: &Restored) -> Result<(), CliError> {
-    #[derive(Serialize)]
-    struct Pages {
-        count: u64,
-        asked: u64,
-        back: u64,
-        missing: u64,
-        extra: u64,
-    }
-    #[derive(Serialize)]
-    struct Names {
-        asked: u64,
-        back: u64,
-    }
-    #[derive(Serialize)]
-    struct JsonMissing {
-        #[serde(flatten)]
-        path: JsonPath,
-        pages: u64,
-        reason: &'static str,
-        text: String,
-    }
-    #[derive(Serialize)]
-    struct SavedOn {
-        /// Seconds since 1970-01-01 UTC.
-        at: i64,
-        kernel: String,
-        this_boot: bool,
-        whole_system: bool,
-        hidden_files: u64,
-        hidden_devices: u32,
-    }
-    #[derive(Serialize)]
-    struct Body {
-        page_size: u64,
-        close: bool,
-        dropped: bool,
-        files: Pages,
-        devices: Pages,
-        directories: Names,
-        symbolic_links: Names,
-        missing: Vec<JsonMissing>,
-        pages_read_twice: u64,
-        page_cache_bytes_before: Option<u64>,
-        page_cache_bytes_after: Option<u64>,
-        page_cache_bytes_elsewhere: Option<u64>,
-        seconds: f64,
-        saved: SavedOn,
-    }
-    let pages = |tally: PageTally| Pages {
-        count: tally.count,
-        asked: tally.asked,
-        back: tally.back,
-        missing: tally.asked.saturating_sub(tally.back),
-        extra: tally.extra,
-    };
-    let names = |came: Came| Names { asked: came.asked, back: came.back };
-    let missing = |missing: &Missing| JsonMissing {
-        path: JsonPath::new(&missing.path),
-        pages: missing.pages,
-        reason: missing.reason.name(),
-        text: missing.reason.to_string(),
-    };
-    let origin = saved.origin();
-    let body = Body {
-        page_size: PAGE_SIZE,
-        close: restored.is_close(),
-        dropped: restored.dropped,
-        files: pages(restored.files),
-        devices: pages(restored.devices),
-        directories: names(restored.directories),
-        symbolic_links: names(restored.links),
-        missing: restored.missing.iter().map(missing).collect(),
-        pages_read_twice: restored.read_twice,
-        page_cache_bytes_before: restored.cache_before,
-        page_cache_bytes_after: restored.cache_after,
-        page_cache_bytes_elsewhere: restored.elsewhere(),
-        seconds: restored.reading.as_secs_f64(),
-        saved: SavedOn {
-            at: origin.saved_at,
-            kernel: String::from_utf8_lossy(&origin.kernel).into_owned(),
-            this_boot: origin.is_this_boot(),
-            whole_system: origin.is_whole_system,
-            hidden_files: origin.hidden_files,
-            hidden_devices: origin.hidden_devices,
-        },
-    };
-    json::print("coldstart.pagecache.restore/1", &body)
 }

@@ -1,79 +1,47 @@
 //! `coldstart pagecache save`: what the page cache holds, written to a file.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 
+use coldstart_app::pagecache::{SAVE_SCHEMA, SaveOptions, Saved, Saving, pages_of, save};
 use coldstart_launch::Interrupt;
-use coldstart_output::{Inputs, OutputPlace};
-use coldstart_pagecache::{SaveNotes, SaveOptions, SavedError, SavedFile, SavedPageCache};
+use coldstart_pagecache::{SaveNotes, SavedPageCache};
 use coldstart_profile::PAGE_SIZE;
-use serde::Serialize;
 
-use super::passage::files;
+use super::words::files;
 use crate::args::pagecache::SaveArgs;
-use crate::commands::progress::Progress;
-use crate::error::{CliError, HintExt};
+use crate::commands::observer::Console;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::destination::{try_out, write_file};
-use crate::output::path::{JsonPath, printable};
+use crate::output::path::printable;
 use crate::output::size::{bytes, grouped};
 use crate::output::text::{counted, escaped, plain};
-use crate::output::{self, hint, json, kinds, note};
+use crate::output::{self, hint, json, note};
 
 /// Paths named in one note; more are only counted.
 const PATHS_NAMED: usize = 3;
 
 pub(super) fn run(args: &SaveArgs) -> Result<Exit, CliError> {
-    let place = place(args).hint(|| "FILE, the first argument, is what is written; trees to save come behind it")?;
-    let interrupt = Interrupt::listen()?;
     let options = SaveOptions {
+        file: args.file.clone(),
         paths: args.paths.clone(),
         one_file_system: args.one_file_system,
-        leave_out: vec![args.file.clone()],
+        force: args.force.force,
     };
-    let progress = Progress::new();
-    let step = |files: u64| {
-        (0..files).for_each(|_| progress.step());
-        if interrupt.signal().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    let saved = match save(&options, &Interrupt::listen()?, &Console::default())? {
+        Saving::Saved(saved) => saved,
+        Saving::Stopped => {
+            note("stopped by a signal: nothing was written");
+            return Ok(Exit::Interrupted);
+        }
     };
-    let saved = SavedPageCache::save(&options, &step);
-    progress.finish();
-    let (saved, notes) = match saved {
-        Ok(saved) => saved,
-        Err(SavedError::Stopped) => return Ok(stopped()),
-        Err(error) => return Err(error.into()),
-    };
-    let contents = saved.to_bytes()?;
-    if interrupt.signal().is_some() {
-        return Ok(stopped());
-    }
-    write_file(&place, &contents)?;
     if args.json {
-        print_json(args, &saved, &notes)?;
+        json::print(SAVE_SCHEMA, &*saved)?;
     } else {
-        output::print(&summary(&args.file, &saved))?;
-        tell(&saved, &notes);
+        let Saved { file, state, notes } = &*saved;
+        output::print(&summary(file, state))?;
+        tell(state, notes);
     }
     Ok(Exit::Done)
-}
-
-/// The file's place, tried out.
-fn place(args: &SaveArgs) -> Result<OutputPlace, CliError> {
-    let inputs = args.paths.iter().fold(Inputs::default(), |inputs, path| {
-        inputs.with(format!("`{}`, whose pages are to be saved", printable(path)), path)
-    });
-    let place = OutputPlace::new(&args.file, kinds::SAVED_PAGE_CACHE, args.force.force)?.not_over(inputs);
-    try_out([&place])?;
-    Ok(place)
-}
-
-fn stopped() -> Exit {
-    note("stopped by a signal: nothing was written");
-    Exit::Interrupted
-}
-
-fn pages_of(files: &[SavedFile]) -> u64 {
-    files.iter().map(SavedFile::pages).fold(0, u64::saturating_add)
 }
 
 fn summary(file: &Path, saved: &SavedPageCache) -> String {
@@ -151,59 +119,4 @@ fn tell_mounts(why: &str, mounts: &[std::path::PathBuf]) {
     if !named.is_empty() {
         note(&format!("{}{more}: {why}", named.join(", ")));
     }
-}
-
-fn print_json(args: &SaveArgs, saved: &SavedPageCache, notes: &SaveNotes) -> Result<(), CliError> {
-    #[derive(Serialize)]
-    struct Refused {
-        #[serde(flatten)]
-        path: JsonPath,
-        reason: String,
-    }
-    #[derive(Serialize)]
-    struct Body {
-        file: JsonPath,
-        page_size: u64,
-        whole_system: bool,
-        files: usize,
-        pages: u64,
-        devices: usize,
-        device_pages: u64,
-        directories: usize,
-        symbolic_links: usize,
-        looked_at: u64,
-        hidden_files: u64,
-        failed_files: u64,
-        /// The first 20.
-        unread: Vec<Refused>,
-        unread_directories: u64,
-        unseen_devices: Vec<Refused>,
-        network_mounts: Vec<JsonPath>,
-        hidden_mounts: Vec<JsonPath>,
-        page_cache_bytes: Option<u64>,
-    }
-    let refused =
-        |path: &Path, error: &std::io::Error| Refused { path: JsonPath::new(path), reason: error.to_string() };
-    let paths = |paths: &[std::path::PathBuf]| paths.iter().map(|path| JsonPath::new(path)).collect();
-    let body = Body {
-        file: JsonPath::new(&args.file),
-        page_size: PAGE_SIZE,
-        whole_system: saved.origin().is_whole_system,
-        files: saved.files().len(),
-        pages: pages_of(saved.files()),
-        devices: saved.devices().len(),
-        device_pages: pages_of(saved.devices()),
-        directories: saved.directories().len(),
-        symbolic_links: saved.links().len(),
-        looked_at: notes.looked_at,
-        hidden_files: notes.hidden_files,
-        failed_files: notes.failed_files,
-        unread: notes.unread.iter().map(|(path, error)| refused(path, error)).collect(),
-        unread_directories: notes.unread_directories,
-        unseen_devices: notes.unseen_devices.iter().map(|device| refused(&device.path, &device.reason)).collect(),
-        network_mounts: paths(&notes.network_mounts),
-        hidden_mounts: paths(&notes.hidden_mounts),
-        page_cache_bytes: notes.page_cache,
-    };
-    json::print("coldstart.pagecache.save/1", &body)
 }

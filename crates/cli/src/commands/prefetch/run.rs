@@ -6,7 +6,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use coldstart_prefetch::{Replay, allow_many_files, replay_beside};
+use coldstart_app::prefetch::replay;
+use coldstart_prefetch::replay_beside;
 use coldstart_sys::become_program::become_program;
 
 use crate::args::prefetch::RunArgs;
@@ -56,21 +57,14 @@ fn start(words: &[OsString]) -> Exit {
 
 /// Without a program: what a replay does, told when it is done.
 fn replay_only(path: &Path) -> Result<Exit, CliError> {
-    let bytes = super::show::read_plan(path)?;
-    let plan = super::show::view_plan(path, &bytes)?;
-    allow_many_files();
-    let start = std::time::Instant::now();
-    let replay = Replay::new(plan);
-    replay.before_start(&|| false);
-    replay.beside_program();
-    let report = replay.report();
+    let done = replay(path)?;
     output::print(&format!(
         "{} in {:.3} s (predicted {:.3} s when all is cold): {} asked for, {} left out\n",
-        plain(&counted(report.steps, "step")),
-        start.elapsed().as_secs_f64(),
-        plan.summary().predicted_replay.as_secs_f64(),
-        size::bytes(report.bytes),
-        plain(&counted(report.left_out, "step")),
+        plain(&counted(done.steps, "step")),
+        done.seconds,
+        done.predicted_seconds,
+        size::bytes(done.bytes),
+        plain(&counted(done.left_out, "step")),
     ))?;
     Ok(Exit::Done)
 }

@@ -1,42 +1,25 @@
 //! `coldstart prefetch show`: what a plan reads, and what of it no longer holds.
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::time::Duration;
 
-use anyhow::Context;
-use coldstart_prefetch::{TargetOutcome, check_targets};
-use coldstart_profile::plan::{MOST_BYTES, PlanSummary, PlanView, Step, TargetKind};
-use serde::Serialize;
+use coldstart_app::prefetch::{PlanContents, kind_name, read_plan, stale_reason, view_plan};
+use coldstart_profile::plan::{PlanSummary, PlanView, Step};
 
 use crate::args::prefetch::ShowArgs;
-use crate::commands::reading::read;
-use crate::error::{CliError, HintExt};
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::charset::either;
-use crate::output::path::{JsonPath, fitted, printable};
+use crate::output::path::{fitted, printable};
 use crate::output::table::{Align, MAX_WIDTH, Table};
 use crate::output::text::{counted, plain};
 use crate::output::{self, json, size};
-
-/// Reads a plan's file.
-pub(crate) fn read_plan(path: &Path) -> Result<Vec<u8>, CliError> {
-    read("the plan ", path, MOST_BYTES)
-}
-
-/// Checks a plan's bytes.
-pub(crate) fn view_plan<'bytes>(path: &Path, bytes: &'bytes [u8]) -> Result<PlanView<'bytes>, CliError> {
-    PlanView::read(bytes)
-        .with_context(|| format!("cannot use `{}`", printable(path)))
-        .hint(|| "record it again with `coldstart prefetch record -- PROGRAM`")
-}
 
 pub(super) fn run(args: &ShowArgs) -> Result<Exit, CliError> {
     let bytes = read_plan(&args.plan)?;
     let plan = view_plan(&args.plan, &bytes)?;
     let contents = PlanContents::gather(&plan);
     if args.json {
-        json::print("coldstart.prefetch/1", &contents.to_json(&plan))?;
+        json::print("coldstart.prefetch/1", &contents.outcome(&plan))?;
     } else {
         output::print(&describe(&plan, &contents))?;
         let table = if args.steps { steps_table(&plan) } else { files_table(&plan, &contents, args.limit) };
@@ -47,138 +30,6 @@ pub(super) fn run(args: &ShowArgs) -> Result<Exit, CliError> {
         }
     }
     Ok(if contents.stale.is_empty() { Exit::Done } else { Exit::No })
-}
-
-/// What a plan amounts to.
-struct PlanContents {
-    /// By target: pages and steps.
-    files: HashMap<u32, (u64, u64)>,
-    /// Targets with pages in order of their first step.
-    order: Vec<u32>,
-    names: u64,
-    bytes: u64,
-    stale: Vec<(u32, TargetOutcome)>,
-    unreadable: u64,
-}
-
-impl PlanContents {
-    fn gather(plan: &PlanView<'_>) -> Self {
-        let mut contents =
-            Self { files: HashMap::new(), order: Vec::new(), names: 0, bytes: 0, stale: Vec::new(), unreadable: 0 };
-        for step in plan.steps() {
-            let Some(pages) = step.pages else {
-                contents.names += 1;
-                continue;
-            };
-            contents.bytes += pages.length();
-            let entry = contents.files.entry(step.target).or_insert_with(|| {
-                contents.order.push(step.target);
-                (0, 0)
-            });
-            *entry = (entry.0 + pages.count, entry.1 + 1);
-        }
-        for (number, outcome) in (0u32..).zip(check_targets(plan)) {
-            match outcome {
-                TargetOutcome::Changed { .. } | TargetOutcome::Missing => contents.stale.push((number, outcome)),
-                TargetOutcome::Unreadable => contents.unreadable += 1,
-                TargetOutcome::Current | TargetOutcome::NotChecked => {}
-            }
-        }
-        contents
-    }
-
-    fn to_json(&self, plan: &PlanView<'_>) -> PlanJson {
-        let summary = plan.summary();
-        let file = |&number: &u32| {
-            let (path, kind) = plan.target(number)?;
-            let (pages, steps) = self.files.get(&number).copied()?;
-            let stale =
-                self.stale.iter().find(|(stale, _)| *stale == number).map(|(_, outcome)| stale_reason(*outcome));
-            Some(FileJson { path: JsonPath::new(path), kind: kind_name(kind), pages, reads: steps, stale })
-        };
-        PlanJson {
-            command: plan.command().iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-            recorded_at: summary.recorded_at,
-            strategy: if summary.is_blocking() { "blocking" } else { "concurrent" },
-            threads: summary.threads,
-            device: DeviceJson {
-                latency_seconds: summary.device.latency.as_secs_f64(),
-                bytes_per_second: summary.device.bandwidth,
-                parallel: summary.device.parallel,
-                seeks: summary.device.seeks,
-            },
-            bytes: self.bytes,
-            reads: self.files.values().map(|(_, steps)| steps).sum(),
-            names: self.names,
-            recorded_start_seconds: summary.recorded_start.as_secs_f64(),
-            hot_start_seconds: known(summary.hot_start),
-            predicted_replay_seconds: summary.predicted_replay.as_secs_f64(),
-            predicted_start_seconds: known(summary.predicted_start),
-            files: self.order.iter().filter_map(file).collect(),
-            stale_files: self.stale.len(),
-            unreadable_files: self.unreadable,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct PlanJson {
-    command: Vec<String>,
-    recorded_at: i64,
-    strategy: &'static str,
-    threads: u32,
-    device: DeviceJson,
-    bytes: u64,
-    reads: u64,
-    names: u64,
-    recorded_start_seconds: f64,
-    hot_start_seconds: Option<f64>,
-    predicted_replay_seconds: f64,
-    predicted_start_seconds: Option<f64>,
-    files: Vec<FileJson>,
-    stale_files: usize,
-    unreadable_files: u64,
-}
-
-#[derive(Serialize)]
-struct DeviceJson {
-    latency_seconds: f64,
-    bytes_per_second: u64,
-    parallel: u32,
-    seeks: bool,
-}
-
-#[derive(Serialize)]
-struct FileJson {
-    #[serde(flatten)]
-    path: JsonPath,
-    kind: &'static str,
-    pages: u64,
-    reads: u64,
-    stale: Option<String>,
-}
-
-fn known(duration: Duration) -> Option<f64> {
-    (!duration.is_zero()).then_some(duration.as_secs_f64())
-}
-
-fn kind_name(kind: TargetKind) -> &'static str {
-    match kind {
-        TargetKind::File(_) => "file",
-        TargetKind::RewrittenFile(_) => "rewritten file",
-        TargetKind::BlockDevice => "metadata",
-        TargetKind::Name => "name",
-        TargetKind::Directory => "directory",
-    }
-}
-
-fn stale_reason(outcome: TargetOutcome) -> String {
-    match outcome {
-        TargetOutcome::Changed { now } => {
-            format!("changed since it was recorded (now {}): not prefetched", size::bytes(now.size))
-        }
-        _ => "gone, or not a file of the kind that was recorded: not prefetched".to_owned(),
-    }
 }
 
 /// The plan in a few lines.

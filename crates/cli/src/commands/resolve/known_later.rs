@@ -6,14 +6,14 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use coldstart_app::prefetch::{read_plan, view_plan};
+use coldstart_app::reading::read;
 use coldstart_loader::{Closure, Identity};
 use coldstart_profile::plan::TargetKind;
 use coldstart_sys::named_file::read_regular;
 
 use crate::args::resolve::LaterArgs;
 use crate::commands::loading::{Loading, ProgramKind};
-use crate::commands::prefetch::{read_plan, view_plan};
-use crate::commands::reading::read;
 use crate::error::{CliError, HintExt};
 
 /// The most that is read of a process's map, in bytes: a line takes some hundred, and a process has at most 65,530 mappings

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use coldstart_app::command;
 use coldstart_loader::{Missing, Rules};
 
 use super::answer::Answer;
 use super::hints::Hint;
 use super::{notable, words};
 use crate::commands::loading::ProgramKind;
-use crate::output::command;
 use crate::output::path::{fitted, printable};
 use crate::output::style::HEADING;
 use crate::output::table::{Align, Table};

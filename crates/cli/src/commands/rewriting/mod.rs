@@ -1,25 +1,75 @@
-//! What `pack` and `unpack` share: which files are meant, where each result goes, and what became of them.
+//! What the verbs that rewrite files share on the command line: from arguments to options, and how they end.
 
-mod destination;
-mod gather;
-mod outcome;
-mod passage;
 mod proof;
-mod worked;
-mod writing;
+mod refused;
 
-pub(super) use destination::{Destination, Rule};
-pub(super) use gather::{Task, gather};
-pub(super) use outcome::Refused;
-pub(super) use passage::{Passage, complain_refused, finish, over_tasks};
+use std::path::Path;
+
+use coldstart_app::rewriting::{Destination, Outcome, PlaceOptions, Task, Worked};
+use coldstart_launch::Interrupt;
+
+use super::observer::Console;
+use crate::args::rewriting::PlaceArgs;
+use crate::error::Complaints;
+use crate::exit::Exit;
+use crate::output;
+use crate::output::path::printable;
+use crate::output::text::{counted, plain};
+
 pub(super) use proof::proof_words;
-pub(super) use worked::{Outcome, Planning, Worked, complain, refused_part};
-pub(super) use writing::{
-    JsonSeconds, NotWritten, Unproven, Writing, link_warnings, proven, proven_edit, proven_search, shrank, taken_back,
-    write,
-};
+pub(super) use refused::{complain_refused, refused_part};
 
-/// The advice of an error of these verbs.
-pub(crate) fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
-    cause.downcast_ref::<Unproven>()?.hint()
+/// Where results shall go.
+pub(super) fn place(args: &PlaceArgs) -> PlaceOptions {
+    PlaceOptions { output: args.output.clone(), force: args.force.force, in_place: args.in_place }
+}
+
+/// A file and where its result went: "`a.so` in place", "`a.so` into `b.so`".
+pub(super) fn into_words(place: &Destination, task: &Task, result: &Path) -> String {
+    let name = printable(&task.path);
+    match place {
+        Destination::InPlace => format!("`{name}` in place"),
+        _ => format!("`{name}` into `{}`", printable(result)),
+    }
+}
+
+/// How a verb ends: prints what broke and, with `says_why`, why files that were named are left as they are, then what is left to
+/// say; and tells what to exit with.
+pub(super) fn finish<D>(
+    verb: &str,
+    done: Vec<(Task, Worked<D>)>,
+    says_why: bool,
+    console: Console,
+    interrupt: &Interrupt,
+    not_begun: u64,
+) -> Exit {
+    let mut complaints = console.into_complaints();
+    let refused = complain(verb, done, says_why, &mut complaints);
+    let exit = complaints.finish().worse(refused);
+    if interrupt.signal().is_none() {
+        return exit;
+    }
+    output::note(&plain(&format!(
+        "stopped by a signal: {} not begun, all others are whole",
+        counted(not_begun, "file")
+    )));
+    exit.worse(Exit::Interrupted)
+}
+
+/// Hands over what broke, and tells whether a file that was named itself was refused; with `says_why`, says why.
+fn complain<D>(verb: &str, done: Vec<(Task, Worked<D>)>, says_why: bool, complaints: &mut Complaints) -> Exit {
+    let mut exit = Exit::Done;
+    for (task, worked) in done {
+        match worked.outcome {
+            Outcome::Refused(reason) if task.is_named => {
+                exit = Exit::No;
+                if says_why {
+                    complain_refused(verb, &task.path, &reason);
+                }
+            }
+            Outcome::Failed(error) => complaints.add(error),
+            _ => {}
+        }
+    }
+    exit
 }

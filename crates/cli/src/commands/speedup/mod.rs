@@ -1,95 +1,60 @@
 //! `coldstart speedup`: the whole story for one program: measure, see, fix, prove, measure again.
 
-mod fix;
 mod page;
-mod prefetch_fix;
-mod sameness;
 mod story;
 
 use std::path::Path;
 
-use coldstart_measure::{Candidate, MeasurePlan, StartState};
+use anyhow::Context;
+use coldstart_app::kinds;
+use coldstart_app::launching::inputs_of;
+use coldstart_app::prefetch::default_plan_path;
+use coldstart_app::speedup::{Launcher, SCHEMA, SpeedupOptions, labels, speedup};
+use coldstart_app::writing::try_out;
 use coldstart_output::OutputPlace;
-use coldstart_prefetch::transfer_limit;
 
 use crate::args::speedup::SpeedupArgs;
-use crate::commands::launching::{command_line, inputs_of, launch_options};
-use crate::commands::measure::{candidate, coldest_state, files_of, measure_with_progress};
-use crate::commands::prefetch::{PlanRecorder, default_plan_path};
+use crate::commands::launching::{command_line, launching};
+use crate::commands::measure::Progress;
+use crate::commands::observer::Terminal;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::text;
-use crate::output::{self, destination, json, kinds};
-use fix::Fix;
-use prefetch_fix::PrefetchFix;
-use story::{Step, Story};
+use crate::output::{self, json};
 
-/// The schema of `--json`.
-const SCHEMA: &str = "coldstart.speedup/1";
+/// See `crates/launcher`.
+const SMALL_LAUNCHER: &str = "coldstart-run";
 
 pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     let program = command_line(&args.program);
-    let options = launch_options(&args.launching)?;
+    let launch = launching(&args.launching).options()?;
     let plan_path = args.output.clone().unwrap_or_else(|| default_plan_path(&program));
     let inputs = inputs_of([&program], args.launching.input.as_deref());
     let place =
         |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
-    let plan_place = place(&plan_path, kinds::PLAN)?;
+    let plan = place(&plan_path, kinds::PLAN)?;
     let page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
-    destination::try_out([&plan_place].into_iter().chain(&page_place))?;
-    let cold = coldest_state();
-
-    output::note(&format!("recording a {cold} start of {program}"));
-    let recorder = PlanRecorder { command: &program, options: &options, planning: &args.planning, make_cold: true };
-    let recorded = recorder.record()?;
-    for remark in &recorded.notes {
-        output::note(remark);
-    }
-
-    // Later fixes join this list; each is measured beside the plain start, in the same rounds.
-    let mut fixes: Vec<Box<dyn Fix + '_>> =
-        vec![Box::new(PrefetchFix::new(&program, &options, &plan_place, &recorded)?)];
-
-    let plain = Candidate {
-        label: "before".to_owned(),
-        command_line: program.clone(),
-        launch: options.clone(),
-        files: files_of(&recorded.working_set),
-    };
-    let mut candidates = vec![plain];
-    let mut steps = Vec::new();
-    for fix in &mut fixes {
-        let command = fix.apply()?;
-        let proof = fix.prove()?;
-        steps.push(Step {
-            fix: fix.name(),
-            predicted: fix.predict(),
-            proven: proof.holds,
-            findings: proof.findings,
-            unchecked: proof.unchecked,
-            command: fix.command_from_now_on(),
-        });
-        candidates.push(candidate(format!("with {}", fix.name()), command, &options)?);
-    }
-
-    output::note(&format!(
-        "measuring {} of each, in alternating order",
-        text::plain(&text::counted(args.runs as u64, "start"))
-    ));
-    let mut plan = MeasurePlan::new(candidates, vec![cold, StartState::Hot]);
-    plan.runs = args.runs;
-    let measurement = measure_with_progress(&plan)?;
-
-    let bytes = recorded.working_set.bytes();
-    let device = recorded.plan.summary.device;
-    let story = Story::new(measurement, steps, cold, bytes, device, transfer_limit(bytes, &device));
+    try_out([&plan].into_iter().chain(&page_place))?;
+    let (strategy, launcher) = (args.planning.strategy.into(), launcher()?);
+    let options = SpeedupOptions { program, launch, plan, strategy, runs: args.runs, launcher };
+    let story = speedup(&options, &Terminal, &mut Progress::new(labels()))?;
     if let Some(place) = &page_place {
-        page::write(place, &program.to_string(), &story)?;
+        page::write(place, &options.program.to_string(), &story)?;
     }
     if args.json {
         json::print(SCHEMA, &story)?;
     } else {
-        output::print(&story.in_words())?;
+        output::print(&story::in_words(&story))?;
     }
     Ok(if story.succeeded() { Exit::Done } else { Exit::No })
+}
+
+/// The small launcher where it is installed beside this program, else this program.
+fn launcher() -> Result<Launcher, CliError> {
+    let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
+    let small = ourselves.with_file_name(SMALL_LAUNCHER);
+    Ok(if small.is_file() {
+        Launcher { name: SMALL_LAUNCHER.to_owned(), words: Vec::new(), file: small }
+    } else {
+        Launcher { name: "coldstart".to_owned(), words: vec!["prefetch".into(), "run".into()], file: ourselves }
+    })
 }

@@ -1,10 +1,9 @@
 //! `--html`: the story as a page.
 
+use coldstart_app::speedup::{SCHEMA, Story};
 use coldstart_output::OutputPlace;
 use coldstart_view::page::ReportKind;
 
-use super::SCHEMA;
-use super::story::Story;
 use crate::error::CliError;
 use crate::output::page;
 

@@ -5,12 +5,6 @@ mod record;
 mod show;
 mod sql;
 
-use std::path::Path;
-
-use coldstart_profile::pattern::means_file;
-use coldstart_profile::trace::Trace;
-use coldstart_tracefile::TraceFile;
-
 use crate::args::trace::{TraceAction, TraceArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -22,13 +16,4 @@ pub(super) fn run(args: &TraceArgs) -> Result<Exit, CliError> {
         Some(TraceAction::Import(args)) => import::run(args),
         None => record::run(&args.record),
     }
-}
-
-/// Whether one of the patterns means an object or file; its soname is asked for last.
-fn is_meant<'a>(patterns: &[String], path: &Path, soname: impl Fn() -> Option<&'a str>) -> bool {
-    patterns.iter().any(|pattern| means_file(pattern, path, &soname))
-}
-
-fn read(path: &Path) -> Result<Trace, CliError> {
-    Ok(TraceFile::open(path)?.read()?)
 }

@@ -1,18 +1,9 @@
 //! `coldstart trace sql`: people's own questions to a trace.
-//!
-//! A question may take for ever. Ctrl-C ends it in the database's own way, by a thread that waits for the signal: no
-//! handler of ours does more than to note it.
-
-use std::ops::ControlFlow;
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
 
 use anyhow::Context;
+use coldstart_app::trace::sql::{answer, ask, hexadecimal};
 use coldstart_launch::Interrupt;
-use coldstart_tracefile::{Answer, Interrupter, TraceFile, TraceFileError, Value};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde::Serialize;
+use coldstart_tracefile::{Answer, TraceFile, Value};
 use unicode_width::UnicodeWidthStr;
 
 use crate::args::trace::SqlArgs;
@@ -28,23 +19,15 @@ const ALIGNED: usize = 2000;
 /// Characters that are printed at once.
 const AT_ONCE: usize = 1 << 16;
 
-/// How long after a signal the database is told once more: what it was told before it began has no effect.
-const AGAIN: Duration = Duration::from_millis(20);
-
 pub(super) fn run(args: &SqlArgs) -> Result<Exit, CliError> {
     let interrupt = Interrupt::listen()?;
-    let mut file = TraceFile::open(&args.file)?;
     if args.json {
-        let mut answer = AnswerJson::default();
-        let add = |part: Answer<'_>| {
-            answer.add(part);
-            Ok(())
-        };
-        if !ask(&mut file, &args.question, &interrupt, add)? {
-            return Ok(Exit::Interrupted);
-        }
+        let Some(answer) = answer(&args.file, &args.question, &interrupt)? else { return Ok(Exit::Interrupted) };
         json::print("coldstart.trace-sql/1", &answer)?;
-    } else if args.csv {
+        return Ok(Exit::Done);
+    }
+    let mut file = TraceFile::open(&args.file)?;
+    if args.csv {
         let mut lines = Lines::default();
         if !ask(&mut file, &args.question, &interrupt, |part| lines.add(part))? {
             return Ok(Exit::Interrupted);
@@ -60,65 +43,6 @@ pub(super) fn run(args: &SqlArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Hands each part of the answer on, until one cannot be taken; `false` if a signal came before the last one.
-fn ask(
-    file: &mut TraceFile,
-    question: &str,
-    interrupt: &Interrupt,
-    mut take: impl FnMut(Answer<'_>) -> Result<(), CliError>,
-) -> Result<bool, CliError> {
-    let mut failed = None;
-    let interrupter = file.interrupter();
-    let (over, is_over) = UnixStream::pair()?;
-    let asked = std::thread::scope(|scope| {
-        scope.spawn(move || interrupt_when_asked(interrupt, &interrupter, &is_over));
-        let asked = file.query(question, None, |part| {
-            if interrupt.signal().is_some() {
-                return ControlFlow::Break(());
-            }
-            match take(part) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    failed = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
-        });
-        drop(over);
-        asked
-    });
-    match (asked, failed) {
-        (_, Some(error)) => Err(error),
-        (Err(TraceFileError::Interrupted), None) => Ok(false),
-        (Err(error), None) => Err(error.into()),
-        (Ok(()), None) => Ok(interrupt.signal().is_none()),
-    }
-}
-
-/// Waits for a signal and ends the question then, until it is over.
-fn interrupt_when_asked(interrupt: &Interrupt, interrupter: &Interrupter, is_over: &UnixStream) {
-    let mut patience: Option<Timespec> = None;
-    loop {
-        let mut waits = vec![PollFd::new(is_over, PollFlags::IN)];
-        let descriptor = interrupt.as_fd();
-        // It stays readable once a signal came.
-        if patience.is_none() {
-            waits.push(PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
-        }
-        match poll(&mut waits, patience.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return,
-        }
-        if waits.first().is_none_or(|over| !over.revents().is_empty()) {
-            return;
-        }
-        if interrupt.signal().is_some() {
-            interrupter.interrupt();
-            patience = AGAIN.try_into().ok();
-        }
-    }
-}
-
 fn in_words(value: &Value<'_>) -> String {
     match value {
         Value::Null => String::new(),
@@ -126,36 +50,6 @@ fn in_words(value: &Value<'_>) -> String {
         Value::Real(number) => number.to_string(),
         Value::Text(text) => escaped(text),
         Value::Bytes(bytes) => hexadecimal(bytes),
-    }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Columns and rows, as they are. Bytes that are no text: an object with `bytes`, hexadecimal.
-#[derive(Default, Serialize)]
-struct AnswerJson {
-    columns: Vec<String>,
-    rows: Vec<Vec<serde_json::Value>>,
-}
-
-impl AnswerJson {
-    fn add(&mut self, part: Answer<'_>) {
-        match part {
-            Answer::Columns(names) => self.columns = names.to_vec(),
-            Answer::Row(values) => self.rows.push(values.iter().map(in_json).collect()),
-        }
-    }
-}
-
-fn in_json(value: &Value<'_>) -> serde_json::Value {
-    match value {
-        Value::Null => serde_json::Value::Null,
-        Value::Integer(number) => (*number).into(),
-        Value::Real(number) => (*number).into(),
-        Value::Text(text) => (*text).into(),
-        Value::Bytes(bytes) => serde_json::json!({ "bytes": hexadecimal(bytes) }),
     }
 }
 
@@ -242,45 +136,7 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead, BufReader, Write};
-    use std::process::{Command, Stdio};
-
     use super::*;
-
-    /// Set in the process that asks: signals are for whole processes, and other tests have theirs.
-    const ASKS: &str = "COLDSTART_TEST_ASKS";
-
-    #[test]
-    fn a_signal_ends_a_question_without_end() {
-        if std::env::var_os(ASKS).is_some() {
-            return ask_for_ever();
-        }
-        let name = std::thread::current().name().unwrap().to_owned();
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", &name, "--nocapture"]).env(ASKS, "1").stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        assert!(lines.any(|line| line.contains("asking")));
-        let pid = rustix::process::Pid::from_child(&child);
-        // Not SIGINT, which is ignored, and stays so, where tests run in the background of a shell.
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        let end = lines.find(|line| line.contains("answered"));
-        assert_eq!(end.as_deref(), Some("answered: false"));
-        assert!(child.wait().unwrap().success());
-    }
-
-    fn ask_for_ever() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("empty.coldtrace");
-        coldstart_tracefile::write_trace(&path, &coldstart_profile::trace::Trace::default()).unwrap();
-        let mut file = TraceFile::open(&path).unwrap();
-        let question = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
-        let interrupt = Interrupt::listen().unwrap();
-        let mut out = std::io::stdout();
-        writeln!(out, "\nasking").unwrap();
-        let answered = ask(&mut file, question, &interrupt, |_| Ok(())).unwrap();
-        writeln!(out, "\nanswered: {answered}").unwrap();
-    }
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
@@ -304,16 +160,5 @@ mod tests {
         lines.add(Answer::Columns(&names(&["a", "b\"c"]))).unwrap();
         lines.add(Answer::Row(&[Value::Text("x,y"), Value::Null])).unwrap();
         assert_eq!(lines.text, "a,\"b\"\"c\"\n\"x,y\",\n");
-    }
-
-    #[test]
-    fn json_has_all_as_it_is() {
-        let mut answer = AnswerJson::default();
-        answer.add(Answer::Columns(&names(&["a"])));
-        let long = "\u{1b}".repeat(100);
-        answer.add(Answer::Row(&[Value::Text(&long)]));
-        answer.add(Answer::Row(&[Value::Bytes(&[0xff])]));
-        let text = serde_json::to_string(&answer).unwrap();
-        assert!(text.contains(&"\\u001b".repeat(100)) && text.contains(r#"{"bytes":"ff"}"#), "{text}");
     }
 }

@@ -1,9 +1,8 @@
 //! What was found out about a bound program, in words.
 
+use coldstart_app::verify::{CountedUntil, Search, Start, Starts};
 use coldstart_launch::Readiness;
 
-use super::run::{CountedUntil, Start, Starts};
-use super::search::Search;
 use crate::args::launching::WaitingArgs;
 use crate::commands::status;
 use crate::output::path::printable;

@@ -3,132 +3,108 @@
 //! What is asked for is checked as a whole before anything is read or written, so that a slip in the last of several files does
 //! not come out after the first was made.
 
-mod differences;
-mod pictures;
-mod report;
-mod serve;
-mod sources;
-mod tables;
+mod terminal;
 mod wanted;
 
-use std::io::Write;
-
-use anyhow::anyhow;
+use coldstart_app::view::serve::Served;
+use coldstart_app::view::{Content, View, ViewOptions, ViewOutcome, Written, tables};
 use coldstart_launch::Interrupt;
-use coldstart_view::comparison::Comparison;
-use coldstart_view::export::{self, TraceExport};
-use coldstart_view::page::trace_page;
 
-use crate::args::view::{OutputKind, ViewArgs, ViewerFormat};
-use crate::error::{CliError, HintExt};
+use crate::args::view::ViewArgs;
+use crate::commands::observer::Terminal;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output;
-use report::{Report, Written};
-use sources::Source;
+use crate::output::destination::{Destination, to_stdout};
+use crate::output::path::printable;
+use crate::output::size::bytes;
+use crate::output::{self, json};
 use wanted::Wanted;
 
-pub(crate) use tables::is_header as is_table_header;
+const SCHEMA: &str = "coldstart.view/1";
 
 pub(super) fn run(args: &ViewArgs) -> Result<Exit, CliError> {
     if args.table.as_deref() == Some("list") {
         wanted::check_list(args)?;
-        return tables::list(args.other.is_some());
+        let lines: String = tables::names(args.other.is_some()).into_iter().map(|name| format!("{name}\n")).collect();
+        output::print(&lines)?;
+        return Ok(Exit::Done);
     }
-    let wanted = Wanted::of(args)?;
+    let options = options(args);
+    let wanted = Wanted::of(args, &options)?;
     let interrupt = Interrupt::listen()?;
-    let first = Source::read(&args.trace)?;
-    let second = args.other.as_deref().map(Source::read).transpose()?;
-    let view = View { args, interrupt: &interrupt, first: &first, second: second.as_ref() };
-    let done = view.all(&wanted);
+    let view = View::read(options)?;
+    let done = all(args, &view, &wanted, &interrupt);
     match done {
         // Whatever broke, it broke because we were told to end. That is how serving ends, too, and then all is well.
         Err(_) if interrupt.signal().is_some() => Ok(Exit::Interrupted),
-        Ok(Exit::Done) if interrupt.signal().is_some() && !args.open => Ok(Exit::Interrupted),
-        done => done,
+        Ok(()) if interrupt.signal().is_some() && !args.open => Ok(Exit::Interrupted),
+        done => done.map(|()| Exit::Done),
     }
 }
 
-/// What was read, and what is to become of it.
-struct View<'a> {
-    args: &'a ViewArgs,
-    interrupt: &'a Interrupt,
-    first: &'a Source,
-    second: Option<&'a Source>,
+fn options(args: &ViewArgs) -> ViewOptions {
+    ViewOptions {
+        trace: args.trace.clone(),
+        other: args.other.clone(),
+        object: args.object.clone(),
+        theme: args.theme.map(Into::into).unwrap_or_default(),
+        size: args.size.map(|size| (size.width, size.height)),
+    }
 }
 
-impl View<'_> {
-    fn all(&self, wanted: &Wanted) -> Result<Exit, CliError> {
-        let mut report = Report::of(self.first, self.second);
-        if let (Some(second), true) = (self.second, wanted.compares()) {
-            report.caveats = Comparison::of(&self.first.as_trace(), &second.as_trace()).caveats;
-        }
-        let pictures = wanted.files.iter().any(|file| matches!(file.kind, OutputKind::Svg | OutputKind::Png));
-        let map = if pictures { Some(pictures::Picture::of(self.first, self.second, self.args)?) } else { None };
-        report.object = map.as_ref().map(|map| map.path.clone());
-        for file in &wanted.files {
-            match (file.kind, &map) {
-                (OutputKind::Html, _) => self.one(file, &mut report, |_, out| Ok(out.write_all(&self.page()?)?))?,
-                (OutputKind::Svg, Some(map)) => {
-                    self.one(file, &mut report, |_, out| Ok(out.write_all(map.svg().as_bytes())?))?;
-                }
-                (OutputKind::Png, Some(map)) => {
-                    self.one(file, &mut report, |_, out| Ok(out.write_all(&map.png()?)?))?
-                }
-                (OutputKind::Svg | OutputKind::Png, None) => {}
-                (OutputKind::Json, _) => self.one(file, &mut report, |written, out| self.json(written, out))?,
-                (OutputKind::Csv, _) => tables::write(self, file, &mut report)?,
+fn all(args: &ViewArgs, view: &View, wanted: &Wanted, interrupt: &Interrupt) -> Result<(), CliError> {
+    let mut outcome = view.outcome();
+    if wanted.files.iter().any(|file| file.kind.is_picture()) {
+        outcome.object = Some(view.picture()?.path.clone());
+    }
+    for file in &wanted.files {
+        for (content, destination) in file.contents(args) {
+            let written = one(view, content, &destination, interrupt)?;
+            if let Some(path) = destination.path() {
+                output::report(&format!("wrote {} ({})\n", printable(path), bytes(written.bytes)));
             }
+            outcome.written.push(written);
         }
-        if self.args.terminal || wanted.is_nothing() {
-            output::print(&pictures::text(self.first, self.args)?)?;
-        }
-        if !self.args.open {
-            report.finish(self.args.json)?;
-            return Ok(Exit::Done);
-        }
-        let page = self.page()?;
-        let served = serve::Served::begin(page)?;
-        report.address = Some(served.address().to_owned());
-        report.finish(self.args.json)?;
-        served.run(self.interrupt, self.args.json)
     }
-
-    /// Writes one file, and notes that it was written.
-    fn one(
-        &self,
-        file: &wanted::WantedFile,
-        report: &mut Report,
-        fill: impl FnOnce(&mut Written, &mut dyn Write) -> Result<(), CliError>,
-    ) -> Result<(), CliError> {
-        let mut written = Written::new(file.kind, &file.destination);
-        written.bytes = file.destination.write(Some(self.interrupt), |out| fill(&mut written, out))?;
-        report.add(written);
-        Ok(())
+    if args.terminal || wanted.is_nothing() {
+        output::print(&terminal::text(view.first(), args.object.as_deref())?)?;
     }
-
-    fn page(&self) -> Result<Vec<u8>, CliError> {
-        let second = self.second.map(Source::as_trace);
-        Ok(trace_page(&self.first.as_trace(), second.as_ref())?)
+    if !args.open {
+        return finish(args, &outcome);
     }
-
-    fn json(&self, written: &mut Written, out: &mut dyn Write) -> Result<(), CliError> {
-        let traces: Vec<TraceExport<'_>> = self.sources().map(|source| source.as_export()).collect();
-        let format = self.args.format.unwrap_or(ViewerFormat::Perfetto);
-        let exported = match format {
-            ViewerFormat::Perfetto => export::write_perfetto(&traces, out),
-            ViewerFormat::Firefox => export::write_firefox(&traces, out),
-        };
-        written.format = Some(format.name());
-        written.records = Some(exported?.records);
-        Ok(())
+    let served = Served::begin(view.page()?)?;
+    outcome.address = Some(served.address().to_owned());
+    finish(args, &outcome)?;
+    if !args.json {
+        output::print(&format!("{}\n", served.address()))?;
     }
-
-    fn sources(&self) -> impl Iterator<Item = &Source> {
-        std::iter::once(self.first).chain(self.second)
-    }
+    served.open(&Terminal);
+    output::report("the page is there until Ctrl-C\n");
+    served.run(interrupt)
 }
 
-/// Refuses what two traces cannot become.
-fn of_one_trace_only(what: &str, hint: &str) -> Result<(), CliError> {
-    Err(anyhow!("{what} is made of one trace, and there are two")).hint(|| hint)
+/// Writes one file.
+fn one(
+    view: &View,
+    content: Content<'_>,
+    destination: &Destination,
+    interrupt: &Interrupt,
+) -> Result<Written, CliError> {
+    if let Destination::File(place) = destination {
+        return view.write_file(content, place, Some(interrupt));
+    }
+    let mut written = None;
+    let size = to_stdout(Some(interrupt), |out| {
+        written = Some(view.write(content, Some(interrupt), out)?);
+        Ok(())
+    })?;
+    written.map(|written| Written { bytes: size, ..written }).ok_or_else(|| CliError::new("nothing was written"))
+}
+
+/// Says what is left to say.
+fn finish(args: &ViewArgs, outcome: &ViewOutcome) -> Result<(), CliError> {
+    for caveat in &outcome.caveats {
+        output::note(&output::text::escaped(caveat));
+    }
+    if args.json { json::print(SCHEMA, outcome) } else { Ok(()) }
 }

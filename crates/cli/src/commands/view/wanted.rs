@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use coldstart_output::{Inputs, OutputKind as Recognised, OutputPlace};
+use coldstart_app::view::tables::{self, TableFile, of_one_trace_only};
+use coldstart_app::view::{Content, FileKind, ViewOptions, ViewerFormat};
+use coldstart_app::writing::try_out;
+use coldstart_output::OutputPlace;
 
-use super::of_one_trace_only;
-use super::tables::{self, TableFile};
-use crate::args::view::{OutputKind, ViewArgs};
+use crate::args::view::ViewArgs;
 use crate::error::{CliError, HintExt};
-use crate::output::destination::{Destination, try_out};
-use crate::output::kinds;
+use crate::output::destination::Destination;
 use crate::output::path::printable;
 
 /// A file to be written.
 pub(super) struct WantedFile {
-    pub(super) kind: OutputKind,
+    pub(super) kind: FileKind,
     /// What was asked for: of several tables, the name that theirs are made of.
     pub(super) destination: Destination,
     /// Tables in files of their own.
@@ -23,10 +23,29 @@ pub(super) struct WantedFile {
 }
 
 impl WantedFile {
-    /// What is written.
-    fn destinations(&self) -> impl Iterator<Item = &Destination> {
-        let itself = self.tables.is_empty().then_some(&self.destination);
-        itself.into_iter().chain(self.tables.iter().map(|table| &table.destination))
+    /// What is written, and where.
+    pub(super) fn contents<'a>(&'a self, args: &'a ViewArgs) -> Vec<(Content<'a>, Destination)> {
+        let content = match (self.kind, &args.table) {
+            (FileKind::Html, _) => Content::Html,
+            (FileKind::Svg, _) => Content::Svg,
+            (FileKind::Png, _) => Content::Png,
+            (FileKind::Json, _) => Content::Json(args.format.map_or(ViewerFormat::Perfetto, Into::into)),
+            (FileKind::Csv, Some(name)) => Content::Table { name, of_other: false },
+            (FileKind::Csv, None) => {
+                let table = |table: &'a TableFile| {
+                    let content = Content::Table { name: table.name, of_other: table.of_other };
+                    (content, Destination::File(table.place.clone()))
+                };
+                return self.tables.iter().map(table).collect();
+            }
+        };
+        vec![(content, self.destination.clone())]
+    }
+
+    /// The places of the files that are written.
+    fn places(&self) -> impl Iterator<Item = &OutputPlace> {
+        let itself = self.tables.is_empty().then(|| self.destination.place()).flatten();
+        itself.into_iter().chain(self.tables.iter().map(|table| &table.place))
     }
 }
 
@@ -34,7 +53,6 @@ impl WantedFile {
 pub(super) struct Wanted {
     pub(super) files: Vec<WantedFile>,
     opens: bool,
-    compares: bool,
 }
 
 impl Wanted {
@@ -42,70 +60,48 @@ impl Wanted {
     ///
     /// # Errors
     /// When the kind of a file is not told, or what is asked for does not go together or cannot be written where it is asked for.
-    pub(super) fn of(args: &ViewArgs) -> Result<Self, CliError> {
-        let traces = std::iter::once(&args.trace).chain(&args.other);
-        let inputs = traces.fold(Inputs::default(), |inputs, trace| {
-            inputs.with(format!("the trace `{}`, which is viewed", printable(trace)), trace)
-        });
+    pub(super) fn of(args: &ViewArgs, options: &ViewOptions) -> Result<Self, CliError> {
+        let inputs = options.inputs();
         let mut files: Vec<WantedFile> = Vec::new();
         for path in &args.output {
-            let kind = kind(path, args.kind)?;
+            let kind = kind(path, args.kind.map(Into::into))?;
             check_options(kind, args)?;
             let destination = if path.as_os_str() == "-" {
                 check_stdout(args, kind)?;
                 Destination::Stdout
             } else {
                 let is_other = path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir());
-                let place = OutputPlace::new(path, recognised(kind), args.force.force);
+                let place = OutputPlace::new(path, kind.output_kind(), args.force.force);
                 let place = place.map(|place| place.not_over(inputs.clone()));
                 // What stands for several tables is not written itself.
                 let checked = place.and_then(|place| match (kind, &args.table) {
-                    (OutputKind::Csv, None) => Ok(place),
+                    (FileKind::Csv, None) => Ok(place),
                     _ => place.check().map(|()| place),
                 });
                 let place = if is_other { checked.hint(|| "`-o -` with --as writes to stdout")? } else { checked? };
                 Destination::File(place)
             };
             let tables = match (kind, &args.table, destination.place()) {
-                (OutputKind::Csv, None, Some(place)) => tables::files(place, args.other.is_some())?,
+                (FileKind::Csv, None, Some(place)) => tables::files(place, args.other.is_some())?,
                 _ => Vec::new(),
             };
             files.push(WantedFile { kind, destination, tables });
         }
         check_leftovers(args, &files)?;
-        let destinations: Vec<&Destination> = files.iter().flat_map(WantedFile::destinations).collect();
-        if destinations.iter().filter(|destination| destination.place().is_none()).count() > 1 {
+        if files.iter().filter(|file| file.destination.place().is_none()).count() > 1 {
             return Err(anyhow!("`-` is to be written twice")).hint(|| "name each file once");
         }
-        try_out(destinations.into_iter().filter_map(Destination::place))?;
-        Ok(Self { files, opens: args.open, compares: args.other.is_some() })
+        try_out(files.iter().flat_map(WantedFile::places))?;
+        Ok(Self { files, opens: args.open })
     }
 
     /// Whether nothing but the trace was named.
     pub(super) fn is_nothing(&self) -> bool {
         self.files.is_empty() && !self.opens
     }
-
-    /// Whether two traces are held against one another.
-    pub(super) fn compares(&self) -> bool {
-        self.compares
-    }
 }
 
-/// What a file of this kind may replace.
-fn recognised(kind: OutputKind) -> Recognised {
-    match kind {
-        OutputKind::Html => kinds::PAGE,
-        OutputKind::Svg => kinds::SVG,
-        OutputKind::Png => kinds::PNG,
-        OutputKind::Json => kinds::VIEWER_JSON,
-        OutputKind::Csv => kinds::CSV,
-    }
-}
-
-fn kind(path: &Path, told: Option<OutputKind>) -> Result<OutputKind, CliError> {
-    const KNOWN: [OutputKind; 5] =
-        [OutputKind::Html, OutputKind::Svg, OutputKind::Png, OutputKind::Json, OutputKind::Csv];
+fn kind(path: &Path, told: Option<FileKind>) -> Result<FileKind, CliError> {
     if let Some(kind) = told {
         return Ok(kind);
     }
@@ -113,27 +109,24 @@ fn kind(path: &Path, told: Option<OutputKind>) -> Result<OutputKind, CliError> {
         return Err(anyhow!("what is to be written to stdout is not told"))
             .hint(|| "add --as html, svg, png, json or csv");
     }
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-    let ending = ending.unwrap_or_default();
-    let known = KNOWN.into_iter().find(|kind| kind.name() == ending || (*kind == OutputKind::Html && ending == "htm"));
-    known
+    FileKind::of_path(path)
         .ok_or_else(|| anyhow!("what `{}` is to be cannot be told from its ending", printable(path)))
         .hint(|| "endings are .html, .svg, .png, .json and .csv; or say it with --as")
 }
 
-fn check_options(kind: OutputKind, args: &ViewArgs) -> Result<(), CliError> {
-    if let (OutputKind::Csv, Some(name)) = (kind, &args.table) {
+fn check_options(kind: FileKind, args: &ViewArgs) -> Result<(), CliError> {
+    if let (FileKind::Csv, Some(name)) = (kind, &args.table) {
         tables::check(name, args.other.is_some())?;
     }
     Ok(())
 }
 
-fn check_stdout(args: &ViewArgs, kind: OutputKind) -> Result<(), CliError> {
+fn check_stdout(args: &ViewArgs, kind: FileKind) -> Result<(), CliError> {
     if args.json || args.terminal || args.open {
         return Err(anyhow!("stdout cannot hold both the file and what --json, --terminal or --open print"))
             .hint(|| "write the file to a place of its own: -o OUT");
     }
-    if kind == OutputKind::Csv && args.table.is_none() {
+    if kind == FileKind::Csv && args.table.is_none() {
         return Err(anyhow!("stdout can hold one table, and there are several"))
             .hint(|| "name one with --table; `--table list` lists them");
     }
@@ -162,12 +155,12 @@ pub(super) fn check_list(args: &ViewArgs) -> Result<(), CliError> {
 
 /// Options that nothing would follow.
 fn check_leftovers(args: &ViewArgs, files: &[WantedFile]) -> Result<(), CliError> {
-    let has = |kinds: &[OutputKind]| files.iter().any(|file| kinds.contains(&file.kind));
-    let pictures = has(&[OutputKind::Svg, OutputKind::Png]);
+    let has = |kinds: &[FileKind]| files.iter().any(|file| kinds.contains(&file.kind));
+    let pictures = has(&[FileKind::Svg, FileKind::Png]);
     let text = args.terminal || (files.is_empty() && !args.open);
     for (is_given, is_used, what, hint) in [
-        (args.format.is_some(), has(&[OutputKind::Json]), "--format", "it is for -o OUT.json"),
-        (args.table.is_some(), has(&[OutputKind::Csv]), "--table", "it is for -o OUT.csv"),
+        (args.format.is_some(), has(&[FileKind::Json]), "--format", "it is for -o OUT.json"),
+        (args.table.is_some(), has(&[FileKind::Csv]), "--table", "it is for -o OUT.csv"),
         (args.theme.is_some(), pictures, "--theme", "it is for -o OUT.svg and OUT.png; a page has both"),
         (args.size.is_some(), pictures, "--size", "it is for -o OUT.svg and OUT.png"),
         (

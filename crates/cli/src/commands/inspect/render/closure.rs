@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::Path;
 
+use coldstart_app::inspect::{Inspected, ProgramClosure, Survey};
 use coldstart_inspect::{Figures, Finding};
 
-use super::super::result::{Inspected, ProgramClosure, Survey};
 use super::several::{SOME, by_kind};
 use super::text::{counted, fact, fit, heading, name, number, omitted, plain, size, table};
 use super::{findings, words};

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use coldstart_app::command;
 use coldstart_inspect::{Certainty, Finding, Fix};
 
 use super::text::{counted, cut_end, escaped, fact, fit, heading, plain, prose, table};
 use super::words;
-use crate::output::command;
 use crate::output::style::HEADING;
 use crate::output::table::{Align, Table};
 

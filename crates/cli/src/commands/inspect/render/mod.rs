@@ -24,5 +24,5 @@ pub(super) use closure::closure;
 pub(super) use compare::compare;
 pub(super) use object::object;
 pub(super) use pairs::pairs;
-pub(super) use picture::svg;
+pub(super) use picture::picture;
 pub(super) use several::several;

@@ -1,8 +1,8 @@
 //! The report on one object. What could be better comes first; the figures that it rests on follow.
 
+use coldstart_app::inspect::Inspected;
 use coldstart_inspect::{Figures, Inspection};
 
-use super::super::result::Inspected;
 use super::text::{counted, escaped, fact, name, number, prose, size};
 use super::{findings, initialisers, layout, owners, reads, relocations, space, words};
 use crate::output::path::fitted;

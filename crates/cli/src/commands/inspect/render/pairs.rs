@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::Path;
 
+use coldstart_app::inspect::Survey;
 use coldstart_inspect::Figures;
 
-use super::super::result::Survey;
 use super::several::SOME;
 use super::text::{counted, fit, heading, omitted, prose, table};
 use crate::output::path::fitted;

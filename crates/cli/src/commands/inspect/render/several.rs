@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use coldstart_app::inspect::{Inspected, PassedOver, Survey};
 use coldstart_inspect::{Figures, Finding, FindingKind, Saving};
 
-use super::super::result::{Inspected, Survey};
 use super::findings::first_fix;
 use super::text::{counted, fact, fit, heading, name, number, plain, size, table};
 use super::words;
@@ -130,7 +130,7 @@ pub(super) fn by_kind<'a>(findings: impl Iterator<Item = &'a Finding>, of: &'sta
 }
 
 fn passed_over(survey: &Survey, all: bool) -> String {
-    let mut reasons: BTreeMap<&str, Vec<&super::super::result::PassedOver>> = BTreeMap::new();
+    let mut reasons: BTreeMap<&str, Vec<&PassedOver>> = BTreeMap::new();
     for passed in &survey.passed_over {
         reasons.entry(passed.reason.as_str()).or_default().push(passed);
     }

@@ -22,7 +22,7 @@ pub(super) fn space(uses: &[SpaceUse], file_bytes: u64) -> String {
         Table::new(&[("use", Align::Left), ("bytes", Align::Right), ("share", Align::Right), ("", Align::Left)]);
     for part in uses {
         rows.row(vec![
-            words::purpose(part.purpose).to_owned(),
+            words::purpose(part.purpose).word().to_owned(),
             plain(&size(part.bytes)),
             plain(&share(part.bytes, file_bytes)),
             bar(part.bytes, largest),

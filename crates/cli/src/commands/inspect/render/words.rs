@@ -3,6 +3,7 @@
 use clap::CommandFactory;
 use coldstart_inspect::layout::{Binding, ExistingPacking, PrelinkUse, Stack};
 use coldstart_inspect::{Certainty, Fix, InitialiserKind, NameSource, ObjectKind, Owner, Saving, ToldBy, Use};
+use coldstart_view::space::SpaceUse;
 
 use super::text::{counted, size};
 
@@ -28,19 +29,19 @@ pub(super) fn names_from(source: NameSource) -> &'static str {
 }
 
 /// What bytes are for.
-pub(super) fn purpose(purpose: Use) -> &'static str {
+pub(super) fn purpose(purpose: Use) -> SpaceUse {
     match purpose {
-        Use::Code => "code",
-        Use::ReadOnlyData => "constants",
-        Use::RelocatedConstants => "relocated constants",
-        Use::Data => "variables",
-        Use::Relocations => "relocations",
-        Use::DynamicSymbols => "dynamic symbols",
-        Use::Unwind => "unwind tables",
-        Use::NotLoaded => "not loaded",
-        Use::Administration => "notes, dynamic table",
-        Use::Headers => "headers",
-        Use::Padding => "padding",
+        Use::Code => SpaceUse::Code,
+        Use::ReadOnlyData => SpaceUse::Constants,
+        Use::RelocatedConstants => SpaceUse::RelocatedConstants,
+        Use::Data => SpaceUse::Variables,
+        Use::Relocations => SpaceUse::Relocations,
+        Use::DynamicSymbols => SpaceUse::DynamicSymbols,
+        Use::Unwind => SpaceUse::Unwind,
+        Use::NotLoaded => SpaceUse::NotLoaded,
+        Use::Administration => SpaceUse::Notes,
+        Use::Headers => SpaceUse::Headers,
+        Use::Padding => SpaceUse::Padding,
     }
 }
 

@@ -9,13 +9,13 @@ mod show;
 mod write;
 
 use anyhow::Context;
+use coldstart_app::reading::{kind_of, map};
 use coldstart_elf::ElfFile;
 use coldstart_loader::nix_note::{NixNote, NixNoteError, NixPlace, SECTION};
 use coldstart_loader::{Environment, ObjectFacts};
 use coldstart_sys::file_view::FileView;
 
 use super::root::Root;
-use crate::commands::reading::{kind_of, map};
 use crate::error::CliError;
 use crate::output::path::printable;
 
@@ -48,7 +48,7 @@ impl Noted {
         let file = ElfFile::parse(view.bytes()).with_context(failed)?;
         let noted = Self::of(&file).with_context(failed);
         if view.shrank() {
-            return Err(crate::commands::rewriting::shrank(path));
+            return Err(coldstart_app::rewriting::shrank(path));
         }
         Ok(noted?)
     }

@@ -3,6 +3,11 @@
 use std::borrow::Cow;
 
 use anyhow::Context;
+use coldstart_app::restoring::taken_back_by;
+use coldstart_app::rewriting::{
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, proven_search, shrank,
+    taken_back, write,
+};
 use coldstart_elf::ElfFile;
 use coldstart_loader::ObjectFacts;
 use coldstart_loader::nix_note::{NixNote, SECTION};
@@ -13,11 +18,6 @@ use coldstart_rewrite::{
 
 use super::super::root::Root;
 use super::{EDIT, fresh, has_section};
-use crate::commands::restoring::taken_back_by;
-use crate::commands::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, proven_search, shrank,
-    taken_back, write,
-};
 use crate::error::CliError;
 use crate::output::path::printable;
 

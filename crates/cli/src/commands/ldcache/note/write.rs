@@ -1,25 +1,29 @@
 //! `coldstart ldcache write --note`: put an object's search into the object itself, or take it out again.
 
+use coldstart_app::kinds;
+use coldstart_app::restoring::{self, Taking, restore};
+use coldstart_app::rewriting::{
+    Destination, Outcome, PlaceOptions, Refused, Rule, StepSeconds, Task, Worked, link_warnings,
+};
 use coldstart_launch::Interrupt;
 use coldstart_loader::nix_note::NixEntry;
-use coldstart_rewrite::{Allowed, Proof, Replacement, SearchSummary};
+use coldstart_rewrite::{Allowed, ChangedFile, Proof, Replacement, SearchSummary};
 use serde::Serialize;
 
 use super::EDIT;
 use super::one::{Done, Noter};
 use super::show::{ShownEntry, entry_to_json};
 use crate::args::ldcache::WriteArgs;
-use crate::args::rewriting::{ChangedArgs, ManyArgs, PlaceArgs};
+use crate::args::rewriting::ManyArgs;
 use crate::commands::ldcache::root::Root;
-use crate::commands::restoring::{Restoring, Taking, restore};
-use crate::commands::rewriting::{
-    Destination, JsonSeconds, Outcome, Refused, Rule, Task, Worked, complain, finish, link_warnings, proof_words,
-};
-use crate::error::{CliError, Complaints, HintExt};
+use crate::commands::observer::Console;
+use crate::commands::restoring::run as run_restoring;
+use crate::commands::rewriting::{finish, into_words, proof_words};
+use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
 use crate::output::text::{counted, fact, prose, size};
-use crate::output::{self, json, kinds, note};
+use crate::output::{self, json, note};
 
 /// What is said of the verb in advice.
 const VERB: &str = "ldcache write --note";
@@ -35,11 +39,18 @@ const TAKING: Taking = Taking {
 };
 
 pub(in super::super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
-    let place = PlaceArgs { output: args.output.clone(), force: args.force, in_place: args.in_place };
+    let place = PlaceOptions { output: args.output.clone(), force: args.force.force, in_place: args.in_place };
     if args.remove {
         let many = ManyArgs { one_file_system: false, all: false, json: args.json };
-        let restoring = Restoring { targets: &args.note, place: &place, changed: &ChangedArgs::default(), many: &many };
-        return restore(TAKING, &restoring, &|_, _| Vec::new());
+        let options = restoring::Options {
+            targets: args.note.clone(),
+            one_file_system: false,
+            place,
+            changed: ChangedFile::Refuse,
+        };
+        return run_restoring(&options, &many, |options, interrupt, console| {
+            restore(TAKING, options, interrupt, console, &|_, _| Vec::new())
+        });
     }
     if let Some(directory) = args.note.iter().find(|file| file.is_dir()) {
         return Err(anyhow::anyhow!("`{}` is a directory", printable(directory)))
@@ -47,13 +58,8 @@ pub(in super::super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
     }
     let place = Destination::of(VERB, &place, &args.note, false)?;
     let interrupt = Interrupt::listen()?;
-    let task = |file: &std::path::PathBuf| Task {
-        path: file.clone(),
-        is_named: true,
-        below: file.file_name().map(std::path::PathBuf::from).unwrap_or_default(),
-    };
-    let tasks: Vec<Task> = args.note.iter().map(task).collect();
-    let rule = Rule::new(kinds::NOTED, args.force, &tasks);
+    let tasks: Vec<Task> = args.note.iter().map(|file| Task::named(file)).collect();
+    let rule = Rule::new(kinds::NOTED, args.force.force, &tasks);
     place.check(VERB, &tasks, &rule)?;
     let noter = Noter {
         root: Root::open(args.sysroot.as_deref())?,
@@ -80,9 +86,7 @@ pub(in super::super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
         output::print(&done.iter().map(|(task, worked)| text(task, worked, &noter.place)).collect::<String>())?;
         done.iter().flat_map(|(task, worked)| warnings(task, worked)).for_each(|warning| note(&warning));
     }
-    let mut complaints = Complaints::default();
-    let refused = complain("write a note into", done, !args.json, &mut complaints);
-    Ok(finish(complaints, refused, &interrupt, not_begun))
+    Ok(finish("write a note into", done, !args.json, Console::default(), &interrupt, not_begun))
 }
 
 #[derive(Serialize)]
@@ -97,7 +101,7 @@ struct Record<'a> {
     entries: Option<Vec<ShownEntry>>,
     summary: Option<&'a SearchSummary>,
     proof: Option<&'a Proof>,
-    seconds: JsonSeconds,
+    seconds: StepSeconds,
     warnings: Vec<String>,
 }
 
@@ -135,7 +139,7 @@ fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
             _ => None,
         },
         proof: replacement.map(|replacement| &replacement.proof),
-        seconds: JsonSeconds::of(worked.plan_seconds, replacement),
+        seconds: StepSeconds::of(worked.plan_seconds, replacement),
         warnings: warnings(task, worked),
     }
 }
@@ -156,7 +160,8 @@ fn text(task: &Task, worked: &Worked<Done>, place: &Destination) -> String {
         Some(Done::Written(written)) => {
             let names = counted(written.note.entries.len() as u64, "name");
             let shown = printable(&written.replacement.path);
-            let mut text = prose(&format!("note of {names} {}", place.words(task, &written.replacement.path)), 0, 2);
+            let mut text =
+                prose(&format!("note of {names} {}", into_words(place, task, &written.replacement.path)), 0, 2);
             let (before, after) = (size(written.summary.size_before), size(written.summary.size_after));
             text.push_str(&fact("file", &format!("{before} before, {after} with the note")));
             text.push_str(&fact("proof", &proof_words(&written.replacement.proof)));

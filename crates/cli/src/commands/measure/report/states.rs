@@ -1,8 +1,8 @@
 //! How each state was made and checked, in a sentence each.
 
 use coldstart_profile::measurement::{EvictionWay, Measurement, SavedStateFacts, StateFacts};
+use coldstart_view::dates;
 
-use super::super::date;
 use crate::output::size;
 use crate::output::text::counted;
 
@@ -62,7 +62,7 @@ fn saved_state(facts: &SavedStateFacts) -> String {
     format!(
         " (`{}`, saved {}): at least {} of {} pages back, at most {} more of the same files{lost}",
         facts.file,
-        date::minute(facts.saved_at),
+        dates::minute(facts.saved_at),
         size::grouped(facts.least_back),
         size::grouped(facts.asked),
         size::grouped(facts.most_extra)

@@ -2,9 +2,9 @@
 
 use coldstart_profile::trace::figures::{Half, PageCounts, Stage};
 use coldstart_profile::trace::{Layer, PagesSeen};
+use coldstart_view::dates::minute;
 
 use super::{View, words};
-use crate::commands::measure::minute;
 use crate::output::size::{bytes, grouped};
 use crate::output::style::HEADING;
 use crate::output::text::{counted, cut, escaped, fact, glued, heading, number, size};

@@ -1,10 +1,8 @@
 //! In which order initialisers ran, and the longest of them.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-
+use coldstart_app::trace::InitialiserSum;
 use coldstart_profile::trace::FileId;
-use coldstart_profile::trace::figures::{Direction, InitialiserOrder, Seeks};
+use coldstart_profile::trace::figures::Direction;
 
 use super::{View, words};
 use crate::output::path::fitted;
@@ -12,18 +10,9 @@ use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 use crate::output::text::{counted, fit, heading, table};
 
-/// What the initialisers of an object did in all processes.
-#[derive(Default)]
-struct OfObject {
-    processes: u64,
-    calls: u64,
-    seeks: Seeks,
-    time: u64,
-}
-
 /// By object, and one by one those that took longest.
 pub(super) fn part(view: &View<'_>) -> String {
-    let objects = objects(view.figures.initialisers.iter().filter(|order| view.wants(order.file)));
+    let objects = view.initialiser_sums();
     if objects.is_empty() {
         return String::new();
     }
@@ -32,22 +21,7 @@ pub(super) fn part(view: &View<'_>) -> String {
     heading("Initialisers", &summary) + &by_object(view, &objects) + &longest(view)
 }
 
-/// Those first that took longest.
-fn objects<'a>(orders: impl Iterator<Item = &'a InitialiserOrder>) -> Vec<(FileId, OfObject)> {
-    let mut objects: BTreeMap<FileId, OfObject> = BTreeMap::new();
-    for order in orders {
-        let object = objects.entry(order.file).or_default();
-        object.processes += 1;
-        object.calls = object.calls.saturating_add(order.phases.len() as u64);
-        object.seeks += order.seeks;
-        object.time = object.time.saturating_add(order.time);
-    }
-    let mut objects: Vec<(FileId, OfObject)> = objects.into_iter().collect();
-    objects.sort_by_key(|(_, object)| Reverse(object.time));
-    objects
-}
-
-fn by_object(view: &View<'_>, objects: &[(FileId, OfObject)]) -> String {
+fn by_object(view: &View<'_>, objects: &[(FileId, InitialiserSum)]) -> String {
     let mut rows = Table::new(&[
         ("time", Align::Right),
         ("calls", Align::Right),

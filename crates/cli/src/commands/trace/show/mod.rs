@@ -5,7 +5,6 @@
 mod files;
 mod head;
 mod initialisers;
-mod json_form;
 mod lookups;
 mod objects;
 mod phases;
@@ -14,12 +13,10 @@ mod sections;
 mod seeks;
 mod words;
 
-use std::path::Path;
+use coldstart_app::trace::{TraceView as View, read};
+use coldstart_profile::trace::Trace;
+use coldstart_profile::trace::figures::Figures;
 
-use coldstart_profile::trace::figures::{Figures, FileFigures};
-use coldstart_profile::trace::{FileId, Layer, Trace};
-
-use super::is_meant;
 use crate::args::trace::{PartsArgs, ShowArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -32,11 +29,13 @@ const SCHEMA: &str = "coldstart.trace-show/1";
 const SOME: usize = 10;
 
 pub(super) fn run(args: &ShowArgs) -> Result<Exit, CliError> {
-    let trace = super::read(&args.file)?;
+    let trace = read(&args.file)?;
     let figures = Figures::of(&trace);
-    let view = View::new(&trace, &figures, args);
+    let limit = args.limit.unwrap_or(if args.json { 0 } else { SOME });
+    let limit = if limit == 0 { usize::MAX } else { limit };
+    let view = View { trace: &trace, figures: &figures, names: &args.object, limit };
     if args.json {
-        json::print(SCHEMA, &json_form::of(&view))?;
+        json::print(SCHEMA, &view.summary())?;
     } else {
         output::print(&in_words(&view, &args.parts))?;
     }
@@ -53,44 +52,7 @@ pub(super) fn summary(trace: &Trace) -> String {
 /// All of it as one JSON object, for recordings.
 pub(super) fn print_json(trace: &Trace, schema: &str) -> Result<(), CliError> {
     let figures = Figures::of(trace);
-    json::print(schema, &json_form::of(&View { trace, figures: &figures, names: &[], limit: usize::MAX }))
-}
-
-/// A trace with its figures, and what of it is asked for.
-struct View<'a> {
-    trace: &'a Trace,
-    figures: &'a Figures,
-    /// Patterns of `--object`.
-    names: &'a [String],
-    /// Rows of each table.
-    limit: usize,
-}
-
-impl<'a> View<'a> {
-    fn new(trace: &'a Trace, figures: &'a Figures, args: &'a ShowArgs) -> Self {
-        let limit = args.limit.unwrap_or(if args.json { 0 } else { SOME });
-        Self { trace, figures, names: &args.object, limit: if limit == 0 { usize::MAX } else { limit } }
-    }
-
-    /// Whether an object or file is asked for.
-    fn wants(&self, file: FileId) -> bool {
-        let soname = || self.trace.object(file).and_then(|object| object.soname.as_deref());
-        self.names.is_empty() || is_meant(self.names, self.path(file), soname)
-    }
-
-    /// Whether a kind of recording was made: else what it would tell is not zero, but unknown.
-    fn has(&self, layer: Layer) -> bool {
-        self.figures.basis.layers.contains(&layer)
-    }
-
-    /// Figures of the files that are asked for.
-    fn files(&self) -> Vec<&'a FileFigures> {
-        self.figures.files.iter().filter(|file| self.wants(file.file)).collect()
-    }
-
-    fn path(&self, file: FileId) -> &'a Path {
-        self.trace.file(file).map_or(Path::new("(unknown)"), |file| file.path.as_path())
-    }
+    json::print(schema, &View { trace, figures: &figures, names: &[], limit: usize::MAX }.summary())
 }
 
 fn in_words(view: &View<'_>, parts: &PartsArgs) -> String {

@@ -1,11 +1,8 @@
 //! What each object took: relocation, initialisers, touches.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
-
 use coldstart_profile::page_count;
-use coldstart_profile::trace::figures::{FileFigures, SumOf};
-use coldstart_profile::trace::{FileId, Layer};
+use coldstart_profile::trace::Layer;
+use coldstart_profile::trace::figures::SumOf;
 
 use super::{View, words};
 use crate::output::path::fitted;
@@ -15,22 +12,10 @@ use crate::output::text::{counted, fit, heading, table};
 
 /// Objects, those first that took the most time of the loader.
 pub(super) fn part(view: &View<'_>) -> String {
-    let mut times: HashMap<FileId, (u64, u64)> = HashMap::new();
-    for time in &view.figures.times.objects {
-        let (relocation, initialisers) = times.entry(time.file).or_default();
-        *relocation = relocation.saturating_add(time.relocation);
-        *initialisers = initialisers.saturating_add(time.initialisers);
-    }
-    let time_of = |file: &FileFigures| times.get(&file.file).copied().unwrap_or_default();
-    let mut files: Vec<&FileFigures> =
-        view.files().into_iter().filter(|file| view.trace.object(file.file).is_some()).collect();
+    let files = view.object_sums();
     if files.is_empty() {
         return String::new();
     }
-    files.sort_by_cached_key(|file| {
-        let (relocation, initialisers) = time_of(file);
-        Reverse((relocation.saturating_add(initialisers), file.pages.touched))
-    });
     let mut rows = Table::new(&[
         ("relocation", Align::Right),
         ("initialisers", Align::Right),
@@ -43,12 +28,11 @@ pub(super) fn part(view: &View<'_>) -> String {
     let (has_phases, basis) = (view.has(Layer::Phases), &view.figures.basis);
     let (has_touches, has_functions) = (basis.has(SumOf::Touches), basis.has(SumOf::Functions));
     let shown = files.len().min(view.limit);
-    for file in files.iter().take(shown) {
-        let (relocation, initialisers) = time_of(file);
+    for (file, time) in files.iter().take(shown) {
         let size = view.trace.file(file.file).and_then(|file| file.identity).map(|identity| identity.size);
         rows.row(vec![
-            words::if_known(has_phases, || words::time(relocation)),
-            words::if_known(has_phases, || words::time(initialisers)),
+            words::if_known(has_phases, || words::time(time.relocation)),
+            words::if_known(has_phases, || words::time(time.initialisers)),
             words::if_known(has_functions, || grouped(file.activity.functions.total())),
             words::if_known(has_touches, || grouped(file.activity.touches.total().all)),
             words::if_known(has_touches, || grouped(file.pages.touched)),
@@ -59,7 +43,7 @@ pub(super) fn part(view: &View<'_>) -> String {
             String::new(),
         ]);
     }
-    fit(&mut rows, |row, room| files.get(row).map_or_else(String::new, |file| fitted(view.path(file.file), room)));
+    fit(&mut rows, |row, room| files.get(row).map_or_else(String::new, |(file, _)| fitted(view.path(file.file), room)));
     let summary = format!(
         "{}; times of all processes, pages of the file that were touched",
         counted(files.len() as u64, "object")

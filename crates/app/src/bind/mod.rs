@@ -1,0 +1,127 @@
+//! `bind`: rewrite a program so that every library is found at the first try, and prove it.
+
+mod audit;
+mod cautions;
+mod one;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use coldstart_launch::Interrupt;
+use coldstart_profile::printable;
+use coldstart_rewrite::Allowed;
+
+use crate::error::{AppError, HintExt};
+use crate::kinds;
+use crate::observer::Observer;
+use crate::reading::directory;
+use crate::rewriting::{Destination, PlaceOptions, Rule, Task};
+use one::Binder;
+
+pub use cautions::caution_sentence;
+pub use one::{Bound, Done};
+pub use report::{Report, SCHEMA, warnings};
+
+/// What shall be bound, how, and where to.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The programs.
+    pub programs: Vec<PathBuf>,
+    /// Where results go.
+    pub place: PlaceOptions,
+    /// Whether to plan only: nothing is written.
+    pub dry_run: bool,
+    /// Where the file that was there before is kept: a name for the only one, a directory for several.
+    pub keep_original: Option<PathBuf>,
+    /// What is written into each program. Paths may be relative to the working directory; `output` is set for each program.
+    pub edit: coldstart_bind::Options,
+    /// Whether programs may be bound whose signature will not fit any more.
+    pub allow_signed: bool,
+    /// Whether programs are bound, too, that gain nothing by it.
+    pub anyway: bool,
+}
+
+/// Binds programs, one after the other. Each result is written beside its target, proven, and only then put in place; no
+/// program is run.
+///
+/// Once `interrupt` has noted a signal no further program is begun. What becomes of a program, errors included, is in the
+/// report.
+///
+/// # Errors
+/// When it cannot be said where results go, one of them would lie over something that must stay, or options name a place that
+/// cannot be used. Nothing is written then.
+pub fn bind(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Report, AppError> {
+    let programs = options.programs.as_slice();
+    let place = Destination::of("bind", &options.place, programs, options.dry_run)?;
+    if let Some(directory) = programs.iter().find(|program| program.is_dir()) {
+        return Err(anyhow::anyhow!("`{}` is a directory", printable(directory)))
+            .hint(|| "name the programs; `find DIR -type f -perm -u+x` lists them");
+    }
+    if programs.len() > 1 {
+        alone("--farm", options.edit.farm.is_some())?;
+        alone("--audit-library", options.edit.audit_library.is_some())?;
+    }
+    let kept = |path: &PathBuf| {
+        let place = PlaceOptions { output: Some(path.clone()), ..PlaceOptions::default() };
+        Destination::of("bind", &place, programs, false)
+    };
+    let keep_original = options.keep_original.as_ref().map(kept).transpose()?;
+    let tasks: Vec<Task> = programs.iter().map(|program| Task::named(program)).collect();
+    let rule = Rule::new(kinds::BOUND, options.place.force, &tasks);
+    place.check("bind", &tasks, &rule)?;
+    if let Some(keep) = &keep_original {
+        keep.check_names("bind", &tasks)?;
+    }
+    if let Some(path) = &options.edit.audit_library {
+        audit::place(path, &rule, &place, tasks.first())?;
+    }
+    let binder = Binder {
+        options: with_absolute_paths(&options.edit)?,
+        allowed: Allowed {
+            set_id: options.edit.allow_secure,
+            signed: options.allow_signed,
+            frozen: place != Destination::InPlace,
+        },
+        place,
+        rule,
+        keep_original,
+        anyway: options.anyway,
+    };
+    let (mut done, mut not_begun) = (Vec::new(), 0);
+    observer.begin(Some(tasks.len()));
+    for task in tasks {
+        if interrupt.signal().is_some() {
+            not_begun += 1;
+            continue;
+        }
+        let worked = binder.bind(&task);
+        observer.step();
+        done.push((task, worked));
+    }
+    observer.end();
+    let Binder { place, .. } = binder;
+    Ok(Report { done, place, not_begun })
+}
+
+/// Refuses an option that means one place, for several programs.
+fn alone(option: &str, is_given: bool) -> Result<(), AppError> {
+    if !is_given {
+        return Ok(());
+    }
+    Err(anyhow::anyhow!("{option} names one place, and several programs are to be bound"))
+        .hint(|| "bind one after the other, each with a place of its own")
+}
+
+/// The same with absolute paths, of which the root must be a directory.
+fn with_absolute_paths(edit: &coldstart_bind::Options) -> Result<coldstart_bind::Options, AppError> {
+    if let Some(root) = &edit.root {
+        directory("the root", root)?;
+    }
+    let absolute = |path: &Option<PathBuf>| path.as_deref().map(std::path::absolute::<&Path>).transpose();
+    Ok(coldstart_bind::Options {
+        farm: absolute(&edit.farm)?,
+        root: absolute(&edit.root)?,
+        audit_library: absolute(&edit.audit_library)?,
+        ..edit.clone()
+    })
+}

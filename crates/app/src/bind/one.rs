@@ -1,0 +1,246 @@
+//! The work on one program: plan, put the links in place, write, prove, put in place.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use coldstart_bind::{BindPlan, Binding, FarmWritten, MachineFiles, Mode, Program, audit_library_caution};
+use coldstart_elf::ElfFile;
+use coldstart_profile::printable;
+use coldstart_rewrite::{
+    About, Allowed, Change, ChangedFile, EditNote, OriginalFile, Proof, Refusal, Replacement, SearchSummary,
+    binding_note, plan_search, plan_unpack,
+};
+use coldstart_sys::file_view::FileView;
+
+use super::audit::{self, write_library};
+use crate::error::AppError;
+use crate::restoring::other_edit;
+use crate::rewriting::{
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, proven_search, shrank,
+    taken_back, write,
+};
+use crate::text::{counted, counted_are, plain};
+
+/// How to bind, and where to.
+pub(super) struct Binder {
+    pub(super) options: coldstart_bind::Options,
+    pub(super) allowed: Allowed,
+    pub(super) place: Destination,
+    /// What a bound program may replace there.
+    pub(super) rule: Rule,
+    /// The name for the only original, or a directory for several.
+    pub(super) keep_original: Option<Destination>,
+    /// Whether programs are bound, too, that gain nothing by it.
+    pub(super) anyway: bool,
+}
+
+/// What came of a program that could be bound.
+#[derive(Debug)]
+pub enum Done {
+    /// It was bound.
+    Bound(Box<Bound>),
+    /// It would be bound; nothing was written.
+    WouldBind(Box<(BindPlan, SearchSummary)>),
+}
+
+/// A plan, and what it is for.
+struct Planned<'view> {
+    plan: BindPlan,
+    /// The program's bytes, as they are without an earlier binding.
+    content: Cow<'view, [u8]>,
+    /// Whether the program's own auditing library may stand where the new one goes.
+    replaces_audit_library: bool,
+}
+
+/// A program that was bound.
+#[derive(Debug)]
+pub struct Bound {
+    /// What was planned, with what the user should know.
+    pub plan: BindPlan,
+    /// What became of the file.
+    pub summary: SearchSummary,
+    /// The file in its place, with the proof.
+    pub replacement: Replacement<Proof>,
+}
+
+impl Binder {
+    /// Binds a program.
+    pub(super) fn bind(&self, task: &Task) -> Worked<Done> {
+        Worked::on(task, |original, planning| self.work_on(task, original, planning))
+    }
+
+    fn work_on(
+        &self,
+        task: &Task,
+        original: &OriginalFile,
+        planning: &mut Planning,
+    ) -> Result<Outcome<Done>, AppError> {
+        let view = original.map().with_context(|| format!("cannot read `{}`", printable(&task.path)))?;
+        let planned = self.plan(task, original, &view);
+        planning.ends();
+        if view.shrank() {
+            return Err(shrank(&task.path));
+        }
+        let Planned { mut plan, content, replaces_audit_library } = match planned? {
+            Ok(planned) => planned,
+            Err(refused) => return Ok(Outcome::Refused(refused)),
+        };
+        if let Some(refusal) = original.facts().refusal(&self.allowed) {
+            return Ok(Outcome::Refused(refusal.into()));
+        }
+        if !self.anyway && gains_nothing(&plan) {
+            return Ok(Outcome::Refused(Refused {
+                code: "nothing-to-gain",
+                reason: format!(
+                    "its {} found with {} as it is, and bound with {}",
+                    plain(&counted_are(plan.predicted.objects as u64, "library")),
+                    plain(&counted(plan.predicted.failed_probes_before as u64, "failed probe")),
+                    plan.predicted.failed_probes_after
+                ),
+                hint: Some("`--anyway` binds it nevertheless".to_owned()),
+            }));
+        }
+        let text = plan.binding.to_json()?;
+        let note = EditNote { name: "bind", content: Some(&text) };
+        let file = ElfFile::parse(&content).map_err(Refusal::from);
+        let search = match file.and_then(|file| plan_search(&file, &plan.edit, note)) {
+            Ok(search) => search,
+            Err(refusal) => return Ok(Outcome::Refused(refusal.into())),
+        };
+        if self.place == Destination::Nowhere {
+            return Ok(Outcome::Done(Done::WouldBind(Box::new((plan, search.summary)))));
+        }
+        // What the program will look for must be there before it is.
+        let farm = plan.farm.as_ref().map(|farm| coldstart_bind::write_farm(farm, &farm.directory)).transpose()?;
+        if let Some(library) = &plan.audit_library {
+            let place = audit::place(&library.path, &self.rule, &self.place, Some(task))?;
+            write_library(library, &place, replaces_audit_library || self.rule.is_forced())?;
+        }
+        let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
+        let writing = Writing {
+            task,
+            original,
+            view: &view,
+            content: taken_back(&content),
+            place: &self.place,
+            rule: &self.rule,
+            keep_original,
+        };
+        let written = write(&writing, &search.script, |output| proven_search(&writing, output, &plan.edit));
+        match written {
+            Ok(replacement) => {
+                let real = replacement.path.canonicalize().unwrap_or_else(|_| replacement.path.clone());
+                plan.cautions.extend(audit_library_caution(&plan.binding, &real));
+                Ok(Outcome::Done(Done::Bound(Box::new(Bound { plan, summary: search.summary, replacement }))))
+            }
+            Err(error) => {
+                // Links that nobody follows are no use, unless an earlier program follows them.
+                if let (Some(FarmWritten::Made), Some(farm)) = (farm, &plan.farm) {
+                    let _ = coldstart_bind::remove_farm(&farm.directory, Some(&farm.program));
+                }
+                match error {
+                    NotWritten::Unproven(Unproven::Contradicts { source, .. }) => {
+                        Ok(Outcome::Refused(Refusal::Layout(source.to_string()).into()))
+                    }
+                    error => Err(error.into()),
+                }
+            }
+        }
+    }
+
+    /// The plan, and the bytes of the program as it is without an earlier binding.
+    fn plan<'view>(
+        &self,
+        task: &Task,
+        original: &OriginalFile,
+        view: &'view FileView,
+    ) -> Result<Result<Planned<'view>, Refused>, AppError> {
+        let mut content = Cow::Borrowed(view.bytes());
+        let binding = match earlier(view.bytes()) {
+            Ok(binding) => binding,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        if binding.is_some() && self.options.rebind {
+            match unbound(view.bytes()) {
+                Ok(bytes) => content = Cow::Owned(bytes),
+                Err(refused) => return Ok(Err(refused)),
+            }
+        }
+        let facts = original.facts();
+        let secure = facts.set_user_id || facts.set_group_id || facts.has_capabilities;
+        let program = Program { path: original.real_path().to_owned(), secure, binding };
+        let files = MachineFiles::default();
+        let environment = coldstart_bind::machine_environment(&program.path, &files, secure);
+        let output = self.output(task, original)?;
+        let mut options = self.options.clone();
+        let earlier_library = program.binding.as_ref().and_then(|binding| binding.audit_library_path(&program.path));
+        // A place that was asked for may hold the library of another program; the default one is named after this program.
+        let replaces_audit_library = options.audit_library.is_none() || options.audit_library == earlier_library;
+        if options.mode == Mode::Audit && options.audit_library.is_none() {
+            options.audit_library = Some(beside(&output, ".audit.so"));
+        }
+        options.output = Some(output);
+        Ok(match coldstart_bind::plan(&program, &files, &environment, &options) {
+            Ok(plan) => Ok(Planned { plan, content, replaces_audit_library }),
+            Err(refusal) => Err(Refused {
+                code: refusal.code(),
+                reason: refusal.to_string(),
+                hint: refusal.hint().map(str::to_owned),
+            }),
+        })
+    }
+
+    /// Where the bound program will stand: an absolute path whose folder has no symbolic links.
+    fn output(&self, task: &Task, original: &OriginalFile) -> Result<PathBuf, AppError> {
+        let Some(target) = self.place.target(task) else { return Ok(original.real_path().to_owned()) };
+        let absolute = std::path::absolute(&target)?;
+        let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else { return Ok(absolute) };
+        Ok(folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).join(name))
+    }
+}
+
+/// Whether as many probes fail in the bound program. Of mode `audit` nothing is said: what is opened later counts there.
+fn gains_nothing(plan: &BindPlan) -> bool {
+    plan.binding.mode != Mode::Audit && plan.predicted.failed_probes_after >= plan.predicted.failed_probes_before
+}
+
+/// `.NAMEending` beside a file.
+fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(file.file_name().unwrap_or_default());
+    name.push(ending);
+    file.with_file_name(name)
+}
+
+/// The binding that a program carries, if it does.
+fn earlier(bytes: &[u8]) -> Result<Option<Binding>, Refused> {
+    let Ok(file) = ElfFile::parse(bytes) else { return Ok(None) };
+    let Some(text) = binding_note(&file) else { return Ok(None) };
+    Binding::from_json(text).map(Some).map_err(|error| Refused {
+        code: "already-bound",
+        reason: format!("it is bound already, and {error}"),
+        hint: Some("`coldstart unbind` restores what was there before".to_owned()),
+    })
+}
+
+/// The advice where a bound program was edited, and binding it anew would lose that.
+const EDITED: &str = "`coldstart unbind --discard-changes` restores the original without what was changed, if it can; make the \
+                      change there, and bind it then";
+
+/// The program as it was before it was bound.
+fn unbound(bytes: &[u8]) -> Result<Vec<u8>, Refused> {
+    let file = ElfFile::parse(bytes).map_err(Refusal::from)?;
+    let last = About::read(&file).and_then(|mut about| about.edits.pop());
+    if let Some(last) = last.filter(|last| last != "bind") {
+        return Err(other_edit(&last));
+    }
+    let plan = plan_unpack(&file, ChangedFile::Refuse).map_err(|refusal| {
+        let hint = match &refusal {
+            Refusal::ChangedSince(Change::Edited { .. }) => Some(EDITED.to_owned()),
+            other => other.hint(),
+        };
+        Refused { hint, ..Refused::from(refusal) }
+    })?;
+    Ok(plan.restore(bytes)?)
+}

@@ -1,0 +1,136 @@
+//! A program with everything that it loads, as the dynamic loader would find it with the environment we were given.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use coldstart_inspect::{Inspection, Missing, Offers, SearchCost, Unused, Wants};
+use coldstart_loader::{Closure, FoundBy, Identity, LoadedObject, ObjectFacts};
+use coldstart_profile::printable;
+use rayon::prelude::*;
+
+use super::read::{ReadError, look_into};
+use crate::error::{AppError, HintExt};
+
+/// What a program loads.
+pub(super) struct ProgramLoads {
+    /// The closure, as the loader's rules give it.
+    pub(super) closure: Closure,
+    /// Every object with its inspection, or why there is none, in the order of loading.
+    pub(super) objects: Vec<(PathBuf, Result<Inspection, ReadError>)>,
+    /// What the search costs.
+    pub(super) cost: SearchCost,
+}
+
+/// Works out what a program loads, as the dynamic loader would.
+pub type LoadsOf<'a> = &'a (dyn Fn(&Path) -> Result<Closure, AppError> + Sync);
+
+/// Follows a program's libraries and inspects them all.
+pub(super) fn follow(
+    program: &Path,
+    loads_of: LoadsOf<'_>,
+    inspect: impl Fn(&Path) -> Result<Inspection, ReadError> + Sync,
+) -> Result<ProgramLoads, AppError> {
+    let own = inspect(program)?;
+    let closure = if own.parts.layout.dynamic.is_none() {
+        // A debug file's or a relocatable object's; the inspection says what it is.
+        Closure { objects: vec![alone(program)], ..Closure::default() }
+    } else {
+        loads_of(program).hint(|| "without --closure the file itself can be inspected")?
+    };
+    let libraries: Vec<&Path> = closure.objects.iter().skip(1).map(|object| object.path.as_path()).collect();
+    let mut objects = vec![(program.to_owned(), Ok(own))];
+    objects.par_extend(libraries.into_par_iter().map(|path| (path.to_owned(), inspect(path))));
+    let cost = cost(&closure, &objects);
+    Ok(ProgramLoads { closure, objects, cost })
+}
+
+/// A program that loads nothing.
+fn alone(program: &Path) -> LoadedObject {
+    LoadedObject {
+        path: program.to_owned(),
+        name_asked: Vec::new(),
+        found_by: FoundBy::Program,
+        requester: None,
+        preloaded: false,
+        in_scope: true,
+        identity: Identity::default(),
+        facts: ObjectFacts::default(),
+    }
+}
+
+/// What the search cost, and which libraries nobody who needs them uses.
+fn cost(closure: &Closure, objects: &[(PathBuf, Result<Inspection, ReadError>)]) -> SearchCost {
+    let name = |index: usize| {
+        let path = closure.objects.get(index).map(|object| object.path.as_path()).unwrap_or(Path::new(""));
+        printable(Path::new(path.file_name().unwrap_or_default()))
+    };
+    let mut by_rule = BTreeMap::new();
+    for probe in &closure.failed_probes {
+        *by_rule.entry(probe.rule.to_string()).or_insert(0) += 1;
+    }
+    let text = |bytes: &[u8]| printable(Path::new(&std::ffi::OsString::from_vec(bytes.to_vec())));
+    let missing = closure.missing.iter().map(|missing| Missing {
+        library: text(&missing.needed),
+        needed_by: name(missing.requester),
+        is_preloaded: missing.preload,
+    });
+    SearchCost {
+        failed_probes: closure.failed_probes.len() as u64,
+        failed_probes_by_rule: by_rule,
+        missing: missing.collect(),
+        unused: unused(closure, objects, name),
+    }
+}
+
+/// Libraries that no object refers to by any symbol.
+fn unused(
+    closure: &Closure,
+    objects: &[(PathBuf, Result<Inspection, ReadError>)],
+    name: impl Fn(usize) -> String,
+) -> Vec<Unused> {
+    let wants = |path: &Path| look_into(path, |file| Wants::of(file).ok()).ok().flatten();
+    let wants: Vec<Option<Wants>> = closure.objects.iter().map(|object| wants(&object.path)).collect();
+    let mut unused = Vec::new();
+    for (library, object) in closure.objects.iter().enumerate() {
+        let requests = closure.requests.iter().filter(|request| request.object == Some(library));
+        let mut requesters: Vec<usize> =
+            requests.filter(|request| !request.preload).map(|request| request.requester).collect();
+        requesters.dedup();
+        // What is preloaded or is the loader is there on purpose.
+        if requesters.is_empty() || object.preloaded || is_loader(closure, object) {
+            continue;
+        }
+        // Objects that need it first: one of them nearly always uses it. The rest may use it without saying so. What
+        // cannot be told counts as used.
+        let others = (0..closure.objects.len()).filter(|other| *other != library && !requesters.contains(other));
+        let is_used = look_into(&object.path, |file| {
+            let Some(offers) = Offers::of(file) else { return true };
+            let uses = |other: usize| match wants.get(other) {
+                Some(Some(wants)) => offers.any(wants),
+                _ => true,
+            };
+            requesters.iter().copied().chain(others).any(uses)
+        });
+        if is_used.unwrap_or(true) {
+            continue;
+        }
+        let inspection = objects.get(library).and_then(|(_, inspection)| inspection.as_ref().ok());
+        unused.push(Unused {
+            library: name(library),
+            needed_by: requesters.iter().map(|requester| name(*requester)).collect(),
+            private_pages: inspection.map_or(0, |inspection| inspection.parts.relocations.dirtied_pages.pages),
+            seeks: inspection.map_or(0, |inspection| inspection.parts.loader_reads.seeks),
+        });
+    }
+    unused
+}
+
+fn is_loader(closure: &Closure, object: &LoadedObject) -> bool {
+    object.found_by == FoundBy::Interpreter
+        || closure.objects.first().is_some_and(|program| {
+            let interpreter = program.facts.interpreter.as_deref().unwrap_or_default();
+            let name = interpreter.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+            !name.is_empty() && object.name_asked.ends_with(name)
+        })
+}

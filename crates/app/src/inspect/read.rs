@@ -1,0 +1,174 @@
+//! From a path to an inspection: mapping the file, finding names for it elsewhere, and saying why not.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use coldstart_elf::{
+    DEFAULT_DEBUG_ROOT, ElfFile, FileKind, MiniDebugLimits, SymbolTable, build_id, crc_matches, debug_file_candidates,
+};
+use coldstart_inspect::{Inspection, NameSource, Object, Refusal, inspect};
+use coldstart_profile::printable;
+use coldstart_sys::file_view::FileView;
+
+use crate::reading;
+
+/// Why a file was not inspected.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It cannot be read.
+    #[error("cannot read `{}`", printable(.path))]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// It is nothing that can be inspected.
+    #[error("cannot inspect `{}`", printable(.path))]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// What it is, or what is wrong with it.
+        source: Refusal,
+    },
+    /// Somebody else cut the file off meanwhile.
+    #[error("`{}` became shorter while it was read", printable(.path))]
+    Shrank {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl ReadError {
+    /// Advice for the user.
+    pub fn hint(&self) -> Option<String> {
+        let source = match self {
+            Self::Refused { source, .. } => source,
+            Self::Shrank { .. } => return Some("inspect it again when nobody writes to it".to_owned()),
+            Self::Io { .. } => return None,
+        };
+        let hint = match source {
+            Refusal::Elf(coldstart_elf::ElfError::NotElf(FileKind::Script)) => {
+                "name the program that the script starts; of a running one, `readlink /proc/PID/exe` tells"
+            }
+            Refusal::Elf(coldstart_elf::ElfError::NotElf(FileKind::Archive | FileKind::ThinArchive)) => {
+                "unpack it and inspect the files, by `ar x` or `dpkg-deb -x`"
+            }
+            Refusal::Elf(coldstart_elf::ElfError::NotElf(FileKind::Text)) => {
+                "if it is a linker script, name the library that it stands for"
+            }
+            Refusal::Elf(coldstart_elf::ElfError::NotElf(_)) => return None,
+            Refusal::Elf(_) => "the file may be cut off or damaged; compare its size and checksum with its package's",
+            Refusal::DebugOnly => "name the file that it belongs to; its names are found by themselves",
+            Refusal::Relocatable | Refusal::Core | Refusal::NotLoadable(_) => return None,
+        };
+        Some(hint.to_owned())
+    }
+
+    /// Why it was passed over, as a clause.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Refused { source, .. } => source.to_string(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Whether the file is not there any more.
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// Whether it only says that this is no file for us: of no concern in a directory.
+    pub(super) fn is_ordinary(&self) -> bool {
+        match self {
+            Self::Refused { source: Refusal::Elf(error), .. } => matches!(error, coldstart_elf::ElfError::NotElf(_)),
+            Self::Refused { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+/// Where a stripped file's names are.
+#[derive(Debug)]
+enum Debug {
+    None,
+    File(FileView),
+    Mini(Vec<u8>),
+}
+
+impl Debug {
+    /// The names in it.
+    fn names(&self) -> Option<(NameSource, SymbolTable<'_>)> {
+        let (source, bytes) = match self {
+            Self::None => return None,
+            Self::File(view) => (NameSource::DebugFile, view.bytes()),
+            Self::Mini(bytes) => (NameSource::MiniDebugInfo, bytes.as_slice()),
+        };
+        Some((source, ElfFile::parse(bytes).ok()?.symbols().ok()??))
+    }
+}
+
+/// Inspects a file, with the names of its debug file if it has none of its own.
+///
+/// # Errors
+/// When it cannot be read, or is nothing that can be inspected.
+pub fn inspect_file(path: &Path) -> Result<Inspection, ReadError> {
+    let view = map(path)?;
+    let inspection = ElfFile::parse(view.bytes()).map_err(Refusal::from).and_then(|file| {
+        let debug = if file.symbols().ok().flatten().is_some() { Debug::None } else { debug_of(path, &file) };
+        Object::read(file, debug.names()).map(|object| inspect(&object))
+    });
+    unless_shrunk(path, &view, inspection)
+}
+
+/// Lets `look` look at a file's headers and tables, without reading it as a whole.
+pub(super) fn look_into<T>(path: &Path, look: impl FnOnce(&ElfFile<'_>) -> T) -> Result<T, ReadError> {
+    let view = map(path)?;
+    let looked = ElfFile::parse(view.bytes()).map_err(Refusal::from).map(|file| look(&file));
+    unless_shrunk(path, &view, looked)
+}
+
+/// What came of reading a view. What a file that shrinks has lost reads as zeros, and would be reported as damage of the file
+/// itself.
+fn unless_shrunk<T>(path: &Path, view: &FileView, result: Result<T, Refusal>) -> Result<T, ReadError> {
+    if view.shrank() {
+        return Err(ReadError::Shrank { path: path.to_owned() });
+    }
+    result.map_err(|source| ReadError::Refused { path: path.to_owned(), source })
+}
+
+/// What a file is, by its first bytes, without mapping it.
+pub(super) fn kind_of(path: &Path) -> Result<FileKind, ReadError> {
+    reading::kind_of(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })
+}
+
+/// Maps a regular file.
+fn map(path: &Path) -> Result<FileView, ReadError> {
+    reading::map(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })
+}
+
+/// The debug file of a stripped object, if it is installed and is the right one; else the small one inside the file.
+fn debug_of(path: &Path, file: &ElfFile<'_>) -> Debug {
+    let id = build_id(file);
+    let link = file.debug_link().ok().flatten();
+    if id.is_some() || link.is_some() {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let bytes = id.as_ref().map(|id| id.bytes());
+        let candidates = debug_file_candidates(&real, bytes, link.as_ref(), &[PathBuf::from(DEFAULT_DEBUG_ROOT)]);
+        for candidate in candidates.iter().filter(|candidate| candidate.as_path() != real.as_path()) {
+            let Ok(view) = map(candidate) else { continue };
+            let other = ElfFile::parse(view.bytes()).ok().and_then(|file| build_id(&file));
+            let is_right = match (&id, other) {
+                (Some(id), Some(other)) => id.bytes() == other.bytes(),
+                _ => link.as_ref().is_some_and(|link| crc_matches(link, view.bytes())),
+            };
+            if is_right {
+                return Debug::File(view);
+            }
+        }
+    }
+    match file.mini_debug_file(MiniDebugLimits::default()) {
+        Ok(Some(bytes)) => Debug::Mini(bytes),
+        _ => Debug::None,
+    }
+}

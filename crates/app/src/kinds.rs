@@ -1,0 +1,135 @@
+//! The kinds of files that verbs write, and how an earlier one is told from a user's file: by its content.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use coldstart_elf::ElfFile;
+use coldstart_output::OutputKind;
+use coldstart_rewrite::About;
+use coldstart_sys::file_view::FileView;
+use coldstart_view::mark;
+
+use crate::view::tables::is_header;
+
+/// `coldstart trace`.
+pub const TRACE: OutputKind = coldstart_tracefile::KIND;
+/// `prefetch record`, `speedup -o`.
+pub const PLAN: OutputKind = OutputKind {
+    name: "a prefetch plan",
+    recognises: |file| begins_with(file, &coldstart_profile::plan::MAGIC),
+    same_bytes: false,
+};
+/// `pagecache save`.
+pub const SAVED_PAGE_CACHE: OutputKind = OutputKind {
+    name: "a saved page cache",
+    recognises: |file| begins_with(file, &coldstart_pagecache::SAVED_MAGIC),
+    same_bytes: false,
+};
+/// `--html`, `view -o OUT.html`.
+pub const PAGE: OutputKind = OutputKind {
+    name: "a page that coldstart wrote",
+    recognises: |file| Ok(mark::is_page(&start(file)?)),
+    same_bytes: false,
+};
+/// `--svg`, `view -o OUT.svg`.
+pub const SVG: OutputKind = OutputKind {
+    name: "an SVG file that coldstart wrote",
+    recognises: |file| Ok(mark::is_svg(&start(file)?)),
+    same_bytes: false,
+};
+/// `view -o OUT.png`.
+pub const PNG: OutputKind = OutputKind {
+    name: "a PNG file that coldstart wrote",
+    recognises: |file| Ok(mark::is_png(&start(file)?)),
+    same_bytes: false,
+};
+/// `view -o OUT.json`.
+pub const VIEWER_JSON: OutputKind = OutputKind {
+    name: "a JSON file that coldstart wrote for a viewer",
+    recognises: |file| Ok(mark::is_json(&start(file)?, &end(file)?)),
+    same_bytes: false,
+};
+/// `view -o OUT.csv`.
+pub const CSV: OutputKind = OutputKind {
+    name: "a table that coldstart wrote",
+    recognises: |file| {
+        let start = start(file)?;
+        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        Ok(std::str::from_utf8(line).is_ok_and(is_header))
+    },
+    same_bytes: false,
+};
+/// A measurement as `measure --json` prints it, saved because the history could not take it.
+pub const MEASUREMENT: OutputKind =
+    OutputKind { name: "that measurement", recognises: |_| Ok(false), same_bytes: true };
+/// `ldcache write`.
+pub const LOADER_CACHE: OutputKind = OutputKind {
+    name: "a loader cache",
+    recognises: |file| Ok(coldstart_loader::cache::is_cache(&start(file)?)),
+    same_bytes: false,
+};
+/// `pack -o`. A file that cannot be packed any further is copied, and then has no note.
+pub const PACKED: OutputKind = OutputKind {
+    name: "a file that `coldstart pack` made",
+    recognises: |file| last_edit_is(file, "relr"),
+    same_bytes: true,
+};
+/// `bind -o`.
+pub const BOUND: OutputKind = OutputKind {
+    name: "a program that `coldstart bind` made",
+    recognises: |file| last_edit_is(file, "bind"),
+    same_bytes: false,
+};
+/// `ldcache write --note -o`.
+pub const NOTED: OutputKind = OutputKind {
+    name: "a file that `coldstart ldcache write --note` made",
+    recognises: |file| last_edit_is(file, "nix-note"),
+    same_bytes: false,
+};
+/// `unpack -o`, `unbind -o`: what is restored has no mark of ours.
+pub const RESTORED: OutputKind =
+    OutputKind { name: "the very file that would be written", recognises: |_| Ok(false), same_bytes: true };
+/// `bind --audit-library`.
+pub const AUDIT_LIBRARY: OutputKind = OutputKind {
+    name: "a library that coldstart made",
+    recognises: |file| Ok(coldstart_bind::audit::read(FileView::map(file)?.bytes()).is_ok()),
+    same_bytes: false,
+};
+
+/// The first bytes of a file.
+fn start(file: &File) -> io::Result<Vec<u8>> {
+    at_most(file, 0)
+}
+
+/// The last bytes of a file.
+fn end(file: &File) -> io::Result<Vec<u8>> {
+    at_most(file, file.metadata()?.len().saturating_sub(mark::ENOUGH as u64))
+}
+
+fn at_most(file: &File, from: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; mark::ENOUGH];
+    let mut length = 0;
+    while let Some(room) = bytes.get_mut(length..).filter(|room| !room.is_empty()) {
+        match file.read_at(room, from.saturating_add(length as u64))? {
+            0 => break,
+            read => length = length.saturating_add(read),
+        }
+    }
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
+fn begins_with(file: &File, magic: &[u8]) -> io::Result<bool> {
+    Ok(start(file)?.starts_with(magic))
+}
+
+/// Whether this edit of ours is the last in an ELF file.
+fn last_edit_is(file: &File, edit: &str) -> io::Result<bool> {
+    if !begins_with(file, b"\x7fELF")? {
+        return Ok(false);
+    }
+    let view = FileView::map(file)?;
+    let about = ElfFile::parse(view.bytes()).ok().and_then(|file| About::read(&file));
+    Ok(about.is_some_and(|about| about.edits.last().is_some_and(|last| last == edit)))
+}

@@ -1,0 +1,62 @@
+//! Which states to start from, and what they need.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use coldstart_measure::{SavedState, StartState, may_start_cold};
+use coldstart_pagecache::SavedPageCache;
+
+use super::options::StateChoice;
+use crate::error::{AppError, HintExt};
+use crate::observer::Observer;
+
+/// The states chosen, and what is to be brought back for one of them.
+pub(super) struct States {
+    pub(super) states: Vec<StartState>,
+    pub(super) saved: Option<SavedState>,
+}
+
+impl States {
+    pub(super) fn chosen(choices: &[StateChoice], observer: &dyn Observer) -> Result<Self, AppError> {
+        if choices.is_empty() {
+            return Ok(Self { states: vec![coldest_state(observer), StartState::Hot], saved: None });
+        }
+        let mut states = Vec::new();
+        let mut file: Option<&PathBuf> = None;
+        for choice in choices {
+            states.push(match choice {
+                StateChoice::Cold => StartState::Cold,
+                StateChoice::Selective => StartState::Selective,
+                StateChoice::Hot => StartState::Hot,
+                StateChoice::Boot(other) => {
+                    if let Some(first) = file.replace(other).filter(|first| *first != other) {
+                        return Err(anyhow::anyhow!(
+                            "two saved states are given, `{}` and `{}`",
+                            first.display(),
+                            other.display()
+                        ))
+                        .hint(|| "measure once with each; `--against last` compares the two");
+                    }
+                    StartState::Boot
+                }
+            });
+        }
+        let saved = match file {
+            Some(file) => {
+                let pages = Arc::new(SavedPageCache::read(file)?);
+                Some(SavedState { file: file.clone(), pages })
+            }
+            None => None,
+        };
+        Ok(Self { states, saved })
+    }
+}
+
+/// What stands for cold here: everything dropped where that is allowed, else the program's own files evicted, as a note says.
+pub fn coldest_state(observer: &dyn Observer) -> StartState {
+    if may_start_cold() {
+        return StartState::Cold;
+    }
+    observer.note("without root the machine's caches cannot be dropped: `selective` stands in for `cold`");
+    StartState::Selective
+}

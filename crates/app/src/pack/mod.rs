@@ -1,0 +1,95 @@
+//! `pack`: rewrite ELF files so that their relocations take little room, and prove it.
+
+mod libc_here;
+mod one;
+mod report;
+
+use std::path::PathBuf;
+
+use coldstart_launch::Interrupt;
+use coldstart_rewrite::{Allowed, LibcFloor};
+
+use crate::error::AppError;
+use crate::kinds;
+use crate::observer::Observer;
+use crate::rewriting::{Destination, PlaceOptions, Rule, gather, over_tasks};
+use libc_here::LibcsHere;
+use one::Packer;
+
+pub use one::Done;
+pub use report::{Report, SCHEMA, Total, warnings};
+
+/// What shall be packed, how, and where to.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Files, and directories to walk.
+    pub targets: Vec<PathBuf>,
+    /// Whether walks stay in the file system of their root.
+    pub one_file_system: bool,
+    /// Where results go.
+    pub place: PlaceOptions,
+    /// Whether to plan only: nothing is written.
+    pub dry_run: bool,
+    /// Where the file that was there before is kept: a name for the only one, a directory for several.
+    pub keep_original: Option<PathBuf>,
+    /// The oldest C library that must load the result; `None` for this machine's, and 2.36.
+    pub libc_floor: Option<LibcFloor>,
+    /// Whether to leave a hole in the file where bytes cannot leave it.
+    pub sparse: bool,
+    /// Whether DT_SYMENT may go where no other entry of the dynamic table can be spared.
+    pub drop_syment: bool,
+    /// Whether the result carries what `unpack` needs.
+    pub undo: bool,
+    /// Whether files may be packed that give rights to whoever runs them.
+    pub allow_set_id: bool,
+    /// Whether files may be packed whose signature will not fit any more.
+    pub allow_signed: bool,
+}
+
+/// Packs files, several at a time. Each result is written beside its target, proven, and only then put in place.
+///
+/// Once `interrupt` has noted a signal no further file is begun. The observer is told of what cannot be walked; what becomes of
+/// a file, errors included, is in the report.
+///
+/// # Errors
+/// When it cannot be said where results go, or one of them would lie over something that must stay. Nothing is written then.
+pub fn pack(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Report, AppError> {
+    let targets = options.targets.as_slice();
+    let place = Destination::of("pack", &options.place, targets, options.dry_run)?;
+    let kept = |path: &PathBuf| {
+        let place = PlaceOptions { output: Some(path.clone()), ..PlaceOptions::default() };
+        Destination::of("pack", &place, targets, false)
+    };
+    let keep_original = options.keep_original.as_ref().map(kept).transpose()?;
+    let results: Vec<_> =
+        [Some(&place), keep_original.as_ref()].into_iter().flatten().filter_map(Destination::directory).collect();
+    let gathered = gather(targets, options.one_file_system, &results, interrupt, observer);
+    let rule = Rule::new(kinds::PACKED, options.place.force, &gathered.tasks);
+    place.check("pack", &gathered.tasks, &rule)?;
+    if let Some(keep) = &keep_original {
+        keep.check_names("pack", &gathered.tasks)?;
+    }
+    let is_one = !gathered.has_walked && targets.len() == 1;
+    let packer = Packer {
+        options: coldstart_rewrite::PackOptions {
+            libc_floor: options.libc_floor,
+            sparse: options.sparse,
+            drop_syment: options.drop_syment,
+            undo: options.undo,
+        },
+        // What cannot be replaced can still be read.
+        allowed: Allowed {
+            set_id: options.allow_set_id,
+            signed: options.allow_signed,
+            frozen: place != Destination::InPlace,
+        },
+        place,
+        rule,
+        keep_original,
+        copies_unchanged: is_one,
+        libcs: LibcsHere::default(),
+    };
+    let passage = over_tasks(gathered.tasks, interrupt, observer, |task| packer.pack(task));
+    let Packer { place, .. } = packer;
+    Ok(Report::new(passage, options.dry_run, is_one, place, gathered.debug_files))
+}

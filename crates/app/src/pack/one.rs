@@ -1,0 +1,163 @@
+//! The work on one file: plan, write, prove, put in place.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use coldstart_elf::ElfFile;
+use coldstart_profile::printable;
+use coldstart_rewrite::{
+    Allowed, NothingToPack, OriginalFile, PackDecision, PackOptions, PackSummary, Proof, Refusal, Replacement, Script,
+    Source, WayBack,
+};
+use coldstart_sys::file_view::FileView;
+
+use super::libc_here::LibcsHere;
+use crate::error::AppError;
+use crate::rewriting::{
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, proven, proven_edit,
+    shrank, write,
+};
+
+/// How to pack, and where to.
+pub(super) struct Packer {
+    pub(super) options: PackOptions,
+    pub(super) allowed: Allowed,
+    pub(super) place: Destination,
+    /// What a result may replace there.
+    pub(super) rule: Rule,
+    /// The name for the only original, or a directory for several.
+    pub(super) keep_original: Option<Destination>,
+    /// Whether a file that cannot be packed any further is copied as it is.
+    pub(super) copies_unchanged: bool,
+    pub(super) libcs: LibcsHere,
+}
+
+/// What came of a file that could be packed.
+#[derive(Debug)]
+pub enum Done {
+    /// A packed file was put in place.
+    Packed(Box<(PackSummary, Replacement<Proof>)>),
+    /// It would be packed; nothing was written.
+    WouldPack(Box<PackSummary>),
+    /// It is as good as it can be; copied if there had to be a result.
+    Nothing(NothingToPack, Option<Box<Replacement<Proof>>>),
+}
+
+impl Packer {
+    /// Packs a file.
+    pub(super) fn pack(&self, task: &Task) -> Worked<Done> {
+        Worked::on(task, |original, planning| self.work_on(task, original, planning))
+    }
+
+    fn writing<'a>(
+        &'a self,
+        task: &'a Task,
+        original: &'a OriginalFile,
+        view: &'a FileView,
+        keep_original: Option<PathBuf>,
+    ) -> Writing<'a> {
+        Writing { task, original, view, content: None, place: &self.place, rule: &self.rule, keep_original }
+    }
+
+    fn work_on(
+        &self,
+        task: &Task,
+        original: &OriginalFile,
+        planning: &mut Planning,
+    ) -> Result<Outcome<Done>, AppError> {
+        let view = original.map().with_context(|| format!("cannot read `{}`", printable(&task.path)))?;
+        let file = match ElfFile::parse(view.bytes()) {
+            Ok(file) => file,
+            Err(error) => return refused(task, &view, Refusal::from(error)),
+        };
+        let decision = coldstart_rewrite::plan_pack(&file, &self.options);
+        planning.ends();
+        let plan = match decision {
+            Err(refusal) => return refused(task, &view, refusal),
+            Ok(PackDecision::Nothing(nothing)) => {
+                if view.shrank() {
+                    return Err(shrank(&task.path));
+                }
+                let copied = if self.copies_unchanged && self.place.is_elsewhere() {
+                    let script = Script::identity(file.encoding(), file.size());
+                    let writing = self.writing(task, original, &view, None);
+                    match write_or_refuse(&writing, &script, proven)? {
+                        Ok(copied) => Some(Box::new(copied)),
+                        Err(refused) => return Ok(Outcome::Refused(refused)),
+                    }
+                } else {
+                    None
+                };
+                return Ok(Outcome::Done(Done::Nothing(nothing, copied)));
+            }
+            Ok(PackDecision::Pack(plan)) => plan,
+        };
+        if let Some(refusal) = original.facts().refusal(&self.allowed) {
+            return Ok(Outcome::Refused(refusal.into()));
+        }
+        if self.options.libc_floor.is_none()
+            && let Some(refused) = self.libcs.refusal(&file)
+        {
+            return Ok(Outcome::Refused(refused));
+        }
+        if let Some(refused) = self.lost(&plan.summary) {
+            return Ok(Outcome::Refused(refused));
+        }
+        if self.place == Destination::Nowhere {
+            return if view.shrank() {
+                Err(shrank(&task.path))
+            } else {
+                Ok(Outcome::Done(Done::WouldPack(Box::new(plan.summary))))
+            };
+        }
+        let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
+        let writing = self.writing(task, original, &view, keep_original);
+        Ok(match write_or_refuse(&writing, &plan.script, proven_edit)? {
+            Ok(replacement) => Outcome::Done(Done::Packed(Box::new((plan.summary, replacement)))),
+            Err(refused) => Outcome::Refused(refused),
+        })
+    }
+}
+
+impl Packer {
+    /// Refuses to put a file in the place of its original that cannot be restored, unless that was asked for.
+    fn lost(&self, summary: &PackSummary) -> Option<Refused> {
+        let is_lost = self.place == Destination::InPlace && self.keep_original.is_none();
+        let refused = || Refused {
+            code: "no-way-back",
+            reason:
+                "the packed file could not be unpacked: what restores the original takes more than a quarter of what \
+                     packing saves"
+                    .to_owned(),
+            hint: Some(
+                "`--keep-original PATH` keeps the original; `--no-undo` packs the file without a way back".to_owned(),
+            ),
+        };
+        (is_lost && summary.way_back == WayBack::TooLong).then(refused)
+    }
+}
+
+/// A refusal, unless what was read of the file is worth nothing.
+fn refused(task: &Task, view: &FileView, refusal: Refusal) -> Result<Outcome<Done>, AppError> {
+    if view.shrank() { Err(shrank(&task.path)) } else { Ok(Outcome::Refused(refusal.into())) }
+}
+
+/// Writes a result; or refuses, because the file breaks rules by itself.
+fn write_or_refuse(
+    writing: &Writing<'_>,
+    script: &Script,
+    prove: fn(&Path, Source<'_>, Source<'_>) -> Result<Proof, Unproven>,
+) -> Result<Result<Replacement<Proof>, Refused>, AppError> {
+    let release = |range: Range<usize>| writing.view.release(range);
+    let original = Source { bytes: writing.view.bytes(), release: &release };
+    match write(writing, script, |output| prove(&writing.task.path, original, output)) {
+        Ok(replacement) => Ok(Ok(replacement)),
+        // Whatever went wrong, it began with that.
+        Err(_) if writing.view.shrank() => Err(shrank(&writing.task.path)),
+        Err(NotWritten::Unproven(Unproven::Contradicts { source, .. })) => {
+            Ok(Err(Refusal::Layout(source.to_string()).into()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}

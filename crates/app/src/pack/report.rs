@@ -1,0 +1,173 @@
+//! What became of all files.
+
+use std::path::Path;
+
+use coldstart_profile::JsonPath;
+use coldstart_rewrite::{NothingToPack, PackSummary, Proof, Replacement};
+use serde::{Serialize, Serializer};
+
+use super::one::Done;
+use crate::rewriting::{Destination, Outcome, Passage, Refused, StepSeconds, Task, Worked, link_warnings};
+
+/// The name and version of the report as JSON.
+pub const SCHEMA: &str = "coldstart.pack/1";
+
+/// What became of all files. It is serialised with a record for each file.
+#[derive(Debug)]
+pub struct Report {
+    /// Each file that was worked on, in the order in which they were named or found.
+    pub done: Vec<(Task, Worked<Done>)>,
+    /// All files together.
+    pub total: Total,
+    /// Whether nothing was to be written.
+    pub dry_run: bool,
+    /// Whether a single file was named, and nothing else.
+    pub is_one: bool,
+    /// Where results went.
+    pub place: Destination,
+    /// Files of directories that hold only another's debug information, by their names; they were passed over.
+    pub debug_files: u64,
+}
+
+/// All files together.
+#[derive(Debug, Default, Serialize)]
+pub struct Total {
+    /// Files that were worked on.
+    pub files: u64,
+    /// Those that were packed; with `--dry-run`, that would be.
+    pub packed: u64,
+    /// Files that were left as they are.
+    pub refused: u64,
+    /// Files in which there was nothing to pack.
+    pub nothing: u64,
+    /// Files at which something broke.
+    pub failed: u64,
+    /// Files that were not begun because a signal asked us to stop.
+    pub not_begun: u64,
+    /// Size of the packed files before, in bytes.
+    pub size_before: u64,
+    /// Their size after.
+    pub size_after: u64,
+}
+
+impl Report {
+    pub(super) fn new(
+        passage: Passage<Worked<Done>>,
+        dry_run: bool,
+        is_one: bool,
+        place: Destination,
+        debug_files: u64,
+    ) -> Self {
+        let mut total = Total { not_begun: passage.not_begun, ..Total::default() };
+        let mut done = passage.done;
+        done.retain(|(_, worked)| !matches!(worked.outcome, Outcome::Gone));
+        for (_, worked) in &done {
+            total.files += 1;
+            match &worked.outcome {
+                Outcome::Done(Done::Packed(_) | Done::WouldPack(_)) => total.packed += 1,
+                Outcome::Done(Done::Nothing(..)) => total.nothing += 1,
+                Outcome::Refused(_) => total.refused += 1,
+                Outcome::Failed(_) => total.failed += 1,
+                Outcome::Gone => {}
+            }
+            if let Some(summary) = worked.summary() {
+                total.size_before = total.size_before.saturating_add(summary.size_before);
+                total.size_after = total.size_after.saturating_add(summary.size_after);
+            }
+        }
+        Self { done, total, dry_run, is_one, place, debug_files }
+    }
+
+    /// Those that were packed, or would be.
+    pub fn packed(&self) -> impl Iterator<Item = (&Task, &PackSummary)> {
+        self.done.iter().filter_map(|(task, worked)| Some((task, worked.summary()?)))
+    }
+}
+
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let files = self.done.iter().map(|(task, worked)| record(task, worked)).collect();
+        Body { dry_run: self.dry_run, files, total: &self.total }.serialize(serializer)
+    }
+}
+
+impl Worked<Done> {
+    /// What packing does to it, if it does.
+    pub fn summary(&self) -> Option<&PackSummary> {
+        match self.done()? {
+            Done::Packed(packed) => Some(&packed.0),
+            Done::WouldPack(summary) => Some(summary),
+            Done::Nothing(..) => None,
+        }
+    }
+
+    /// What was written, if anything was.
+    pub fn replacement(&self) -> Option<&Replacement<Proof>> {
+        match self.done()? {
+            Done::Packed(packed) => Some(&packed.1),
+            Done::Nothing(_, copied) => copied.as_deref(),
+            Done::WouldPack(_) => None,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    dry_run: bool,
+    files: Vec<Record<'a>>,
+    total: &'a Total,
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    #[serde(flatten)]
+    path: JsonPath,
+    output: Option<String>,
+    outcome: &'static str,
+    summary: Option<&'a PackSummary>,
+    nothing: Option<NothingToPack>,
+    refusal: Option<&'a Refused>,
+    error: Option<String>,
+    proof: Option<&'a Proof>,
+    seconds: StepSeconds,
+    kept_original: Option<String>,
+    /// Further names of the file, which keep the old content.
+    other_links: u64,
+    warnings: Vec<String>,
+}
+
+fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
+    let replacement = worked.replacement();
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    Record {
+        path: JsonPath::new(&task.path),
+        output: replacement.map(|replacement| text(&replacement.path)),
+        outcome: match &worked.outcome {
+            Outcome::Done(Done::Packed(_)) => "packed",
+            Outcome::Done(Done::WouldPack(_)) => "would-pack",
+            Outcome::Done(Done::Nothing(..)) => "nothing",
+            Outcome::Refused(_) => "refused",
+            Outcome::Failed(_) | Outcome::Gone => "failed",
+        },
+        summary: worked.summary(),
+        nothing: match worked.done() {
+            Some(Done::Nothing(nothing, _)) => Some(*nothing),
+            _ => None,
+        },
+        refusal: worked.refused(),
+        error: worked.error(),
+        proof: replacement.map(|replacement| &replacement.proof),
+        seconds: StepSeconds::of(worked.plan_seconds, replacement),
+        kept_original: replacement.and_then(|replacement| Some(text(replacement.kept_original.as_deref()?))),
+        other_links: replacement.map_or(0, |replacement| replacement.other_links),
+        warnings: warnings(task, worked),
+    }
+}
+
+/// What is to be said about a file besides its result.
+pub fn warnings(task: &Task, worked: &Worked<Done>) -> Vec<String> {
+    match worked.replacement() {
+        Some(replacement) => link_warnings(task, worked.link_to.as_deref(), replacement),
+        None => Vec::new(),
+    }
+}

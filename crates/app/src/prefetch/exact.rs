@@ -1,0 +1,261 @@
+//! `coldstart prefetch record --exact`: one traced start, two plans of it, and the better one.
+//!
+//! What a newcomer would not guess: the plan of the used pages is not always taken. It reads less, but on some devices no
+//! less time; then the plan of the cached pages serves as well, and another start's other pages better.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use anyhow::{Context, anyhow};
+use coldstart_launch::LaunchError;
+use coldstart_pagecache::{EvictOptions, evict};
+use coldstart_prefetch::{Choice, Forecast, PlannedPages, Strategy, choose_plan};
+use coldstart_profile::printable;
+use coldstart_profile::trace::{FileCategory, Layer, PagesSeen, Run, StartState, Trace};
+use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
+use coldstart_trace::start::{PreparedTrace, TraceOptions};
+use coldstart_trace::{ExactWorkingSet, TraceAge, TraceError, TracedWorkingSets, traced_working_sets};
+use coldstart_tracefile::TraceFile;
+use coldstart_view::numbers::counted;
+use serde::Serialize;
+
+use super::recorder::{PlanRecorder, Planner, RecordedPlan, counted_are, notes_in_words};
+use crate::error::{AppError, HintExt};
+
+/// Traces a start and plans it twice. A program that cannot be traced is recorded the other way.
+pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, AppError> {
+    let (trace, started) = match traced(recorder) {
+        Ok(traced) => traced,
+        Err(Refusal::NotFollowed(reason)) => {
+            let mut recorded = recorder.record()?;
+            let note = format!("the start cannot be traced ({reason}): its pages are those that came into the cache");
+            recorded.notes.insert(0, note);
+            return Ok(recorded);
+        }
+        Err(Refusal::Other(error)) => return Err(error),
+    };
+    let hot_start = recorder.hot_start()?;
+    let sets = traced_working_sets(&trace, TraceAge::Fresh(started));
+    Ok(planned(&trace, sets, &Planner { strategy: recorder.strategy, hot_start }))
+}
+
+/// Plans from a trace that was recorded before. No program is started, so a hot start's time is not known.
+pub(super) fn record_from(path: &Path, strategy: Option<Strategy>) -> Result<RecordedPlan, AppError> {
+    let trace = TraceFile::open(path)
+        .and_then(|file| file.read())
+        .with_context(|| format!("cannot use the trace `{}`", printable(path)))?;
+    let needed = [Layer::Pages, Layer::Files];
+    if let Some(missing) = needed.into_iter().find(|layer| !trace.run.layers.contains(layer)) {
+        return Err(anyhow!("the trace `{}` was recorded without {}", printable(path), missing.name()))
+            .hint(|| "record it with `coldstart trace --cold --layers pages,files -- PROGRAM`");
+    }
+    let sets = traced_working_sets(&trace, TraceAge::Kept);
+    if sets.cached.files.is_empty() {
+        return Err(anyhow!("none of the files of the trace `{}` are there as they were", printable(path)))
+            .hint(|| "record a new one with `coldstart trace --cold --layers pages,files -- PROGRAM`");
+    }
+    let mut recorded = planned(&trace, sets, &Planner { strategy, hot_start: None });
+    if trace.run.state == StartState::AsIs {
+        let note =
+            "the traced start was not made cold (--cold): what was cached before it counts as far as it was used";
+        recorded.notes.push(note.to_owned());
+    }
+    Ok(recorded)
+}
+
+/// From `signal(7)`.
+const SIGINT: i32 = 2;
+
+enum Refusal {
+    NotFollowed(String),
+    Other(AppError),
+}
+
+impl<E: Into<AppError>> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+/// One start, from cold caches if that is wanted, and when it was launched.
+fn traced(recorder: &PlanRecorder<'_>) -> Result<(Trace, SystemTime), Refusal> {
+    if !recorder.make_cold {
+        return start(recorder, StartState::AsIs);
+    }
+    if may_drop_caches() {
+        return start(recorder, StartState::Cold);
+    }
+    let (learned, _) = start(recorder, StartState::AsIs)?;
+    let is_on_disk = |category| !matches!(category, FileCategory::Memory | FileCategory::Metadata);
+    for file in learned.files.iter().filter(|file| is_on_disk(file.category)) {
+        // What stays in memory costs this start nothing, and the next one neither.
+        let _ = evict(&file.path, EvictOptions { write_first: false });
+    }
+    start(recorder, StartState::FilesEvicted)
+}
+
+fn start(recorder: &PlanRecorder<'_>, state: StartState) -> Result<(Trace, SystemTime), Refusal> {
+    let options = TraceOptions {
+        layers: [Layer::Pages, Layer::Files].into(),
+        launch: recorder.options.clone(),
+        readiness: recorder.options.readiness.to_string(),
+        state,
+        functions_everywhere: false,
+    };
+    let refusal = |error| match error {
+        TraceError::NotFollowed { reason } => Refusal::NotFollowed(reason),
+        error => Refusal::Other(error.into()),
+    };
+    let prepared = PreparedTrace::new(recorder.command, &options).map_err(refusal)?;
+    if state == StartState::Cold {
+        drop_caches().context("cannot drop the caches")?;
+    }
+    let started = SystemTime::now();
+    let traced = prepared.record(&|_, _| false).map_err(refusal)?;
+    match &traced.launched {
+        Some(launched) => recorder.demand_readiness(launched)?,
+        // Which signal it was, the trace does not tell.
+        None => return Err(TraceError::Launch(LaunchError::Interrupted { signal: SIGINT }).into()),
+    }
+    Ok((traced.trace, started))
+}
+
+fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner) -> RecordedPlan {
+    let mut notes = start_notes(&trace.run);
+    notes.extend(notes_in_words(&sets.notes));
+    if let Some(first) = sets.changed_files.first() {
+        notes.push(format!(
+            "{} left out, changed since the trace was recorded; the first: {}",
+            counted_are(sets.changed_files.len() as u64, "file"),
+            printable(first)
+        ));
+    }
+    let device = planner.device_of(&sets.cached, &mut notes);
+    let cached = planner.plan(&sets.cached, device);
+    match sets.exact {
+        Ok(exact) => {
+            notes.extend(exact_notes(&exact, trace.run.pages));
+            let used = planner.plan(&exact.working_set, device);
+            let (plan, choice) = choose_plan((cached, &sets.cached), (used, &exact.working_set));
+            let working_set = match choice.taken {
+                PlannedPages::Used => exact.working_set,
+                PlannedPages::Cached => sets.cached,
+            };
+            RecordedPlan { plan, working_set, choice: Some(choice), notes }
+        }
+        Err(reason) => {
+            notes
+                .push(format!("which pages the program used is not known ({reason}): they are those that were cached"));
+            RecordedPlan { plan: cached, working_set: sets.cached, choice: None, notes }
+        }
+    }
+}
+
+fn start_notes(run: &Run) -> Vec<String> {
+    let mut notes = Vec::new();
+    if run.state == StartState::FilesEvicted {
+        notes.push(
+            "without root the system's caches cannot be dropped: the program's own files were evicted instead, and \
+             the order of pages inside files that it read without mapping them is not known"
+                .to_owned(),
+        );
+    }
+    if run.lost_events > 0 {
+        let lost = counted(run.lost_events, "event");
+        notes.push(format!("lost {lost} of the traced start: pages that nothing else tells of are not in the plan"));
+    }
+    notes
+}
+
+fn exact_notes(exact: &ExactWorkingSet, pages: PagesSeen) -> Vec<String> {
+    let mut notes = Vec::new();
+    if exact.by_fault_around || pages != PagesSeen::Each {
+        notes.push(
+            "the kernel mapped up to 16 pages, at times more, at each touch of some processes: of the 16 all that were cached count as used"
+                .to_owned(),
+        );
+    }
+    if exact.cached_files > 0 {
+        notes.push(format!(
+            "of {} it is not known which pages were used: those that were cached count as used",
+            counted(exact.cached_files, "file")
+        ));
+    }
+    notes
+}
+
+/// The two plans that one was chosen from.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChoiceSummary {
+    /// "exact" or "cached".
+    pub taken: &'static str,
+    /// Why.
+    pub why: String,
+    /// The plan of the pages that the program used.
+    pub exact: ForecastSummary,
+    /// The plan of the pages that came into the cache.
+    pub cached: ForecastSummary,
+}
+
+/// What a plan is predicted to do.
+#[derive(Clone, Debug, Serialize)]
+pub struct ForecastSummary {
+    /// Of the pages that the plan is made for, without the gaps that it reads over.
+    pub used_bytes: u64,
+    /// Bytes that it reads.
+    pub bytes: u64,
+    /// Reads that it makes.
+    pub reads: u64,
+    /// With a hot start's time the whole start, else the replay alone.
+    pub predicted_seconds: f64,
+}
+
+impl ChoiceSummary {
+    pub(super) fn new(choice: &Choice) -> Self {
+        let forecast = |of: &Forecast| ForecastSummary {
+            used_bytes: of.used_bytes,
+            bytes: of.bytes,
+            reads: of.reads,
+            predicted_seconds: of.predicted.as_secs_f64(),
+        };
+        Self {
+            taken: match choice.taken {
+                PlannedPages::Used => "exact",
+                PlannedPages::Cached => "cached",
+            },
+            why: why(choice),
+            exact: forecast(&choice.used),
+            cached: forecast(&choice.cached),
+        }
+    }
+}
+
+/// Why one of the two plans was taken.
+pub fn why(choice: &Choice) -> String {
+    match (choice.taken, choice.used.takes_as_long_as(&choice.cached)) {
+        (PlannedPages::Used, _) => "the used pages alone are predicted to be faster",
+        (PlannedPages::Cached, false) => "the cached pages are predicted to be faster, used or not",
+        (PlannedPages::Cached, true) => {
+            "both are predicted to be as fast, and the next start may use more than this one"
+        }
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coldstart_trace::RecordingNotes;
+
+    #[test]
+    fn what_a_trace_has_lost_is_missing_and_not_only_without_an_order() {
+        let trace = Trace { run: Run { lost_events: 123, ..Run::default() }, ..Trace::default() };
+        let sets = traced_working_sets(&trace, TraceAge::Kept);
+        assert_eq!(sets.notes, RecordingNotes::default());
+        assert_eq!(
+            start_notes(&trace.run),
+            ["lost 123 events of the traced start: pages that nothing else tells of are not in the plan"]
+        );
+        assert!(start_notes(&Run::default()).is_empty());
+    }
+}

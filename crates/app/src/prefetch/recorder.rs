@@ -1,0 +1,177 @@
+//! From one start to a plan: what it brings into the cache, what the device takes for it, and when to read it.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, anyhow};
+use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
+use coldstart_pagecache::{EvictOptions, evict};
+use coldstart_prefetch::{Choice, PlanInput, Strategy, plan_prefetch, probe_device};
+use coldstart_profile::plan::{PlannedDevice, PrefetchPlan};
+use coldstart_profile::{FileKind, WorkingSet};
+use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
+use coldstart_trace::{Recording, RecordingNotes, record_working_set};
+use coldstart_view::numbers::counted;
+
+use crate::error::{AppError, HintExt, sentence};
+
+/// How to record a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanRecorder<'args> {
+    /// The program.
+    pub command: &'args CommandLine,
+    /// How it is started and waited for.
+    pub options: &'args LaunchOptions,
+    /// When to read; `None` as predicted to be faster.
+    pub strategy: Option<Strategy>,
+    /// Make the caches cold before the start that is recorded.
+    pub make_cold: bool,
+}
+
+/// A plan and where it comes from.
+#[derive(Clone, Debug)]
+pub struct RecordedPlan {
+    /// The plan.
+    pub plan: PrefetchPlan,
+    /// What it was made of.
+    pub working_set: WorkingSet,
+    /// The two plans that it was chosen from, where there were two.
+    pub choice: Option<Choice>,
+    /// What the user should know of how it was recorded, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl PlanRecorder<'_> {
+    /// Records a start, measures the device and a hot start, and plans.
+    ///
+    /// # Errors
+    /// When the program cannot be started or watched, or never becomes ready.
+    pub fn record(&self) -> Result<RecordedPlan, AppError> {
+        let mut notes = Vec::new();
+        let recording = if self.make_cold { self.record_cold(&mut notes)? } else { self.record_once()? };
+        notes.extend(notes_in_words(&recording.notes));
+        let hot_start = self.hot_start()?;
+        let planner = Planner { strategy: self.strategy, hot_start };
+        let device = planner.device_of(&recording.working_set, &mut notes);
+        let plan = planner.plan(&recording.working_set, device);
+        Ok(RecordedPlan { plan, working_set: recording.working_set, choice: None, notes })
+    }
+
+    /// Makes the caches cold by the best means there is, and records.
+    fn record_cold(&self, notes: &mut Vec<String>) -> Result<Recording, AppError> {
+        if may_drop_caches() {
+            drop_caches().context("cannot drop the caches")?;
+            return self.record_once();
+        }
+        notes.push(
+            "without root the system's caches cannot be dropped: the program's own files were evicted instead, and \
+             the order of pages inside a file is not known"
+                .to_owned(),
+        );
+        let learned = self.record_once()?;
+        for file in learned.working_set.files.iter().filter(|file| file.kind != FileKind::BlockDevice) {
+            // What stays in memory is missing from the plan and costs nothing at this start.
+            let _ = evict(&file.path, EvictOptions { write_first: false });
+        }
+        self.record_once()
+    }
+
+    fn record_once(&self) -> Result<Recording, AppError> {
+        let recording = record_working_set(self.command, self.options)?;
+        self.demand_readiness(&recording.launched)?;
+        Ok(recording)
+    }
+
+    /// The better of two starts right after another: what remains when nothing is read from the disk. A start that fails
+    /// between others that do not is made again.
+    pub(super) fn hot_start(&self) -> Result<Option<Duration>, AppError> {
+        let mut best = None;
+        let (mut succeeded, mut failed) = (0, 0);
+        while succeeded < HOT_STARTS {
+            let launched = launch(self.command, self.options, None, &mut || ())?;
+            if launched.succeeded() {
+                succeeded += 1;
+                best = launched.ready_after.into_iter().chain(best).min();
+                continue;
+            }
+            failed += 1;
+            if failed > HOT_STARTS {
+                self.demand_readiness(&launched)?;
+            }
+        }
+        Ok(best)
+    }
+
+    pub(super) fn demand_readiness(&self, launched: &Launched) -> Result<(), AppError> {
+        if launched.succeeded() {
+            return Ok(());
+        }
+        Err(anyhow!("cannot record `{}`: it {}", self.command, launched.end))
+            .hint(|| "run it by hand first; --show-output shows what it says, --ready says when it counts as started")
+    }
+}
+
+/// Hot starts of which the best counts, and as many may fail.
+const HOT_STARTS: u32 = 2;
+
+/// From a working set to a plan.
+pub(super) struct Planner {
+    pub(super) strategy: Option<Strategy>,
+    pub(super) hot_start: Option<Duration>,
+}
+
+impl Planner {
+    pub(super) fn plan(&self, working_set: &WorkingSet, device: PlannedDevice) -> PrefetchPlan {
+        plan_prefetch(&PlanInput {
+            working_set,
+            device,
+            hot_start: self.hot_start,
+            recorded_at: now(),
+            strategy: self.strategy,
+        })
+    }
+
+    /// Measures the device that holds the largest files; where it cannot be measured, assumes an ordinary SSD and says so.
+    pub(super) fn device_of(&self, working_set: &WorkingSet, notes: &mut Vec<String>) -> PlannedDevice {
+        let regular = |file: &&coldstart_profile::FileUse| file.kind != FileKind::BlockDevice;
+        let paths: Vec<PathBuf> = working_set.files.iter().filter(regular).map(|file| file.path.clone()).collect();
+        probe_device(&paths).unwrap_or_else(|error| {
+            let error = anyhow::Error::new(error);
+            notes.push(format!(
+                "the device could not be measured ({}); the plan assumes an ordinary SSD",
+                sentence(&error)
+            ));
+            PlannedDevice { latency: Duration::from_micros(100), bandwidth: 500_000_000, parallel: 8, seeks: false }
+        })
+    }
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+pub(super) fn notes_in_words(notes: &RecordingNotes) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(reason) = &notes.no_fills {
+        words.push(format!("{reason}; pages are planned in order of their files' first opening"));
+    }
+    if notes.lost_events > 0 {
+        words.push(format!("{} page-cache events were lost; their pages have no order", notes.lost_events));
+    }
+    for reason in &notes.no_metadata {
+        words.push(format!("metadata blocks are not in the plan: {reason}"));
+    }
+    if let Some(first) = notes.unknown_files.first() {
+        words.push(format!(
+            "{} left out, because what is in memory cannot be told; the first: {first}",
+            counted_are(notes.unknown_files.len() as u64, "file")
+        ));
+    }
+    words
+}
+
+/// `1 file is`, `2 files are`: a count that is the subject of what follows.
+pub(super) fn counted_are(count: u64, noun: &str) -> String {
+    format!("{} {}", counted(count, noun), if count == 1 { "is" } else { "are" })
+}

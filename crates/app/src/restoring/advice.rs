@@ -1,0 +1,54 @@
+//! What to do about a file that cannot be restored as it stands.
+
+use std::path::Path;
+
+use coldstart_profile::escaped;
+use coldstart_rewrite::{Change, Refusal};
+
+use crate::command;
+use crate::rewriting::Refused;
+
+/// The advice for a file that was changed after we had written it, by the name of the edit made last. The commands in it can be
+/// pasted.
+pub fn way_out(path: &Path, change: &Change, edit: Option<&str>) -> String {
+    let verb = match edit {
+        Some("relr") => Some("unpack"),
+        Some("bind") => Some("unbind"),
+        _ => None,
+    };
+    let undo = |verb: &str, option: &str| command::of_ours_in_prose(&format!("{verb} --in-place {option}"), path);
+    match (change, verb) {
+        (Change::Appended { size_before, .. }, verb) => {
+            let keep =
+                verb.map(|verb| format!("`{}` keeps them behind the restored file; ", undo(verb, "--keep-payload")));
+            let truncate = command::in_prose(&["truncate", "-s", &size_before.to_string()], path);
+            format!("{}`{truncate}` takes the appended bytes away", keep.unwrap_or_default())
+        }
+        (Change::Edited { .. }, Some(verb)) => {
+            format!("`{}` restores the original without what was changed, if it can", undo(verb, "--discard-changes"))
+        }
+        _ => Refusal::ChangedSince(change.clone()).hint().unwrap_or_default(),
+    }
+}
+
+/// The last edit in the file is not the one that shall be taken back.
+pub fn other_edit(last: &str) -> Refused {
+    let reason = match last {
+        "bind" => "the last edit in it is a binding".to_owned(),
+        "relr" => "the last edit in it is packing".to_owned(),
+        "nix-note" => "the last edit in it is a resolution note for Nix's loader".to_owned(),
+        last => format!("the last edit in it is `{}`", escaped(last)),
+    };
+    Refused { code: "other-edit", reason, hint: taken_back_by(last) }
+}
+
+/// The advice to take an edit of ours back before anything else, by its name in our note.
+pub fn taken_back_by(edit: &str) -> Option<String> {
+    let verb = match edit {
+        "bind" => "unbind --in-place FILE",
+        "relr" => "unpack --in-place FILE",
+        "nix-note" => "ldcache write --note FILE --remove --in-place",
+        _ => return None,
+    };
+    Some(format!("`coldstart {verb}` takes that back first"))
+}

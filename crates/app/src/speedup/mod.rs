@@ -1,0 +1,159 @@
+//! `speedup`: the whole story for one program: measure, see, fix, prove, measure again.
+
+mod fix;
+mod prefetch_fix;
+mod sameness;
+mod story;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use coldstart_launch::{CommandLine, LaunchOptions};
+use coldstart_measure::{Candidate, MeasurePlan, Observer as RunObserver, StartState};
+use coldstart_output::OutputPlace;
+use coldstart_prefetch::{Strategy, transfer_limit};
+use coldstart_view::numbers::counted;
+
+use crate::error::AppError;
+use crate::measure::{candidate, coldest_state, files_of};
+use crate::observer::Observer;
+use crate::prefetch::PlanRecorder;
+
+pub use story::{Step, Story};
+
+use fix::Fix;
+use prefetch_fix::PrefetchFix;
+
+/// The schema of a [`Story`] as JSON.
+pub const SCHEMA: &str = "coldstart.speedup/1";
+
+/// What is to be made faster.
+#[derive(Clone, Debug)]
+pub struct SpeedupOptions {
+    /// The program.
+    pub program: CommandLine,
+    /// How it is started and waited for.
+    pub launch: LaunchOptions,
+    /// Where the prefetch plan goes; of the kind [`crate::kinds::PLAN`].
+    pub plan: OutputPlace,
+    /// When the plan is read; `None` as predicted to be faster.
+    pub strategy: Option<Strategy>,
+    /// Counted runs before and after, in each state.
+    pub runs: u32,
+    /// What replays the plan.
+    pub launcher: Launcher,
+}
+
+/// A program that replays a plan and becomes another program.
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    /// What the user will call it by.
+    pub name: String,
+    /// Words between it and the plan.
+    pub words: Vec<OsString>,
+    /// Its file.
+    pub file: PathBuf,
+}
+
+/// What the commands of the measurement are called: the plain start, then the one with each fix.
+pub fn labels() -> Vec<String> {
+    vec![PLAIN.to_owned(), with(prefetch_fix::NAME)]
+}
+
+const PLAIN: &str = "before";
+
+fn with(fix: &str) -> String {
+    format!("with {fix}")
+}
+
+/// Records a start, applies each fix, proves it, and measures before and after in alternating order. Nothing of the program is
+/// changed. `runs` is told of each run.
+///
+/// # Errors
+/// When the program cannot be started or never becomes ready, or what a fix needs cannot be written. That no fix makes it faster is
+/// no error: see [`Story::succeeded`].
+pub fn speedup(
+    options: &SpeedupOptions,
+    observer: &dyn Observer,
+    runs: &mut dyn RunObserver,
+) -> Result<Story, AppError> {
+    let program = &options.program;
+    let cold = coldest_state(observer);
+
+    observer.note(&format!("recording a {cold} start of {program}"));
+    let recorder =
+        PlanRecorder { command: program, options: &options.launch, strategy: options.strategy, make_cold: true };
+    let recorded = recorder.record()?;
+    for remark in &recorded.notes {
+        observer.note(remark);
+    }
+
+    // Later fixes join this list; each is measured beside the plain start, in the same rounds.
+    let prefetch = PrefetchFix::new(program, &options.launch, &options.plan, &recorded, &options.launcher)?;
+    let mut fixes: Vec<Box<dyn Fix + '_>> = vec![Box::new(prefetch)];
+
+    let plain = Candidate {
+        label: PLAIN.to_owned(),
+        command_line: program.clone(),
+        launch: options.launch.clone(),
+        files: files_of(&recorded.working_set),
+    };
+    let mut candidates = vec![plain];
+    let mut steps = Vec::new();
+    for fix in &mut fixes {
+        let command = fix.apply()?;
+        let proof = fix.prove()?;
+        steps.push(Step {
+            fix: fix.name(),
+            predicted: fix.predict(),
+            proven: proof.holds,
+            findings: proof.findings,
+            unchecked: proof.unchecked,
+            command: fix.command_from_now_on(),
+        });
+        candidates.push(candidate(with(fix.name()), command, &options.launch)?);
+    }
+
+    let starts = counted(options.runs.into(), "start");
+    observer.note(&format!("measuring {starts} of each, in alternating order"));
+    let mut plan = MeasurePlan::new(candidates, vec![cold, StartState::Hot]);
+    plan.runs = options.runs;
+    let measurement = coldstart_measure::measure(&plan, runs)?;
+
+    let bytes = recorded.working_set.bytes();
+    let device = recorded.plan.summary.device;
+    Ok(Story::new(measurement, steps, cold, bytes, device, transfer_limit(bytes, &device)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::kinds;
+    use crate::observer::Silent;
+
+    #[test]
+    fn a_story_is_told_whole_without_a_command_line() {
+        let folder = tempfile::tempdir().unwrap();
+        // Leaves the plan and the dashes out, and becomes the program.
+        let file = folder.path().join("launcher");
+        std::fs::write(&file, "#!/bin/sh\nshift 2\nexec \"$@\"\n").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let options = SpeedupOptions {
+            program: CommandLine { program: "echo".into(), arguments: vec!["there".into()] },
+            launch: LaunchOptions { time_limit: Some(Duration::from_secs(60)), ..LaunchOptions::default() },
+            plan: OutputPlace::new(&folder.path().join("echo.prefetch"), kinds::PLAN, false).unwrap(),
+            strategy: None,
+            runs: 2,
+            launcher: Launcher { name: "launcher".to_owned(), words: Vec::new(), file },
+        };
+        let story = speedup(&options, &Silent, &mut coldstart_measure::Silent).unwrap();
+        let called = story.measurement.commands.iter().map(|command| command.label.clone()).collect::<Vec<_>>();
+        assert_eq!(called, labels());
+        assert!(story.fixes[0].proven, "{:?}", story.fixes[0].findings);
+        assert!(story.fixes[0].command.starts_with("launcher "), "{}", story.fixes[0].command);
+        assert!(folder.path().join("echo.prefetch").is_file());
+    }
+}

@@ -1,0 +1,115 @@
+//! `status`: which edits of ours a file holds, and which libraries of a bound program have changed since.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use coldstart_bind::{Binding, Caution, Change, MachineFiles};
+use coldstart_elf::ElfFile;
+use coldstart_profile::{JsonPath, printable};
+use coldstart_rewrite::{About, Identity, binding_note, identify};
+use serde::{Serialize, Serializer};
+
+use crate::error::AppError;
+use crate::reading::map;
+use crate::rewriting::shrank;
+
+/// The name and version of the report as JSON.
+pub const SCHEMA: &str = "coldstart.status/1";
+
+/// What was found out about a file.
+#[derive(Debug, Serialize)]
+pub struct Status {
+    /// The file.
+    #[serde(flatten)]
+    pub path: JsonPath,
+    /// What our note in it says; `None` for a file that holds no edit of ours.
+    #[serde(flatten)]
+    pub about: Option<About>,
+    /// Whether it is the file that we wrote; `None` for a file that holds no edit of ours.
+    pub identity: Option<Identity>,
+    /// How it was bound, if it was.
+    pub binding: Option<Binding>,
+    /// What has changed since it was bound.
+    pub changes: Vec<Change>,
+    /// What is as it was written, and yet no good.
+    pub cautions: Vec<Caution>,
+    /// Why nothing is known; the other members are empty then.
+    pub error: Option<String>,
+}
+
+impl Status {
+    fn failed(path: &Path, error: String) -> Self {
+        Self {
+            path: JsonPath::new(path),
+            about: None,
+            identity: None,
+            binding: None,
+            changes: Vec::new(),
+            cautions: Vec::new(),
+            error: Some(error),
+        }
+    }
+
+    /// Whether the file is as we wrote it, and what it was bound to as well.
+    pub fn is_unchanged(&self) -> bool {
+        self.identity == Some(Identity::Intact) && self.changes.is_empty()
+    }
+}
+
+/// What was found out about all files. It is serialised with a record for each.
+#[derive(Debug)]
+pub struct Report {
+    /// Each file, in the order in which they were named, with its status or why there is none.
+    pub files: Vec<(PathBuf, Result<Status, AppError>)>,
+}
+
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            files: Vec<Record<'a>>,
+        }
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Record<'a> {
+            Known(&'a Status),
+            Failed(Box<Status>),
+        }
+        let records = self.files.iter().map(|(path, status)| match status {
+            Ok(status) => Record::Known(status),
+            Err(error) => Record::Failed(Box::new(Status::failed(path, error.sentence()))),
+        });
+        Body { files: records.collect() }.serialize(serializer)
+    }
+}
+
+/// Looks at each file. Nothing is run or changed.
+pub fn status(files: &[PathBuf]) -> Report {
+    Report { files: files.iter().map(|path| (path.clone(), of_file(path))).collect() }
+}
+
+/// What is to be known about one file.
+///
+/// # Errors
+/// When it cannot be read, is no ELF file, or its note cannot be understood.
+pub fn of_file(path: &Path) -> Result<Status, AppError> {
+    let shown = || format!("cannot read `{}`", printable(path));
+    let view = map(path).with_context(shown)?;
+    let file = ElfFile::parse(view.bytes()).with_context(shown)?;
+    let about = About::read(&file);
+    let identity = identify(&file);
+    let binding = about.as_ref().and_then(|_| binding_note(&file)).map(Binding::from_json).transpose();
+    let binding = binding.with_context(shown)?;
+    if view.shrank() {
+        return Err(shrank(path));
+    }
+    let (mut changes, mut cautions) = (Vec::new(), Vec::new());
+    if let Some(binding) = &binding {
+        let files = MachineFiles::default();
+        let real = path.canonicalize().with_context(shown)?;
+        let environment = coldstart_bind::machine_environment(&real, &files, false);
+        changes = coldstart_bind::status(binding, &real, &files, &environment).with_context(shown)?;
+        cautions.extend(coldstart_bind::audit_library_caution(binding, &real));
+    }
+    Ok(Status { path: JsonPath::new(path), about, identity, binding, changes, cautions, error: None })
+}

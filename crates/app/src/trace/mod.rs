@@ -1,0 +1,84 @@
+//! `trace`: what one start of a program really did, as a file; and what such a file amounts to.
+
+mod phase_groups;
+pub mod record;
+mod show;
+pub mod sql;
+mod summary;
+mod sums;
+
+use std::path::Path;
+
+use coldstart_output::{Inputs, OutputPlace};
+use coldstart_profile::pattern::means_file;
+use coldstart_profile::trace::Trace;
+use coldstart_tracefile::{TraceFile, try_out, write_trace_at};
+
+use crate::error::{AppError, HintExt};
+
+pub use phase_groups::PhaseGroup;
+pub use show::TraceView;
+pub use summary::TraceSummary;
+pub use sums::{InitialiserSum, LoaderTime, MissingNames};
+
+/// Reads a trace file.
+///
+/// # Errors
+/// When it is not there, damaged, of a later format, or something else altogether.
+pub fn read(path: &Path) -> Result<Trace, AppError> {
+    Ok(TraceFile::open(path)?.read()?)
+}
+
+/// Makes a trace of what `perf record` has recorded, and writes it to `place`.
+///
+/// # Errors
+/// When the recording cannot be read or has nothing of what a trace is made of, or the trace cannot be written.
+pub fn import(recording: &Path, place: OutputPlace) -> Result<Trace, AppError> {
+    let place = place.not_over(Inputs::default().with("the recording itself", recording));
+    try_out(&place)?;
+    let trace = match coldstart_trace::import::import(recording) {
+        Ok(trace) => trace,
+        Err(error) => {
+            let hint = error.hint();
+            let failed = Err(AppError::from(error));
+            return match hint {
+                Some(hint) => failed.hint(|| hint),
+                None => failed,
+            };
+        }
+    };
+    write_trace_at(&place, &trace)?;
+    Ok(trace)
+}
+
+/// Whether one of the patterns means an object or file; its soname is asked for last.
+fn is_meant<'a>(patterns: &[String], path: &Path, soname: impl Fn() -> Option<&'a str>) -> bool {
+    patterns.iter().any(|pattern| means_file(pattern, path, &soname))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds;
+
+    #[test]
+    fn what_perf_did_not_record_is_refused_and_nothing_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (recording, output) = (folder.path().join("perf.data"), folder.path().join("a.coldtrace"));
+        std::fs::write(&recording, "no recording").unwrap();
+        let place = OutputPlace::new(&output, kinds::TRACE, false).unwrap();
+        assert!(import(&recording, place).is_err() && !output.exists());
+    }
+
+    #[test]
+    fn a_trace_that_was_written_is_read_and_summed_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.coldtrace");
+        coldstart_tracefile::write_trace(&path, &Trace::default()).unwrap();
+        let trace = read(&path).unwrap();
+        let figures = coldstart_profile::trace::figures::Figures::of(&trace);
+        let summary = TraceView { trace: &trace, figures: &figures, names: &[], limit: 1 }.summary();
+        let json = serde_json::to_value(summary).unwrap();
+        assert!(json["run"]["command"].is_array() && json["files"].is_array(), "{json}");
+    }
+}

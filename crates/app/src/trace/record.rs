@@ -1,0 +1,169 @@
+//! Recording: one start of a program, into a trace file.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use coldstart_launch::{CommandLine, Input, LaunchOptions, Output};
+use coldstart_output::{Inputs, OutputPlace};
+use coldstart_pagecache::{EvictOptions, evict};
+use coldstart_profile::trace::{FileCategory, Layer, StartState, Trace, TracedFile};
+use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
+use coldstart_trace::start::{PreparedTrace, TraceOptions};
+use coldstart_tracefile::{try_out, write_trace_at};
+
+use super::is_meant;
+use crate::error::AppError;
+use crate::launching::{Waiting, input, inputs_of};
+use crate::observer::Observer;
+
+/// What is to be recorded, and how.
+#[derive(Clone, Debug)]
+pub struct RecordOptions {
+    /// The program.
+    pub command: CommandLine,
+    /// What is waited for.
+    pub waiting: Waiting,
+    /// The program's standard input, a regular file; ours where there is none.
+    pub input: Option<PathBuf>,
+    /// Drop the program's own output; else it goes where ours goes.
+    pub hide_output: bool,
+    /// Kinds of recording.
+    pub layers: Vec<Layer>,
+    /// Patterns of objects whose functions are wanted; empty for all.
+    pub functions_of: Vec<String>,
+    /// Watch all functions, not only those in code that was seen to be used.
+    pub all_functions: bool,
+    /// Make the caches cold first.
+    pub cold: bool,
+}
+
+/// Starts the program and writes the trace of it to `place`, which must be of the kind [`crate::kinds::TRACE`]. A note says if the
+/// caches could not be made cold in the best way.
+///
+/// # Errors
+/// When the program cannot be started or followed, or the trace cannot be written. That a start never was ready is no error: the
+/// trace tells.
+pub fn record(options: &RecordOptions, place: OutputPlace, observer: &dyn Observer) -> Result<Trace, AppError> {
+    let place = place.not_over(options.inputs());
+    try_out(&place)?;
+    let recording = Recording { options, launch: options.launch()? };
+    let trace = recording.trace(observer)?;
+    write_trace_at(&place, &trace)?;
+    Ok(trace)
+}
+
+/// The trace's place unless another is asked for: in the working directory, under the program's name.
+pub fn default_path(command: &CommandLine) -> PathBuf {
+    let mut name = Path::new(&command.program).file_name().unwrap_or(OsStr::new("program")).to_os_string();
+    name.push(".coldtrace");
+    PathBuf::from(name)
+}
+
+impl RecordOptions {
+    fn inputs(&self) -> Inputs {
+        inputs_of([&self.command], self.input.as_deref())
+    }
+
+    /// The program's streams are ours unless something else is asked for.
+    fn launch(&self) -> Result<LaunchOptions, AppError> {
+        Ok(LaunchOptions {
+            input: input(self.input.as_deref(), Input::Inherit)?,
+            output: if self.hide_output { Output::Null } else { Output::Inherit },
+            ..self.waiting.options()?
+        })
+    }
+
+    fn wants_functions_of(&self, path: &Path, soname: Option<&str>) -> bool {
+        self.functions_of.is_empty() || is_meant(&self.functions_of, path, || soname)
+    }
+}
+
+struct Recording<'a> {
+    options: &'a RecordOptions,
+    launch: LaunchOptions,
+}
+
+impl Recording<'_> {
+    fn trace(&self, observer: &dyn Observer) -> Result<Trace, AppError> {
+        let state = if !self.options.cold {
+            StartState::AsIs
+        } else if may_drop_caches() {
+            StartState::Cold
+        } else {
+            StartState::FilesEvicted
+        };
+        if state == StartState::FilesEvicted {
+            observer.note(
+                "without root the system's caches cannot be dropped: the program is started once to learn its files, and these are evicted",
+            );
+            evict_files(&self.start(state, &[Layer::Files, Layer::Pages].into())?);
+        }
+        self.start(state, &self.options.layers.iter().copied().collect())
+    }
+
+    fn start(&self, state: StartState, layers: &BTreeSet<Layer>) -> Result<Trace, AppError> {
+        let options = TraceOptions {
+            layers: layers.clone(),
+            launch: self.launch.clone(),
+            readiness: self.launch.readiness.to_string(),
+            state,
+            functions_everywhere: self.options.all_functions,
+        };
+        let prepared = PreparedTrace::new(&self.options.command, &options)?;
+        if state == StartState::Cold {
+            drop_caches().context("cannot drop the caches")?;
+        }
+        Ok(prepared.record(&|path, soname| self.options.wants_functions_of(path, soname))?.trace)
+    }
+}
+
+/// What stays in memory costs nothing at the start that is recorded, and is seen to.
+fn evict_files(trace: &Trace) {
+    let is_on_disk = |file: &&TracedFile| !matches!(file.category, FileCategory::Memory | FileCategory::Metadata);
+    for file in trace.files.iter().filter(is_on_disk) {
+        let _ = evict(&file.path, EvictOptions { write_first: false });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use coldstart_launch::Readiness;
+    use coldstart_profile::trace::RunEnd;
+
+    use super::*;
+    use crate::kinds;
+    use crate::observer::Silent;
+
+    #[test]
+    fn a_trace_has_the_programs_name() {
+        let command = |program: &str| CommandLine { program: program.into(), arguments: Vec::new() };
+        assert_eq!(default_path(&command("/usr/bin/vi")), Path::new("vi.coldtrace"));
+        assert_eq!(default_path(&command("..")), Path::new("program.coldtrace"));
+    }
+
+    #[test]
+    fn a_start_is_recorded_into_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("true.coldtrace");
+        let waiting =
+            Waiting { ready: Readiness::Exit, time_limit: Duration::from_secs(60), grace: Duration::from_secs(1) };
+        let options = RecordOptions {
+            command: CommandLine { program: "true".into(), arguments: Vec::new() },
+            waiting,
+            input: None,
+            hide_output: true,
+            layers: vec![Layer::Phases],
+            functions_of: Vec::new(),
+            all_functions: false,
+            cold: false,
+        };
+        let place = OutputPlace::new(&path, kinds::TRACE, false).unwrap();
+        let trace = record(&options, place, &Silent).unwrap();
+        assert_eq!(trace.run.end, RunEnd::Exited(0));
+        assert_eq!(super::super::read(&path).unwrap().run.command, trace.run.command);
+    }
+}

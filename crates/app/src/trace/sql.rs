@@ -1,0 +1,199 @@
+//! `trace sql`: people's own questions to a trace.
+//!
+//! A question may take for ever. A signal ends it in the database's own way, by a thread that waits for the signal: no
+//! handler of ours does more than to note it.
+
+use std::ops::ControlFlow;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use coldstart_launch::Interrupt;
+use coldstart_tracefile::{Answer, Interrupter, TraceFile, TraceFileError, Value};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::Serialize;
+
+use crate::error::AppError;
+
+/// How long after a signal the database is told once more: what it was told before it began has no effect.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// Asks a trace one question, and keeps the whole answer; `None` if a signal came before it was over.
+///
+/// # Errors
+/// When the file is no trace, or the question is none that only reads.
+pub fn answer(path: &Path, question: &str, interrupt: &Interrupt) -> Result<Option<SqlAnswer>, AppError> {
+    let mut file = TraceFile::open(path)?;
+    let mut answer = SqlAnswer::default();
+    let add = |part: Answer<'_>| {
+        answer.add(part);
+        Ok(())
+    };
+    Ok(ask(&mut file, question, interrupt, add)?.then_some(answer))
+}
+
+/// Hands each part of the answer on, until one cannot be taken; `false` if a signal came before the last one.
+///
+/// # Errors
+/// What `take` says, or when the question is none that only reads.
+pub fn ask(
+    file: &mut TraceFile,
+    question: &str,
+    interrupt: &Interrupt,
+    mut take: impl FnMut(Answer<'_>) -> Result<(), AppError>,
+) -> Result<bool, AppError> {
+    let mut failed = None;
+    let interrupter = file.interrupter();
+    let (over, is_over) = UnixStream::pair()?;
+    let asked = std::thread::scope(|scope| {
+        scope.spawn(move || interrupt_when_asked(interrupt, &interrupter, &is_over));
+        let asked = file.query(question, None, |part| {
+            if interrupt.signal().is_some() {
+                return ControlFlow::Break(());
+            }
+            match take(part) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        drop(over);
+        asked
+    });
+    match (asked, failed) {
+        (_, Some(error)) => Err(error),
+        (Err(TraceFileError::Interrupted), None) => Ok(false),
+        (Err(error), None) => Err(error.into()),
+        (Ok(()), None) => Ok(interrupt.signal().is_none()),
+    }
+}
+
+/// Waits for a signal and ends the question then, until it is over.
+fn interrupt_when_asked(interrupt: &Interrupt, interrupter: &Interrupter, is_over: &UnixStream) {
+    let mut patience: Option<Timespec> = None;
+    loop {
+        let mut waits = vec![PollFd::new(is_over, PollFlags::IN)];
+        let descriptor = interrupt.as_fd();
+        // It stays readable once a signal came.
+        if patience.is_none() {
+            waits.push(PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
+        }
+        match poll(&mut waits, patience.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return,
+        }
+        if waits.first().is_none_or(|over| !over.revents().is_empty()) {
+            return;
+        }
+        if interrupt.signal().is_some() {
+            interrupter.interrupt();
+            patience = AGAIN.try_into().ok();
+        }
+    }
+}
+
+/// Two digits for each byte.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Columns and rows, as they are. Bytes that are no text: an object with `bytes`, hexadecimal.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SqlAnswer {
+    /// Their names.
+    pub columns: Vec<String>,
+    /// As many values as there are columns, each.
+    pub rows: Vec<Vec<serde_json::Value>>,
+}
+
+impl SqlAnswer {
+    fn add(&mut self, part: Answer<'_>) {
+        match part {
+            Answer::Columns(names) => self.columns = names.to_vec(),
+            Answer::Row(values) => self.rows.push(values.iter().map(in_json).collect()),
+        }
+    }
+}
+
+fn in_json(value: &Value<'_>) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Integer(number) => (*number).into(),
+        Value::Real(number) => (*number).into(),
+        Value::Text(text) => (*text).into(),
+        Value::Bytes(bytes) => serde_json::json!({ "bytes": hexadecimal(bytes) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Set in the process that asks: signals are for whole processes, and other tests have theirs.
+    const ASKS: &str = "COLDSTART_TEST_ASKS";
+
+    #[test]
+    fn a_signal_ends_a_question_without_end() {
+        if std::env::var_os(ASKS).is_some() {
+            return ask_for_ever();
+        }
+        let name = std::thread::current().name().unwrap().to_owned();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", &name, "--nocapture"]).env(ASKS, "1").stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.contains("asking")));
+        let pid = rustix::process::Pid::from_child(&child);
+        // Not SIGINT, which is ignored, and stays so, where tests run in the background of a shell.
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let end = lines.find(|line| line.contains("answered"));
+        assert_eq!(end.as_deref(), Some("answered: false"));
+        assert!(child.wait().unwrap().success());
+    }
+
+    fn ask_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("empty.coldtrace");
+        coldstart_tracefile::write_trace(&path, &coldstart_profile::trace::Trace::default()).unwrap();
+        let mut file = TraceFile::open(&path).unwrap();
+        let question = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
+        let interrupt = Interrupt::listen().unwrap();
+        let mut out = std::io::stdout();
+        writeln!(out, "\nasking").unwrap();
+        let answered = ask(&mut file, question, &interrupt, |_| Ok(())).unwrap();
+        writeln!(out, "\nanswered: {answered}").unwrap();
+    }
+
+    #[test]
+    fn a_question_is_answered_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("empty.coldtrace");
+        coldstart_tracefile::write_trace(&path, &coldstart_profile::trace::Trace::default()).unwrap();
+        let interrupt = Interrupt::listen().unwrap();
+        let answer = answer(&path, "SELECT 1 AS one, x'ff' AS bytes", &interrupt).unwrap().unwrap();
+        assert_eq!(answer.columns, ["one", "bytes"]);
+        assert_eq!(answer.rows, [[serde_json::json!(1), serde_json::json!({"bytes": "ff"})]]);
+        assert!(super::answer(&path, "DELETE FROM event", &interrupt).is_err());
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn json_has_all_as_it_is() {
+        let mut answer = SqlAnswer::default();
+        answer.add(Answer::Columns(&names(&["a"])));
+        let long = "\u{1b}".repeat(100);
+        answer.add(Answer::Row(&[Value::Text(&long)]));
+        answer.add(Answer::Row(&[Value::Bytes(&[0xff])]));
+        let text = serde_json::to_string(&answer).unwrap();
+        assert!(text.contains(&"\\u001b".repeat(100)) && text.contains(r#"{"bytes":"ff"}"#), "{text}");
+    }
+}

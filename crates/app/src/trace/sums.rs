@@ -1,0 +1,90 @@
+//! What belongs together in a trace, summed up over processes.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use coldstart_profile::trace::FileId;
+use coldstart_profile::trace::figures::{FileFigures, Seeks};
+
+use super::TraceView;
+
+/// What the initialisers of an object did in all processes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InitialiserSum {
+    /// Processes that ran them.
+    pub processes: u64,
+    /// How many ran.
+    pub calls: u64,
+    /// Jumps from each to the next in a process.
+    pub seeks: Seeks,
+    /// Nanoseconds.
+    pub time: u64,
+}
+
+/// What the loader took for an object in all processes, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LoaderTime {
+    /// For its relocations.
+    pub relocation: u64,
+    /// For its initialisers.
+    pub initialisers: u64,
+}
+
+/// Names that were looked for in a directory and were not there.
+#[derive(Clone, Copy, Debug)]
+pub struct MissingNames<'a> {
+    /// The directory.
+    pub directory: &'a Path,
+    /// Lookups that failed.
+    pub count: u64,
+    /// The first of them.
+    pub first: &'a Path,
+}
+
+impl<'a> TraceView<'a> {
+    /// Objects whose initialisers ran, those first that took longest.
+    pub fn initialiser_sums(&self) -> Vec<(FileId, InitialiserSum)> {
+        let mut objects: BTreeMap<FileId, InitialiserSum> = BTreeMap::new();
+        for order in self.figures.initialisers.iter().filter(|order| self.wants(order.file)) {
+            let object = objects.entry(order.file).or_default();
+            object.processes += 1;
+            object.calls = object.calls.saturating_add(order.phases.len() as u64);
+            object.seeks += order.seeks;
+            object.time = object.time.saturating_add(order.time);
+        }
+        let mut objects: Vec<(FileId, InitialiserSum)> = objects.into_iter().collect();
+        objects.sort_by_key(|(_, object)| Reverse(object.time));
+        objects
+    }
+
+    /// Objects that are asked for, those first that took the most time of the loader, then those that were touched most.
+    pub fn object_sums(&self) -> Vec<(&'a FileFigures, LoaderTime)> {
+        let mut times: BTreeMap<FileId, LoaderTime> = BTreeMap::new();
+        for time in &self.figures.times.objects {
+            let sum = times.entry(time.file).or_default();
+            sum.relocation = sum.relocation.saturating_add(time.relocation);
+            sum.initialisers = sum.initialisers.saturating_add(time.initialisers);
+        }
+        let time_of = |file: &FileFigures| times.get(&file.file).copied().unwrap_or_default();
+        let objects = self.files().into_iter().filter(|file| self.trace.object(file.file).is_some());
+        let mut objects: Vec<(&FileFigures, LoaderTime)> = objects.map(|file| (file, time_of(file))).collect();
+        objects.sort_by_key(|(file, time)| {
+            Reverse((time.relocation.saturating_add(time.initialisers), file.pages.touched))
+        });
+        objects
+    }
+
+    /// Directories in which names were missed, those first where most were.
+    pub fn missing_names(&self) -> Vec<MissingNames<'a>> {
+        let mut directories: BTreeMap<&Path, (u64, &Path)> = BTreeMap::new();
+        for lookup in self.trace.lookups.iter().filter(|lookup| lookup.failed) {
+            let directory = lookup.path.parent().unwrap_or(&lookup.path);
+            directories.entry(directory).or_insert((0, &lookup.path)).0 += 1;
+        }
+        let missing = |(directory, (count, first))| MissingNames { directory, count, first };
+        let mut missing: Vec<MissingNames<'_>> = directories.into_iter().map(missing).collect();
+        missing.sort_by_key(|missing| Reverse(missing.count));
+        missing
+    }
+}

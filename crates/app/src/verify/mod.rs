@@ -1,0 +1,264 @@
+//! `verify`: prove that a rewritten file is the same to a loader as what it was made from.
+
+mod search;
+mod starts;
+
+use std::ffi::OsString;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use coldstart_bind::Binding;
+use coldstart_elf::ElfFile;
+use coldstart_launch::LaunchOptions;
+use coldstart_profile::{JsonPath, printable};
+use coldstart_rewrite::{
+    About, ChangedFile, Identity, NotProven, Proof, Refusal, Source, binding_note, identify, plan_unpack, prove,
+    prove_search,
+};
+use coldstart_sys::file_view::FileView;
+use serde::Serialize;
+
+use crate::error::{AppError, HintExt};
+use crate::reading::map;
+use crate::rewriting::{Refused, shrank};
+
+pub use search::{Parting, Search};
+pub use starts::{CountedUntil, Start, Starts};
+
+/// The name and version of the verdict as JSON.
+pub const SCHEMA: &str = "coldstart.verify/1";
+
+/// What was found out.
+#[derive(Debug, Serialize)]
+pub struct Verdict {
+    /// The file that was rewritten.
+    #[serde(flatten)]
+    pub path: JsonPath,
+    /// What it was compared with; `None` for what its note restores.
+    pub against: Option<String>,
+    /// Whether all that could be compared is the same, and nothing was left out.
+    pub same: bool,
+    /// Whether it is the file that its note was written into; `None` without a note.
+    pub identity: Option<Identity>,
+    /// What was compared, if it is the same.
+    pub proof: Option<Proof>,
+    /// The first difference.
+    pub difference: Option<Difference>,
+    /// Why there is nothing to compare with.
+    pub refusal: Option<Refused>,
+    /// What a bound program loads, by the loader's rules.
+    pub search: Option<Search>,
+    /// What starts of a bound program and its original did.
+    pub starts: Option<Starts>,
+    /// Whether it is a bound program.
+    #[serde(skip)]
+    pub is_bound: bool,
+}
+
+/// A difference between two files that would matter to a loader.
+#[derive(Debug, Serialize)]
+pub struct Difference {
+    /// What kind of thing.
+    pub what: &'static str,
+    /// What, where, and what each file has there.
+    pub message: String,
+}
+
+/// What shall be verified, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The file that was rewritten.
+    pub output: PathBuf,
+    /// The file that it was made from; `None` for what its note restores.
+    pub against: Option<PathBuf>,
+    /// Whether and how a bound program and its original are started.
+    pub starting: Option<StartOptions>,
+}
+
+/// How a bound program and its original are started.
+#[derive(Clone, Debug)]
+pub struct StartOptions {
+    /// What is waited for, and for how long.
+    pub launching: LaunchOptions,
+    /// Arguments for the program.
+    pub arguments: Vec<OsString>,
+    /// How often each is started to compare the cost of relocation.
+    pub runs: u32,
+}
+
+/// Proves that a rewritten file is the same to a loader as what it was made from, by reading both anew. Of a bound program, the
+/// loader's rules must also give the same files in the same order. Nothing is run, unless `starting` is given.
+///
+/// That they differ, or that there is nothing to compare with, is a verdict and no error.
+///
+/// # Errors
+/// When a file cannot be read, becomes shorter meanwhile, or cannot be started.
+pub fn verify(options: &Options) -> Result<Verdict, AppError> {
+    let view = open(&options.output)?;
+    let binding = binding(&view);
+    let (compared, original) = match &options.against {
+        Some(path) => {
+            let original = open(path)?;
+            let release = release_of(&original);
+            let compared = against_file(&view, mapped(&original, &release), binding.as_ref());
+            if original.shrank() {
+                return Err(shrank(path));
+            }
+            (compared, None)
+        }
+        None => against_note(&view, binding.as_ref()),
+    };
+    let identity = ElfFile::parse(view.bytes()).ok().and_then(|file| identify(&file));
+    if view.shrank() {
+        return Err(shrank(&options.output));
+    }
+    let search = binding.as_ref().map(|binding| search::compare(&options.output, binding)).transpose()?;
+    let starts = match (&binding, &options.starting) {
+        (Some(binding), Some(starting)) => Some(starts::starts(options, starting, binding, original.as_deref())?),
+        (None, Some(_)) => {
+            return Err(anyhow::anyhow!(
+                "`{}` is not a bound program, and `--run` starts only bound ones",
+                printable(&options.output)
+            ))
+            .hint(|| "without --run the file is proven against what it was made from");
+        }
+        _ => None,
+    };
+    let same = matches!(compared, Compared::Proven(Ok(_)))
+        && !matches!(identity, Some(Identity::Changed { .. }))
+        && search.as_ref().is_none_or(Search::holds)
+        && starts.as_ref().is_none_or(Starts::holds);
+    let mut verdict = Verdict {
+        path: JsonPath::new(&options.output),
+        against: options.against.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        same,
+        identity,
+        proof: None,
+        difference: None,
+        refusal: None,
+        search,
+        starts,
+        is_bound: binding.is_some(),
+    };
+    match compared {
+        Compared::Proven(Ok(proof)) => verdict.proof = Some(proof),
+        Compared::Proven(Err(difference)) => {
+            verdict.difference = Some(Difference { what: difference.what(), message: difference.to_string() });
+        }
+        Compared::Refused(refusal) => verdict.refusal = Some(refusal.into()),
+    }
+    Ok(verdict)
+}
+
+/// How the file was bound, whatever was edited since.
+fn binding(view: &FileView) -> Option<Binding> {
+    Binding::from_json(&binding_text(view.bytes())?).ok()
+}
+
+fn binding_text(bytes: &[u8]) -> Option<String> {
+    binding_note(&ElfFile::parse(bytes).ok()?).map(str::to_owned)
+}
+
+/// What came of the comparison.
+enum Compared {
+    Proven(Result<Proof, NotProven>),
+    /// There is nothing to compare with.
+    Refused(Refusal),
+}
+
+fn compare(original: Source<'_>, output: Source<'_>, binding: Option<&Binding>) -> Result<Proof, NotProven> {
+    match binding {
+        Some(binding) => prove_search(original, output, &binding.edit()),
+        None => prove(original, output),
+    }
+}
+
+/// Compares with a file: what it was made from, or for a program that was edited after it had been bound, what it was before or
+/// after the binding.
+fn against_file(view: &FileView, original: Source<'_>, binding: Option<&Binding>) -> Compared {
+    let release = release_of(view);
+    if binding.is_none() || binding_text(original.bytes) == binding_text(view.bytes()) {
+        return Compared::Proven(prove(original, mapped(view, &release)));
+    }
+    match LaterEdits::take_back(view) {
+        Err(refusal) => Compared::Refused(refusal),
+        Ok(later) => Compared::Proven(later.with(compare(original, later.bound(mapped(view, &release)), binding))),
+    }
+}
+
+/// Compares with what the note restores, in memory; of a bound program, that is the program before it was bound.
+fn against_note(view: &FileView, binding: Option<&Binding>) -> (Compared, Option<Vec<u8>>) {
+    let release = release_of(view);
+    let compared = || {
+        let later = if binding.is_some() { LaterEdits::take_back(view)? } else { LaterEdits::default() };
+        let output = later.bound(mapped(view, &release));
+        let restored = taken_back(output.bytes)?;
+        let compared = later.with(compare(Source::in_memory(&restored), output, binding));
+        Ok::<_, Refusal>((compared, restored))
+    };
+    match compared() {
+        Ok((compared, restored)) => (Compared::Proven(compared), Some(restored)),
+        Err(refusal) => (Compared::Refused(refusal), None),
+    }
+}
+
+/// The edits that were made in a program after it had been bound, taken back.
+#[derive(Default)]
+struct LaterEdits {
+    /// The program as it was bound; none without later edits.
+    bound: Option<Vec<u8>>,
+    /// The proof of the last edit, or the first difference.
+    proven: Option<Result<Proof, NotProven>>,
+}
+
+impl LaterEdits {
+    /// Takes them back in memory, and proves each.
+    fn take_back(view: &FileView) -> Result<Self, Refusal> {
+        let release = release_of(view);
+        let mut later = Self::default();
+        loop {
+            let output = later.bound(mapped(view, &release));
+            // A binding that others have edited cannot be taken back, and need not.
+            if About::read(&ElfFile::parse(output.bytes)?)
+                .is_some_and(|about| about.edits.ends_with(&["bind".to_owned()]))
+            {
+                return Ok(later);
+            }
+            let restored = taken_back(output.bytes)?;
+            let step = prove(Source::in_memory(&restored), output);
+            later = Self { proven: Some(later.with(step)), bound: Some(restored) };
+        }
+    }
+
+    /// The program as it was bound, where `now` is the program as it stands.
+    fn bound<'a>(&'a self, now: Source<'a>) -> Source<'a> {
+        self.bound.as_deref().map_or(now, Source::in_memory)
+    }
+
+    /// What these proofs and the one of an edit before them say together.
+    fn with(&self, before: Result<Proof, NotProven>) -> Result<Proof, NotProven> {
+        match &self.proven {
+            Some(Ok(last)) => before.map(|_| last.clone()),
+            Some(Err(difference)) => Err(difference.clone()),
+            None => before,
+        }
+    }
+}
+
+/// A file before its last edit.
+fn taken_back(bytes: &[u8]) -> Result<Vec<u8>, Refusal> {
+    plan_unpack(&ElfFile::parse(bytes)?, ChangedFile::Refuse)?.restore(bytes)
+}
+
+fn open(path: &Path) -> Result<FileView, AppError> {
+    Ok(map(path).with_context(|| format!("cannot read `{}`", printable(path)))?)
+}
+
+fn release_of(view: &FileView) -> impl Fn(Range<usize>) + Sync {
+    |range| view.release(range)
+}
+
+fn mapped<'a>(view: &'a FileView, release: &'a (dyn Fn(Range<usize>) + Sync)) -> Source<'a> {
+    Source { bytes: view.bytes(), release }
+}

@@ -1,0 +1,97 @@
+//! What a bound program loads, by the loader's rules, against what its original would load.
+
+use std::path::{Path, PathBuf};
+
+use coldstart_bind::{Binding, Change, MachineFiles, Misled, Mode, Searches, audit_library_change};
+use coldstart_loader::Closure;
+use serde::Serialize;
+
+use crate::error::AppError;
+
+/// Both searches.
+#[derive(Debug, Serialize)]
+pub struct Search {
+    /// How the program is bound.
+    pub mode: Mode,
+    /// Files that the bound program loads, without itself.
+    pub libraries: usize,
+    /// The first place in the order at which they part.
+    pub parting: Option<Parting>,
+    /// Names that the bound program does not find.
+    pub missing: Vec<String>,
+    /// Probes of the original that fail.
+    pub failed_probes_before: usize,
+    /// Probes of the bound program that fail; `None` in mode `audit`, where the rules do not tell.
+    pub failed_probes_after: Option<usize>,
+    /// Those of them that only look for variants of a library, below the folder of links.
+    pub variant_probes_after: usize,
+    /// The others, in order; the first few.
+    pub stray_probes: Vec<PathBuf>,
+    /// Mode `audit`: how the auditing library is not the one that was written.
+    pub audit_library: Option<Change>,
+    /// Mode `audit`: answers of the auditing library by which another file is loaded.
+    pub misled: Vec<Misled>,
+}
+
+/// A place at which two orders part.
+#[derive(Debug, Serialize)]
+pub struct Parting {
+    /// Counted from 0.
+    pub place: usize,
+    /// The file of the original; `None` where it loads no more.
+    pub before: Option<PathBuf>,
+    /// The file of the bound program; `None` where it loads no more.
+    pub after: Option<PathBuf>,
+}
+
+/// Probes that are listed.
+const LISTED: usize = 20;
+
+impl Search {
+    /// Whether the same is loaded by the same means, without probes in vain that were not foreseen.
+    pub fn holds(&self) -> bool {
+        self.parting.is_none()
+            && self.missing.is_empty()
+            && (self.stray_probes.is_empty() || self.mode != Mode::Soname)
+            && self.audit_library.is_none()
+            && self.misled.is_empty()
+    }
+}
+
+/// Follows both searches.
+pub(super) fn compare(program: &Path, binding: &Binding) -> Result<Search, AppError> {
+    let files = MachineFiles::default();
+    let real = program.canonicalize()?;
+    let environment = coldstart_bind::machine_environment(&real, &files, false);
+    let Searches { before, after, misled } = coldstart_bind::searches(binding, &real, &files, &environment)?;
+    let is_variant = |path: &Path| binding.farm.as_ref().is_some_and(|farm| farm.is_variant(&real, path));
+    let failed = || after.failed_probes.iter().map(|probe| probe.path.as_path());
+    let rules_tell = binding.mode != Mode::Audit;
+    Ok(Search {
+        mode: binding.mode,
+        libraries: after.objects.len().saturating_sub(1),
+        parting: parting(&before, &after),
+        missing: after.missing.iter().map(|missing| String::from_utf8_lossy(&missing.needed).into_owned()).collect(),
+        failed_probes_before: before.failed_probes.len(),
+        failed_probes_after: rules_tell.then_some(after.failed_probes.len()),
+        variant_probes_after: failed().filter(|path| is_variant(path)).count(),
+        stray_probes: match rules_tell {
+            true => failed().filter(|path| !binding.foresees(&real, path)).take(LISTED).map(Path::to_owned).collect(),
+            false => Vec::new(),
+        },
+        audit_library: audit_library_change(binding, &real),
+        misled,
+    })
+}
+
+/// Where two closures part: another file, or the same one with or without its symbols being looked up.
+fn parting(before: &Closure, after: &Closure) -> Option<Parting> {
+    let (before, after) = (&before.objects, &after.objects);
+    let place = before
+        .iter()
+        .zip(after)
+        .position(|(one, other)| one.identity != other.identity || one.in_scope != other.in_scope);
+    let place = place.or_else(|| (before.len() != after.len()).then(|| before.len().min(after.len())))?;
+    let path = |objects: &[coldstart_loader::LoadedObject]| objects.get(place).map(|object| object.path.clone());
+    Some(Parting { place, before: path(before), after: path(after) })
+}

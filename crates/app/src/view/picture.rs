@@ -1,0 +1,63 @@
+//! The map of an object as a picture.
+
+use anyhow::anyhow;
+use coldstart_profile::printable;
+use coldstart_profile::trace::FileId;
+use coldstart_view::comparison::Comparison;
+use coldstart_view::map::{MapOptions, ObjectMap, Overlay, choose};
+
+use super::ViewOptions;
+use super::source::Source;
+use crate::error::{AppError, HintExt};
+
+/// The map of one object.
+pub struct Picture {
+    /// The object's path, as it can be shown.
+    pub path: String,
+    map: ObjectMap,
+}
+
+impl Picture {
+    /// The map of the object that is asked for, with what the other start touched of it drawn over.
+    ///
+    /// # Errors
+    /// When the name means no object or several, or the other trace has not the one that it means.
+    pub(super) fn of(source: &Source, other: Option<&Source>, asked: &ViewOptions) -> Result<Self, AppError> {
+        let file =
+            choose(&source.trace, asked.object.as_deref()).map_err(AppError::from).map_err(|error| match other {
+                // Of two, it must be said which.
+                Some(_) => error.within(format!("cannot map `{}`", source.name)),
+                None => error,
+            })?;
+        let path = source.trace.file(file).map_or_else(String::new, |file| printable(&file.path));
+        let overlay = other.map(|other| overlay(source, other, file, &path)).transpose()?;
+        let defaults = MapOptions::default();
+        let (width, height) = asked.size.unwrap_or((defaults.width, defaults.height));
+        let theme = asked.theme;
+        let label = other.map(|_| source.name.as_str());
+        let options = MapOptions { width, height, theme, label, other: overlay, time: None };
+        Ok(Self { path, map: ObjectMap::of(&source.trace, &source.figures, file, &options)? })
+    }
+
+    /// As a drawing.
+    pub fn svg(&self) -> String {
+        self.map.svg()
+    }
+
+    /// As a picture of points.
+    ///
+    /// # Errors
+    /// When it cannot be drawn.
+    pub fn png(&self) -> Result<Vec<u8>, AppError> {
+        Ok(self.map.png()?)
+    }
+}
+
+fn overlay<'a>(source: &Source, other: &'a Source, file: FileId, path: &str) -> Result<Overlay<'a>, AppError> {
+    let partners = Comparison::of(&source.as_trace(), &other.as_trace()).partners;
+    let partner = usize::try_from(file.0).ok().and_then(|place| partners.get(place).copied().flatten());
+    let partner = partner
+        .ok_or_else(|| anyhow!("`{}` has no file that stands for `{path}`", other.name))
+        .hint(|| "name an object that both starts used with --object, or draw each by itself")?;
+    Ok(Overlay { trace: &other.trace, file: partner, label: Some(&other.name) })
+}

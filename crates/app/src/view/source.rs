@@ -1,0 +1,64 @@
+//! Traces that are looked at.
+
+use std::path::{Path, PathBuf};
+
+use coldstart_profile::trace::Trace;
+use coldstart_profile::trace::figures::Figures;
+use coldstart_profile::{printable, shell_word};
+use coldstart_sys::named_file::read_beginning;
+use coldstart_tracefile::TraceFile;
+use coldstart_view::export::TraceExport;
+use coldstart_view::page::TraceSource;
+
+use crate::error::{AppError, HintExt};
+
+/// A trace, read whole, and its figures.
+pub struct Source {
+    /// Its file.
+    pub path: PathBuf,
+    /// The path as it can be shown.
+    pub name: String,
+    /// What it holds.
+    pub trace: Trace,
+    /// What it amounts to.
+    pub figures: Figures,
+}
+
+impl Source {
+    /// Reads a trace file.
+    ///
+    /// # Errors
+    /// Not there, empty, damaged, of a later format, or something else altogether.
+    pub fn read(path: &Path) -> Result<Self, AppError> {
+        let trace = TraceFile::open(path).and_then(|file| file.read());
+        let trace = match trace {
+            Err(error) if is_of_perf(path) => {
+                return Err(error).hint(|| {
+                    format!(
+                        "perf recorded it: `coldstart trace import {} -o FILE.coldtrace` makes a trace of it",
+                        shell_word(path.as_os_str())
+                    )
+                });
+            }
+            trace => trace?,
+        };
+        let figures = Figures::of(&trace);
+        Ok(Self { path: path.to_owned(), name: printable(path), trace, figures })
+    }
+
+    /// As pages and comparisons take it.
+    pub fn as_trace(&self) -> TraceSource<'_> {
+        TraceSource { source: &self.name, trace: &self.trace, figures: &self.figures }
+    }
+
+    /// As exports take it.
+    pub fn as_export(&self) -> TraceExport<'_> {
+        TraceExport { source: &self.name, trace: &self.trace }
+    }
+}
+
+/// Whether it begins as `perf record` begins a file.
+fn is_of_perf(path: &Path) -> bool {
+    const MAGIC: &[u8] = b"PERFILE2";
+    read_beginning(path, MAGIC.len()).is_ok_and(|beginning| beginning == MAGIC)
+}

@@ -1,0 +1,224 @@
+//! Tables of values separated by commas (RFC 4180): the trace file's views, and what is computed from them.
+//!
+//! Values are as they are, quoted where they must be: a table is for programs, so nothing is cut or escaped. Bytes that are no
+//! text (a path that is not UTF-8) are written as SQL writes them, x'2f746d70ff'.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use anyhow::anyhow;
+use coldstart_launch::Interrupt;
+use coldstart_output::OutputPlace;
+use coldstart_tracefile::{Answer, TraceFile, Value};
+
+use super::differences;
+use super::source::Source;
+use crate::error::{AppError, HintExt};
+
+/// Views of a trace file, each a table (docs/formats/trace.md).
+const VIEWS: [&str; 12] = [
+    "touches",
+    "functions",
+    "reads",
+    "fills",
+    "lookups",
+    "phases",
+    "files",
+    "sections",
+    "symbols",
+    "relocations",
+    "processes",
+    "events",
+];
+/// Initialisers in order, with their jumps.
+const INITIALISERS: &str = "initialisers";
+/// Of one trace or two.
+const FIGURES: &str = "figures";
+/// Of two.
+const CHANGES: &str = "changes";
+
+/// Names of all tables that there are, of one trace or of two.
+pub fn names(are_two: bool) -> Vec<&'static str> {
+    VIEWS.into_iter().chain([INITIALISERS, FIGURES]).chain(are_two.then_some(CHANGES)).collect()
+}
+
+/// Whether there is a table of that name, and one file can hold it.
+///
+/// # Errors
+/// When there is none, or it is made of another number of traces.
+pub fn check(name: &str, are_two: bool) -> Result<(), AppError> {
+    if !are_two && name == CHANGES {
+        return Err(anyhow!("`{CHANGES}` are between two traces, and there is one"))
+            .hint(|| "name the other one behind it");
+    }
+    if !names(are_two).contains(&name) {
+        return Err(anyhow!("there is no table `{name}`")).hint(|| format!("there are {}", names(are_two).join(", ")));
+    }
+    if are_two && name != CHANGES && name != FIGURES {
+        return of_one_trace_only(&format!("the table `{name}`"), "take each trace by itself, or the table `changes`");
+    }
+    Ok(())
+}
+
+/// A table in a file of its own.
+#[derive(Clone, Debug)]
+pub struct TableFile {
+    /// The table.
+    pub name: &'static str,
+    /// Of the second trace.
+    pub of_other: bool,
+    /// Its place.
+    pub place: OutputPlace,
+}
+
+/// The files of all tables, named after the one that was asked for.
+///
+/// # Errors
+/// When one of them cannot be written.
+pub fn files(asked: &OutputPlace, are_two: bool) -> Result<Vec<TableFile>, AppError> {
+    let mut files = Vec::new();
+    for name in names(are_two) {
+        files.push(TableFile { name, of_other: false, place: beside(asked, &format!("-{name}"))? });
+        if are_two && name != CHANGES && name != FIGURES {
+            files.push(TableFile { name, of_other: true, place: beside(asked, &format!("-other-{name}"))? });
+        }
+    }
+    Ok(files)
+}
+
+/// The same place, with something put before the name's ending.
+fn beside(asked: &OutputPlace, addition: &str) -> Result<OutputPlace, AppError> {
+    let path = asked.path();
+    let mut name = path.file_stem().unwrap_or_default().to_os_string();
+    name.push(addition);
+    if let Some(ending) = path.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    Ok(asked.renamed(&path.with_file_name(name))?)
+}
+
+/// Whether a line is the first of a table of ours, whichever.
+pub fn is_header(line: &str) -> bool {
+    let is_it = |columns: &[String]| columns.join(",") == line.trim_end_matches('\r');
+    differences::headers().iter().any(|columns| is_it(columns))
+        || VIEWS.iter().any(|view| is_it(&coldstart_tracefile::columns(view)))
+}
+
+/// Writes a table of a trace, or of two, and gives the number of its rows.
+///
+/// # Errors
+/// When the trace cannot be read any more, `out` takes no more, or a signal came.
+pub(super) fn write(
+    name: &str,
+    source: &Source,
+    second: Option<&Source>,
+    interrupt: Option<&Interrupt>,
+    out: &mut dyn Write,
+) -> Result<u64, AppError> {
+    let mut table = Rows { out: csv::Writer::from_writer(out), count: 0 };
+    match (name, second) {
+        (INITIALISERS, _) => differences::initialisers(source, &mut table)?,
+        (FIGURES, None) => differences::figures(source, &mut table)?,
+        (FIGURES, Some(second)) => differences::two_figures(source, second, &mut table)?,
+        (CHANGES, Some(second)) => differences::changes(source, second, &mut table)?,
+        _ => of_view(interrupt, source, name, &mut table)?,
+    }
+    table.out.flush()?;
+    Ok(table.count)
+}
+
+/// Rows on their way out. The first is that of the columns' names.
+pub(super) struct Rows<'w> {
+    out: csv::Writer<&'w mut dyn Write>,
+    count: u64,
+}
+
+impl Rows<'_> {
+    pub(super) fn columns(&mut self, names: &[&str]) -> Result<(), AppError> {
+        Ok(self.out.write_record(names).map_err(in_plain)?)
+    }
+
+    pub(super) fn row<T: AsRef<[u8]>>(&mut self, cells: impl IntoIterator<Item = T>) -> Result<(), AppError> {
+        self.count = self.count.saturating_add(1);
+        Ok(self.out.write_record(cells).map_err(in_plain)?)
+    }
+}
+
+/// What the writer below said; the library keeps it to itself.
+fn in_plain(error: csv::Error) -> std::io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => std::io::Error::other(format!("{other:?}")),
+    }
+}
+
+/// Row by row: a view of a million events has a row for each.
+fn of_view(interrupt: Option<&Interrupt>, source: &Source, name: &str, table: &mut Rows<'_>) -> Result<(), AppError> {
+    let mut failed = None;
+    let mut file = TraceFile::open(&source.path)?;
+    file.query(&format!("SELECT * FROM {name}"), None, |part| {
+        let taken = match part {
+            _ if interrupt.is_some_and(|interrupt| interrupt.signal().is_some()) => Err(anyhow!("interrupted").into()),
+            Answer::Columns(names) => table.columns(&names.iter().map(String::as_str).collect::<Vec<_>>()),
+            Answer::Row(values) => table.row(values.iter().map(cell)),
+        };
+        match taken {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    failed.map_or(Ok(()), Err)
+}
+
+fn cell(value: &Value<'_>) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) => number.to_string(),
+        Value::Text(text) => (*text).to_owned(),
+        Value::Bytes(bytes) => bytes_in_words(bytes),
+    }
+}
+
+/// As SQL writes bytes.
+pub(super) fn bytes_in_words(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("x'{digits}'")
+}
+
+/// Refuses what two traces cannot become.
+///
+/// # Errors
+/// Always.
+pub fn of_one_trace_only(what: &str, hint: &str) -> Result<(), AppError> {
+    Err(anyhow!("{what} is made of one trace, and there are two")).hint(|| hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_known_by_name() {
+        assert!(check("touches", false).is_ok() && check("figures", true).is_ok() && check("changes", true).is_ok());
+        for (name, are_two, words) in [
+            ("changes", false, "between two traces"),
+            ("touches", true, "made of one trace"),
+            ("sqlite_schema", false, "there is no table"),
+        ] {
+            let sentence = check(name, are_two).unwrap_err().sentence();
+            assert!(sentence.contains(words), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_told_apart_from_text() {
+        assert_eq!(cell(&Value::Bytes(b"/tmp/\xff")), "x'2f746d702fff'");
+        assert_eq!(cell(&Value::Text("a,\"b\"\n")), "a,\"b\"\n");
+        assert_eq!(cell(&Value::Null), "");
+    }
+}

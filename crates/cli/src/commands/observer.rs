@@ -1,0 +1,73 @@
+//! What verbs tell on the way, on stderr.
+
+use std::sync::{Mutex, PoisonError};
+
+use coldstart_app::observer::Observer;
+use indicatif::ProgressBar;
+
+use super::progress::counting;
+use crate::error::{CliError, Complaints};
+use crate::output;
+
+/// Prints notes and hints as they come, and shows no progress.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terminal;
+
+impl Observer for Terminal {
+    fn note(&self, text: &str) {
+        output::note(text);
+    }
+
+    fn hint(&self, text: &str) {
+        output::hint(text);
+    }
+}
+
+/// Prints what a verb tells as it comes, and counts its files.
+#[derive(Default)]
+pub(crate) struct Console {
+    bar: Mutex<Option<ProgressBar>>,
+    complaints: Mutex<Complaints>,
+}
+
+impl Console {
+    /// Whether errors were told.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.complaints.lock().unwrap_or_else(PoisonError::into_inner).count() > 0
+    }
+
+    /// The errors that were told.
+    pub(crate) fn into_complaints(self) -> Complaints {
+        self.complaints.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Console {
+    fn begin(&self, total: Option<usize>) {
+        *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = Some(counting(total));
+    }
+
+    fn step(&self) {
+        if let Some(bar) = &*self.bar.lock().unwrap_or_else(PoisonError::into_inner) {
+            bar.inc(1);
+        }
+    }
+
+    fn end(&self) {
+        if let Some(bar) = self.bar.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn error(&self, error: CliError) {
+        self.complaints.lock().unwrap_or_else(PoisonError::into_inner).add(error);
+    }
+
+    fn note(&self, text: &str) {
+        output::note(text);
+    }
+
+    fn hint(&self, text: &str) {
+        output::hint(text);
+    }
+}

@@ -1,0 +1,98 @@
+//! What `unpack` and `unbind` share: what became of the files, in words.
+
+use coldstart_app::restoring::{Done, Options, Report, warnings};
+use coldstart_app::rewriting::{Task, Worked};
+use coldstart_launch::Interrupt;
+use coldstart_rewrite::ChangedFile;
+
+use super::observer::Console;
+use super::rewriting::{finish, into_words, refused_part};
+use crate::args::rewriting::{ChangedArgs, ManyArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::path::fitted;
+use crate::output::table::MAX_WIDTH;
+use crate::output::text::{counted, escaped, fact, omitted, plain, prose, size};
+use crate::output::{self, json, note};
+
+/// Files listed, unless all are asked for.
+const SOME: usize = 20;
+
+/// What becomes of files that were changed.
+pub(super) fn changed_file(args: &ChangedArgs) -> ChangedFile {
+    match args {
+        ChangedArgs { keep_payload: true, .. } => ChangedFile::KeepPayload,
+        ChangedArgs { discard_changes: true, .. } => ChangedFile::Discard,
+        _ => ChangedFile::Refuse,
+    }
+}
+
+/// Lets `restore` do the work, and shows what became of the files.
+pub(super) fn run(
+    options: &Options,
+    many_args: &ManyArgs,
+    restore: impl FnOnce(&Options, &Interrupt, &Console) -> Result<Report, CliError>,
+) -> Result<Exit, CliError> {
+    let interrupt = Interrupt::listen()?;
+    let console = Console::default();
+    let report = restore(options, &interrupt, &console)?;
+    if many_args.json {
+        json::print(report.taking.schema, &report)?;
+    } else {
+        match report.done.as_slice() {
+            [(task, worked)] if report.is_one => output::print(&one(&report, task, worked))?,
+            [] if console.has_errors() => {}
+            _ => output::print(&many(&report, many_args.all))?,
+        }
+        for (task, worked) in &report.done {
+            for warning in warnings(task, worked) {
+                note(&warning);
+            }
+        }
+    }
+    let says_why = report.is_one && !many_args.json;
+    Ok(finish(report.taking.verb, report.done, says_why, console, &interrupt, report.total.not_begun))
+}
+
+/// What became of the only file; nothing where an error or a refusal has said all.
+fn one(report: &Report, task: &Task, worked: &Worked<Done>) -> String {
+    let Some(restored) = worked.restored() else { return String::new() };
+    let into = into_words(&report.place, task, &restored.replacement.path);
+    let size = size(restored.replacement.size);
+    let packed_by = escaped(&restored.packed_by);
+    let was = report.taking.was;
+    let mut text = prose(&format!("restored {into}: {size}, {was} by version {packed_by}"), 0, 2);
+    let digest = &restored.replacement.proof;
+    text.push_str(&fact("digest", &format!("BLAKE3 {digest}, as before {}", report.taking.doing)));
+    if let Some(payload) = &restored.payload {
+        let bytes = counted(payload.size, "appended byte");
+        let place = match payload.from == payload.to {
+            true => format!("at file offset {}, where they were", payload.to),
+            false => format!("at file offset {}, and were at {}", payload.to, payload.from),
+        };
+        text.push_str(&fact("payload", &format!("{bytes} {place}")));
+    }
+    for note in &restored.notes {
+        text.push_str(&fact("with it", note));
+    }
+    text
+}
+
+/// What became of many files.
+fn many(report: &Report, all: bool) -> String {
+    let total = &report.total;
+    let without = match total.not_ours {
+        0 => String::new(),
+        count => format!("; passed over {} without a note of ours", counted(count, "file")),
+    };
+    let mut text = prose(&format!("restored {}{without}", counted(total.restored, "file")), 0, 2);
+    let done = report.done.iter().filter(|(_, worked)| worked.restored().is_some());
+    let restored: Vec<&Task> = done.map(|(task, _)| task).collect();
+    let shown = if all { restored.len() } else { restored.len().min(SOME) };
+    for task in restored.iter().take(shown) {
+        text.push_str(&format!("  {}\n", fitted(&task.path, MAX_WIDTH - 2)));
+    }
+    text.push_str(&omitted(shown, restored.len(), "all files"));
+    text.push_str(&refused_part(&report.done, all));
+    plain(&text)
+}
