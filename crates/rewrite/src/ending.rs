@@ -7,7 +7,7 @@ use crate::layout::{align_up, file_header};
 use crate::note::NoteContent;
 use crate::refusal::Refusal;
 use crate::script::{Piece, Script};
-use crate::source::Source;
+use coldstart_prove::Source;
 
 /// What stands at the end of a new file, and what its ELF header says of its tables.
 pub(crate) struct Ending<'a> {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use coldstart_elf::{ByteOrder, Encoding};
 
-use crate::source::Source;
+use coldstart_prove::Source;
 
 /// Copies go through memory in portions of this many bytes.
 const PORTION: usize = 1 << 20;

@@ -9,8 +9,8 @@ use crate::note::{self, About};
 use crate::payload::Payload;
 use crate::refusal::Refusal;
 use crate::script::{Piece, Script, WordPatch};
-use crate::source::Source;
 use crate::undo::{Held, SECTION_HEADERS, Step, Undo, changed, decode};
+use coldstart_prove::Source;
 
 /// Zeros from this size on are left as a hole instead of being held in memory, in bytes.
 const LARGE: u64 = 1 << 16;

@@ -1,7 +1,11 @@
 //! Files that are replaced: what comes along, what stays, and who notices.
+//!
+//! A binary of its own: it starts programs that it has just written, which fails while a child that another test is about to
+//! start still has them open.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "it/replace_scene/mod.rs"]
 mod replace_scene;
 
 use std::fs::{File, Permissions};

@@ -7,9 +7,10 @@ use anyhow::Context;
 use coldstart_bind::{BindPlan, Binding, FarmWritten, MachineFiles, Mode, Program, audit_library_caution};
 use coldstart_elf::ElfFile;
 use coldstart_profile::printable;
+use coldstart_prove::Proof;
 use coldstart_rewrite::{
-    About, Allowed, Change, ChangedFile, EditNote, OriginalFile, Proof, Refusal, Replacement, SearchSummary,
-    binding_note, plan_search, plan_unpack,
+    About, Allowed, Change, ChangedFile, EditNote, OriginalFile, Refusal, Replacement, SearchSummary, binding_note,
+    plan_search, plan_unpack,
 };
 use coldstart_sys::file_view::FileView;
 

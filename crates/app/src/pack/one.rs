@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use coldstart_elf::ElfFile;
 use coldstart_profile::printable;
+use coldstart_prove::{Proof, Source};
 use coldstart_rewrite::{
-    Allowed, NothingToPack, OriginalFile, PackDecision, PackOptions, PackSummary, Proof, Refusal, Replacement, Script,
-    Source, WayBack,
+    Allowed, NothingToPack, OriginalFile, PackDecision, PackOptions, PackSummary, Refusal, Replacement, Script, WayBack,
 };
 use coldstart_sys::file_view::FileView;
 

@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_profile::printable;
-use coldstart_rewrite::{
-    NotProven, OriginalFile, Proof, Replacement, Script, SearchEdit, Source, Target, WriteError, prove, prove_identity,
-    prove_search, write_proven,
-};
+use coldstart_prove::{NotProven, Proof, SearchEdit, Source, prove, prove_identity, prove_search};
+use coldstart_rewrite::{OriginalFile, Replacement, Script, Target, WriteError, write_proven};
 use coldstart_sys::file_view::FileView;
 use serde::Serialize;
 

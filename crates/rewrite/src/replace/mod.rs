@@ -44,7 +44,7 @@ use self::keep::{Keeping, Kept};
 use self::metadata::{Purpose, copy_metadata};
 use self::target::{Destination, OWN};
 use crate::script::{Piece, Script};
-use crate::source::Source;
+use coldstart_prove::Source;
 
 /// A file that stands in its place.
 #[derive(Clone, Debug)]

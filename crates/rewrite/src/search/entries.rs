@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Tag};
+use coldstart_prove::{LoadedNote, PathKind, SearchEdit};
 
-use super::{PathKind, SearchEdit};
 use crate::refusal::Refusal;
 
 /// Entries that a table which moves has to spare, for who edits the file next; as many as GNU ld leaves.
@@ -24,7 +24,7 @@ pub(super) struct Content {
     /// Whether they are more than the old table has room for.
     pub(super) dynamic_moves: bool,
     /// Notes to be loaded.
-    pub(super) note: Option<super::LoadedNote>,
+    pub(super) note: Option<LoadedNote>,
 }
 
 /// The content that an edit asks for.

@@ -11,9 +11,9 @@ use coldstart_app::rewriting::{
 use coldstart_elf::ElfFile;
 use coldstart_loader::ObjectFacts;
 use coldstart_loader::nix_note::{NixNote, SECTION};
+use coldstart_prove::{LoadedNote, PathKind, Proof, SearchEdit, SearchPath};
 use coldstart_rewrite::{
-    About, Allowed, ChangedFile, EditNote, LoadedNote, OriginalFile, PathKind, Proof, Refusal, Replacement, SearchEdit,
-    SearchPath, SearchSummary, plan_search, plan_unpack,
+    About, Allowed, ChangedFile, EditNote, OriginalFile, Refusal, Replacement, SearchSummary, plan_search, plan_unpack,
 };
 
 use super::super::root::Root;
