@@ -3,7 +3,8 @@
 //! | step | where |
 //! |---|---|
 //! | decide: from a file to a [`Script`], or a [`Refusal`] | `pack/`, `search/`, `unpack.rs` |
-//! | say in the file which file it is | `ending.rs`, `identity/`, `note.rs` |
+//! | put the new file together, with its end and the way back | `assembly.rs`, `ending.rs`, `undo/` |
+//! | say in the file which file it is | `identity/`, `note.rs` |
 //! | write and put in place, with mode, owner and attributes | `replace/` |
 //! | prove: read both files anew and compare what they are to a loader | the crate `coldstart-prove` |
 //!
@@ -14,6 +15,7 @@
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 mod anatomy;
+mod assembly;
 mod edits;
 mod ending;
 mod identity;

@@ -67,8 +67,8 @@ fn one(report: &Report, task: &Task, worked: &Worked<Done>) -> String {
     if let Some(payload) = &restored.payload {
         let bytes = counted(payload.size, "appended byte");
         let place = match payload.from == payload.to {
-            true => format!("at file offset {}, where they were", payload.to),
-            false => format!("at file offset {}, and were at {}", payload.to, payload.from),
+            true => format!("at file offset {}, where they were", payload.to.0),
+            false => format!("at file offset {}, and were at {}", payload.to.0, payload.from.0),
         };
         text.push_str(&fact("payload", &format!("{bytes} {place}")));
     }

@@ -6,7 +6,7 @@
 //! | the strings and the dynamic table as they shall be | `entries.rs` |
 //! | room: a segment that grows, or a new one and a header for it | `room.rs` |
 //! | headers, symbols and sections that follow | `headers.rs` |
-//! | all of it as one script, and the way back | `assemble.rs` |
+//! | all of it as one script | `assemble.rs`, `../assembly.rs` |
 //!
 //! The dynamic strings only grow at their end, so that every name keeps its place; what outgrows its place moves behind
 //! everything else in memory. A newcomer would not guess what is hard: one more segment needs one more program header, the

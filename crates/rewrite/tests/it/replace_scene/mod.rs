@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use coldstart_elf::{ByteOrder, Class, Encoding};
+use coldstart_elf::{ByteOrder, Class, Encoding, FileOffset, FileSpan};
 use coldstart_output::{OutputError, OutputKind, OutputPlace};
 use coldstart_prove::Source;
 use coldstart_rewrite::{OriginalFile, Piece, ReplaceError, Replacement, Script, Target, WriteError, write_proven};
@@ -53,9 +53,15 @@ pub(crate) fn file(directory: &Path, name: &str, content: &[u8]) -> PathBuf {
     path
 }
 
+/// A copy of a range of the original.
+pub(crate) fn copy(range: std::ops::Range<u64>) -> Piece {
+    Piece::Copy(FileSpan::between(FileOffset(range.start), FileOffset(range.end)).unwrap())
+}
+
 /// A script that makes these pieces.
 pub(crate) fn script(pieces: Vec<Piece>) -> Script {
     Script::new(Encoding { class: Class::Elf64, byte_order: ByteOrder::Little, machine: 62 }, pieces, Vec::new())
+        .unwrap()
 }
 
 /// Opens a file, makes it `content` and puts that at `target`, with a proof that looks whether it is.
