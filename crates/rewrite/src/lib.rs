@@ -5,6 +5,7 @@
 //! | decide: from a file to a [`Script`], or a [`Refusal`] | `pack/`, `search/`, `unpack.rs` |
 //! | put the new file together, with its end and the way back | `assembly.rs`, `ending.rs`, `undo/` |
 //! | say in the file which file it is | `identity/`, `note.rs` |
+//! | one edit from its script to the file in its place | `apply.rs` |
 //! | write and put in place, with mode, owner and attributes | `replace/` |
 //! | prove: read both files anew and compare what they are to a loader | the crate `coldstart-prove` |
 //!
@@ -15,6 +16,7 @@
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 mod anatomy;
+mod apply;
 mod assembly;
 mod edits;
 mod ending;
@@ -31,6 +33,7 @@ mod search;
 mod undo;
 mod unpack;
 
+pub use apply::{ApplyError, Claim, NotTakenBack, Rewriting, without_edit};
 pub use identity::{Change, ChangedPart, Identity, identify};
 pub use libc_floor::{LibcFloor, UnknownLibc};
 pub use note::{About, WayBack, binding_note};

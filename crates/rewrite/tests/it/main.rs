@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod apply;
 mod changed_since;
 #[path = "../../../prove/tests/it/just_written/mod.rs"]
 mod just_written;
