@@ -62,7 +62,7 @@ fn one(report: &Report, task: &Task, worked: &Worked<Done>) -> String {
     let packed_by = escaped(&restored.packed_by);
     let was = report.taking.was;
     let mut text = prose(&format!("restored {into}: {size}, {was} by version {packed_by}"), 0, 2);
-    let digest = &restored.replacement.proof;
+    let digest = &restored.replacement.proof.blake3;
     text.push_str(&fact("digest", &format!("BLAKE3 {digest}, as before {}", report.taking.doing)));
     if let Some(payload) = &restored.payload {
         let bytes = counted(payload.size, "appended byte");
