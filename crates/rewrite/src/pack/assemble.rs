@@ -1,4 +1,4 @@
-//! The whole new file as one script, and the way back.
+//! What is changed, moved and freed, handed to the assembly that all edits share.
 
 use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, FileSpan, Place, Tag, Vaddr};
 

@@ -1,6 +1,6 @@
 //! The new ELF header and program headers.
 
-use coldstart_elf::{ElfFile, FileSpan, Place, SectionHeader, Segment, SegmentKind, Vaddr, VaddrSpan};
+use coldstart_elf::{ElfFile, FileSpan, Place, SectionHeader, Segment, SegmentKind, VaddrSpan};
 
 use super::place::Placed;
 use super::room::{HeaderSlot, Shape, Slide};
@@ -97,26 +97,19 @@ fn cut(
     field::FILE_SIZE.set_word(raw, encoding, size);
     field::MEMORY_SIZE.set_word(raw, encoding, size);
     let Some((next, offset)) = run.next else { return Ok(None) };
-    let (before, rest_of) = split(segment, next)?;
+    let before = next.since(segment.address)?;
+    let rest_of = |size: u64| VaddrSpan::between(next, segment.address.plus(size)?).map(|span| span.size());
     let physical = field::PHYSICAL_ADDRESS.word(&rest, encoding).wrapping_add(before);
     field::ADDRESS.set_word(&mut rest, encoding, next.0);
     field::PHYSICAL_ADDRESS.set_word(&mut rest, encoding, physical);
     field::OFFSET.set_word(&mut rest, encoding, slide.place(offset)?.0);
-    field::FILE_SIZE.set_word(&mut rest, encoding, rest_of.file_size);
-    field::MEMORY_SIZE.set_word(&mut rest, encoding, rest_of.memory_size);
+    field::FILE_SIZE.set_word(&mut rest, encoding, rest_of(segment.file_size)?);
+    field::MEMORY_SIZE.set_word(&mut rest, encoding, rest_of(segment.memory_size)?);
     // What is left in front is data; code checkers complain about executable segments without code.
     if segment.is_executable() && is_data(file, run)? {
         field::FLAGS.set_u32(raw, encoding, segment.flags & !EXECUTE);
     }
     Ok(Some(rest))
-}
-
-/// How far into a segment an address is, in bytes, and the segment from there on, as to its sizes.
-fn split(segment: &Segment, at: Vaddr) -> Result<(u64, Segment), Refusal> {
-    let before = at.since(segment.address)?;
-    let rest = |size: u64| VaddrSpan::between(at, segment.address.plus(size)?).map(|span| span.size());
-    let (file_size, memory_size) = (rest(segment.file_size)?, rest(segment.memory_size)?);
-    Ok((before, Segment { file_size, memory_size, ..*segment }))
 }
 
 /// Whether nothing from the segment's start to its tables can be code: sections that are not, and fillers between them.

@@ -9,7 +9,7 @@
 //! | new places for the tables | `place.rs` |
 //! | how the rest of the file follows | `room.rs`, `anatomy/preface.rs` |
 //! | new headers, dynamic table, end of the file | `headers.rs`, `slots.rs`, `empty_function.rs`, `sections.rs`, `anatomy/tail.rs` |
-//! | all of it as one script; the way back | `assemble.rs`, `way_back.rs` |
+//! | all of it as one script; the way back | `assemble.rs`, `way_back.rs`, `../assembly.rs` |
 
 mod assemble;
 mod checks;
