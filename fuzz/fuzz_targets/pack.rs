@@ -5,9 +5,8 @@
 #![no_main]
 
 use coldstart_elf::ElfFile;
-use coldstart_rewrite::{
-    ChangedFile, PackDecision, PackOptions, Source, WayBack, plan_pack, plan_unpack, prove, prove_identity,
-};
+use coldstart_prove::{Source, prove, prove_identity};
+use coldstart_rewrite::{ChangedFile, PackDecision, PackOptions, WayBack, plan_pack, plan_unpack};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

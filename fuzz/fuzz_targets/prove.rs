@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use coldstart_rewrite::{Source, prove};
+use coldstart_prove::{Source, prove};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -8,7 +8,8 @@
 
 use coldstart_elf::{ElfFile, Tag};
 use coldstart_fuzz::search_edit::{names, needed, search_edit};
-use coldstart_rewrite::{EditNote, PathKind, SearchEdit, Source, plan_search, prove_search};
+use coldstart_prove::{PathKind, SearchEdit, Source, prove_search};
+use coldstart_rewrite::{EditNote, plan_search};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

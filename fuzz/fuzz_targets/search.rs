@@ -7,7 +7,8 @@
 
 use coldstart_elf::ElfFile;
 use coldstart_fuzz::search_edit::search_edit;
-use coldstart_rewrite::{ChangedFile, EditNote, Source, plan_search, plan_unpack, prove_identity, prove_search};
+use coldstart_prove::{Source, prove_identity, prove_search};
+use coldstart_rewrite::{ChangedFile, EditNote, plan_search, plan_unpack};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

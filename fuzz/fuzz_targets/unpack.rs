@@ -3,7 +3,8 @@
 #![no_main]
 
 use coldstart_elf::ElfFile;
-use coldstart_rewrite::{About, ChangedFile, Source, identify, plan_unpack};
+use coldstart_prove::Source;
+use coldstart_rewrite::{About, ChangedFile, identify, plan_unpack};
 use libfuzzer_sys::fuzz_target;
 
 /// Larger results are not written: the size is told beforehand, so that nobody need.

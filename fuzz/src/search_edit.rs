@@ -1,7 +1,7 @@
 //! An edit of the search for libraries that comes out of the file itself, so that one input is both.
 
 use coldstart_elf::{ElfFile, Tag};
-use coldstart_rewrite::{LoadedNote, PathKind, SearchEdit, SearchPath};
+use coldstart_prove::{LoadedNote, PathKind, SearchEdit, SearchPath};
 
 /// An edit of the file: `parts` says which parts it has, `count` how many names the file's end gives it.
 pub fn search_edit(file: &ElfFile<'_>, parts: u8, count: usize) -> SearchEdit {

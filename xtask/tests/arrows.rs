@@ -13,8 +13,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-output", &["coldstart-host"]),
     ("coldstart-loader", &["coldstart-host", "coldstart-elf"]),
     ("coldstart-inspect", &["coldstart-elf", "coldstart-loader"]),
-    ("coldstart-rewrite", &["coldstart-sys", "coldstart-elf", "coldstart-output"]),
-    ("coldstart-bind", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-loader", "coldstart-rewrite"]),
+    // Independent of all that it judges: neither the planners nor their reader of ELF files.
+    ("coldstart-prove", &[]),
+    ("coldstart-rewrite", &["coldstart-sys", "coldstart-elf", "coldstart-output", "coldstart-prove"]),
+    (
+        "coldstart-bind",
+        &[
+            "coldstart-host",
+            "coldstart-sys",
+            "coldstart-elf",
+            "coldstart-loader",
+            "coldstart-prove",
+            "coldstart-rewrite",
+        ],
+    ),
     ("coldstart-pagecache", &["coldstart-host", "coldstart-sys", "coldstart-profile"]),
     ("coldstart-launch", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-profile"]),
     (
@@ -47,6 +59,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-elf",
             "coldstart-loader",
             "coldstart-inspect",
+            "coldstart-prove",
             "coldstart-rewrite",
             "coldstart-pagecache",
             "coldstart-launch",
@@ -70,6 +83,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-elf",
             "coldstart-loader",
             "coldstart-inspect",
+            "coldstart-prove",
             "coldstart-rewrite",
             "coldstart-pagecache",
             "coldstart-launch",
@@ -104,6 +118,26 @@ fn crates_use_only_what_lies_below_them() {
         let used = package.dependencies.iter().filter(|used| used.kind == cargo_metadata::DependencyKind::Normal);
         for used in used.filter(|used| ours.contains(&used.name) && !may_use.contains(&used.name.as_str())) {
             offences.push(format!("{} must not use {}", package.name, used.name));
+        }
+    }
+    assert!(offences.is_empty(), "{offences:#?}");
+}
+
+/// The layers of the proof, each of which uses those before it only.
+const LAYERS_OF_PROVE: &[&str] = &["image", "tables", "loaded", "checks"];
+
+#[test]
+fn the_layers_of_the_proof_use_only_what_lies_below_them() {
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/prove/src");
+    let mut offences = Vec::new();
+    for (number, layer) in LAYERS_OF_PROVE.iter().enumerate() {
+        let files = walk(&source.join(layer));
+        assert!(!files.is_empty(), "{layer}");
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let above = LAYERS_OF_PROVE.iter().skip(number + 1);
+            let used = above.filter(|above| text.contains(&format!("crate::{above}")));
+            offences.extend(used.map(|above| format!("{} must not use {above}", file.display())));
         }
     }
     assert!(offences.is_empty(), "{offences:#?}");

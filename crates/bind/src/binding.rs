@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use coldstart_rewrite::{PathKind, SearchEdit, SearchPath};
+use coldstart_prove::{PathKind, SearchEdit, SearchPath};
 use serde::{Deserialize, Serialize};
 
 use crate::origin::{behind_origin, path, without_dots};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use coldstart_loader::{Closure, Environment, Hwcaps, ObjectFacts, resolve};
-use coldstart_rewrite::SearchEdit;
+use coldstart_prove::SearchEdit;
 use serde::Serialize;
 
 use crate::answers::table;

@@ -27,6 +27,7 @@ mod relocation;
 mod relr;
 mod section;
 mod segment;
+mod span;
 mod strings;
 mod symbol;
 mod sysv_hash;
@@ -61,6 +62,7 @@ pub use relocation::{
 pub use relr::{NotRelr, RelrEncoder, RelrTable, RelrWord};
 pub use section::{Section, SectionHeader, SectionKind};
 pub use segment::{Segment, SegmentKind};
+pub use span::{FileSpan, Place, PlaceError, Span, VaddrSpan};
 pub use strings::Strings;
 pub use symbol::{Symbol, SymbolBinding, SymbolKind, SymbolTable, SymbolVisibility};
 pub use sysv_hash::{SysvHashTable, sysv_hash};

@@ -1,8 +1,6 @@
 //! Changes to a file, as ranges of it and what stands there instead.
 
-use std::ops::Range;
-
-use coldstart_elf::Encoding;
+use coldstart_elf::{Encoding, FileOffset, FileSpan};
 
 use crate::refusal::Refusal;
 use crate::script::{Piece, Script, WordPatch};
@@ -10,13 +8,13 @@ use crate::script::{Piece, Script, WordPatch};
 /// Ranges of the original that are replaced; everything between them stays.
 #[derive(Debug, Default)]
 pub(crate) struct Edits {
-    replaced: Vec<(Range<u64>, Vec<Piece>)>,
+    replaced: Vec<(FileSpan, Vec<Piece>)>,
     patches: Vec<WordPatch>,
 }
 
 impl Edits {
     /// Puts `pieces`, of any size together, in the place of `range`.
-    pub(crate) fn replace(&mut self, range: Range<u64>, pieces: Vec<Piece>) {
+    pub(crate) fn replace(&mut self, range: FileSpan, pieces: Vec<Piece>) {
         self.replaced.push((range, pieces));
     }
 
@@ -30,19 +28,19 @@ impl Edits {
     /// # Errors
     /// If two changes touch the same bytes: tables that overlap in the file.
     pub(crate) fn into_script(mut self, encoding: Encoding, size: u64) -> Result<Script, Refusal> {
-        self.replaced.sort_by_key(|(range, _)| (range.start, range.end));
+        self.replaced.sort_by_key(|(range, _)| range.key());
         self.patches.sort_by_key(|patch| patch.at);
         let mut pieces = Vec::new();
-        let mut at = 0;
+        let mut at = FileOffset(0);
         for (range, new) in self.replaced {
-            if range.start < at || range.end < range.start || range.end > size {
-                return Err(Refusal::Layout(format!("its tables overlap at file offset {:#x}", range.start)));
+            if range.start() < at || range.end().0 > size {
+                return Err(Refusal::Layout(format!("its tables overlap at file offset {}", range.start())));
             }
-            pieces.push(Piece::Copy(at..range.start));
+            pieces.push(Piece::Copy(FileSpan::between(at, range.start())?));
             pieces.extend(new);
-            at = range.end;
+            at = range.end();
         }
-        pieces.push(Piece::Copy(at..size));
-        Ok(Script::new(encoding, pieces, self.patches))
+        pieces.push(Piece::Copy(FileSpan::between(at, FileOffset(size))?));
+        Ok(Script::new(encoding, pieces, self.patches)?)
     }
 }

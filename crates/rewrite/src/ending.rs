@@ -1,74 +1,74 @@
 //! The end of every file that we write: our note, with the identity of the whole file, and the section headers.
 
-use coldstart_elf::ElfFile;
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place};
+use coldstart_prove::Source;
 
+use crate::anatomy::records;
+use crate::assembly::NewSection;
 use crate::identity::{Recorded, Survey, fill};
-use crate::layout::{align_up, file_header};
+use crate::layout::file_header;
 use crate::note::NoteContent;
 use crate::refusal::Refusal;
 use crate::script::{Piece, Script};
-use crate::source::Source;
 
 /// What stands at the end of a new file, and what its ELF header says of its tables.
 pub(crate) struct Ending<'a> {
     pub(crate) note: NoteContent<'a>,
-    /// Headers of the sections that were there before.
+    /// Headers of all sections but our note's.
     pub(crate) section_headers: Vec<u8>,
+    /// Where among the sections' names that of our note stands.
+    pub(crate) our_name: u32,
     /// Where the program headers are, and how many.
-    pub(crate) program_headers: (u64, usize),
+    pub(crate) program_headers: (FileOffset, usize),
 }
 
 impl Ending<'_> {
-    /// The script that writes the whole file, where `script` writes it up to the note. `added` are the headers of new
-    /// sections, the note's last, for a note at an offset and of a size in bytes.
+    /// The script that writes the whole file, where `script` writes it up to the note.
     ///
     /// The identity is that of the finished file, which is read once more for it.
-    pub(crate) fn close(
-        self,
-        file: &ElfFile<'_>,
-        script: &Script,
-        added: impl Fn(u64, u64) -> Vec<u8>,
-    ) -> Result<Script, Refusal> {
+    pub(crate) fn close(self, file: &ElfFile<'_>, script: &Script) -> Result<Script, Refusal> {
         let encoding = file.encoding();
-        let entry_size = usize::from(file.header().section_entry_size).max(1);
-        let mut records = [self.section_headers.as_slice(), &added(0, 0)].concat();
-        let count = records.len().checked_div(entry_size).unwrap_or(0);
-        let own = count.saturating_sub(1);
+        let entry_size = usize::from(file.header().section_entry_size);
+        let our_header = |span: FileSpan| NewSection::of_our_note(span).header(encoding, entry_size, self.our_name);
+        let mut headers = [self.section_headers.as_slice(), &our_header(FileSpan::default())].concat();
+        let count = headers.len().checked_div(entry_size.max(1)).unwrap_or(0);
+        let own = self.section_headers.len().checked_div(entry_size.max(1)).unwrap_or(0);
         let (segments_at, segment_count) = self.program_headers;
-        let segments_size = u64::from(file.header().segment_entry_size).saturating_mul(segment_count as u64);
-        let segments = segments_at..segments_at.saturating_add(segments_size);
-        let mut survey = Survey::new(file, segments, &records, own, script.size());
+        let segments = records(segments_at, file.header().segment_entry_size, segment_count)?;
+        let mut survey = Survey::new(file, segments, &headers, own, script.size())?;
         let identity_size = Recorded::size_for(count, survey.entry_count());
         let (note, identity) = self.note.write(encoding, identity_size);
-        let note_offset = align_up(script.size(), 4);
-        let note_end = note_offset.saturating_add(note.len() as u64);
-        let headers_offset = align_up(note_end, encoding.word_size());
-        records.truncate(self.section_headers.len());
-        records.extend(added(note_offset, note.len() as u64));
+        let before_note = FileOffset(script.size());
+        let note_span = FileSpan::new(before_note.aligned_up(4)?, note.len() as u64)?;
+        let headers_offset = note_span.end().aligned_up(encoding.word_size())?;
+        headers.truncate(self.section_headers.len());
+        headers.extend(our_header(note_span));
 
         let mut pieces = script.pieces().to_vec();
         if let Some(Piece::Bytes(header)) = pieces.first_mut() {
-            file_header::SEGMENTS_OFFSET.set_word(header, encoding, segments_at);
-            file_header::SECTIONS_OFFSET.set_word(header, encoding, headers_offset);
+            file_header::SEGMENTS_OFFSET.set_word(header, encoding, segments_at.0);
+            file_header::SECTIONS_OFFSET.set_word(header, encoding, headers_offset.0);
             file_header::SEGMENT_COUNT.set_u16(header, encoding, header_count(segment_count)?);
             file_header::SECTION_COUNT.set_u16(header, encoding, header_count(count)?);
         }
-        let before = Script::new(encoding, pieces, script.patches().to_vec());
+        let before = Script::new(encoding, pieces, script.patches().to_vec())?;
         let unreadable = |error: std::io::Error| Refusal::Layout(format!("a table reaches beyond its end: {error}"));
         before.write(Source::in_memory(file.bytes()), &mut survey).map_err(unreadable)?;
 
-        let gap = |from: u64, to: u64| vec![0; usize::try_from(to.saturating_sub(from)).unwrap_or(0)];
-        let mut end = gap(before.size(), note_offset);
-        let section = end.len()..end.len().saturating_add(note.len());
-        let identity = section.start.saturating_add(identity.start);
+        // Less than a word each.
+        let gap = |from: FileOffset, to: FileOffset| Ok::<_, Refusal>(vec![0; to.since(from)? as usize]);
+        let mut end = gap(before_note, note_span.start())?;
+        // Places in what is in memory: they do not wrap.
+        let section = end.len()..end.len().wrapping_add(note.len());
+        let identity = section.start.wrapping_add(identity.start);
         end.extend(note);
-        end.extend(gap(note_end, headers_offset));
-        end.extend(&records);
-        let size = before.size().saturating_add(end.len() as u64);
-        let (parts, digest) = survey.finish(&records);
+        end.extend(gap(note_span.end(), headers_offset)?);
+        end.extend(&headers);
+        let size = before_note.plus(end.len() as u64)?.0;
+        let (parts, digest) = survey.finish(&headers);
         fill(digest, (&mut end, section, identity), size, &parts);
         let pieces = before.pieces().iter().cloned().chain([Piece::Bytes(end)]).collect();
-        Ok(Script::new(encoding, pieces, before.patches().to_vec()))
+        Ok(Script::new(encoding, pieces, before.patches().to_vec())?)
     }
 }
 

@@ -3,9 +3,7 @@
 //! Records are edited as bytes: a field that we do not know stays as it is. Offsets are those of the ELF specification
 //! (figures 1-3, 1-9 and 2-1), for 32 and 64 bits.
 
-use std::ops::Range;
-
-use coldstart_elf::{ByteOrder, Class, Encoding};
+use coldstart_elf::{ByteOrder, Class, Encoding, FileSpan};
 
 /// A field: its place in the record of each class. Its width follows from what it is.
 #[derive(Clone, Copy, Debug)]
@@ -122,9 +120,9 @@ pub(crate) fn u16_bytes(encoding: Encoding, value: u16) -> [u8; 2] {
     }
 }
 
-/// A range of a file's bytes; `None` if not all of it is there, or it runs backwards.
-pub(crate) fn part(bytes: &[u8], range: Range<u64>) -> Option<&[u8]> {
-    bytes.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
+/// A range of a file's bytes; `None` if not all of it is there.
+pub(crate) fn part(bytes: &[u8], range: FileSpan) -> Option<&[u8]> {
+    bytes.get(usize::try_from(range.start().0).ok()?..usize::try_from(range.end().0).ok()?)
 }
 
 /// Overwrites bytes in place, if all of them are there.
@@ -132,15 +130,4 @@ pub(crate) fn put(record: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(place) = at.checked_add(bytes.len()).and_then(|end| record.get_mut(at..end)) {
         place.copy_from_slice(bytes);
     }
-}
-
-/// The next multiple of an alignment; 0 and 1 align to nothing. Saturates.
-pub(crate) fn align_up(value: u64, alignment: u64) -> u64 {
-    let alignment = alignment.max(1);
-    value.checked_next_multiple_of(alignment).unwrap_or(u64::MAX)
-}
-
-/// The last multiple of an alignment that is not larger.
-pub(crate) fn align_down(value: u64, alignment: u64) -> u64 {
-    value.saturating_sub(value.checked_rem(alignment.max(1)).unwrap_or(0))
 }

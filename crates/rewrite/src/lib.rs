@@ -3,17 +3,21 @@
 //! | step | where |
 //! |---|---|
 //! | decide: from a file to a [`Script`], or a [`Refusal`] | `pack/`, `search/`, `unpack.rs` |
-//! | say in the file which file it is | `ending.rs`, `identity/`, `note.rs` |
+//! | put the new file together, with its end and the way back | `assembly.rs`, `ending.rs`, `undo/` |
+//! | say in the file which file it is | `identity/`, `note.rs` |
+//! | one edit from its script to the file in its place | `apply.rs` |
 //! | write and put in place, with mode, owner and attributes | `replace/` |
-//! | prove: read both files anew and compare what they are to a loader | `prove/` |
+//! | prove: read both files anew and compare what they are to a loader | the crate `coldstart-prove` |
 //!
 //! What a newcomer would not guess: a file is never built from a model of it. A [`Script`] says which ranges of the
 //! original are copied, and what stands between them; without edits the result is the original, byte for byte. And the
-//! proof shares no code with the planner: it reads both files through another library.
+//! proof shares no code with the planners: its crate knows nothing of this one.
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 mod anatomy;
+mod apply;
+mod assembly;
 mod edits;
 mod ending;
 mod identity;
@@ -22,15 +26,14 @@ mod libc_floor;
 mod note;
 mod pack;
 mod payload;
-mod prove;
 mod refusal;
 mod replace;
 mod script;
 mod search;
-mod source;
 mod undo;
 mod unpack;
 
+pub use apply::{ApplyError, Claim, NotTakenBack, Rewriting, without_edit};
 pub use identity::{Change, ChangedPart, Identity, identify};
 pub use libc_floor::{LibcFloor, UnknownLibc};
 pub use note::{About, WayBack, binding_note};
@@ -38,15 +41,11 @@ pub use pack::{
     Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck, plan_pack,
 };
 pub use payload::Payload;
-pub use prove::{NotProven, Proof, Which, prove, prove_identity, prove_search};
 pub use refusal::Refusal;
 pub use replace::{
     Allowed, FileFacts, FileRefusal, OriginalFile, ReplaceError, Replacement, Seconds, Signature, Target, WriteError,
     write_proven,
 };
 pub use script::{Piece, Script, WordPatch};
-pub use search::{
-    EditNote, LoadedNote, PathKind, SearchEdit, SearchPath, SearchPlan, SearchRoom, SearchSummary, plan_search,
-};
-pub use source::Source;
+pub use search::{EditNote, SearchPlan, SearchRoom, SearchSummary, plan_search};
 pub use unpack::{ChangedFile, Restored, UnpackPlan, plan_unpack};

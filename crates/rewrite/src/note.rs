@@ -9,7 +9,7 @@ use coldstart_elf::{ElfFile, Encoding, Notes, Section, SectionHeader};
 use serde::{Deserialize, Serialize};
 
 use crate::identity::Recorded;
-use crate::layout::{align_up, u32_bytes};
+use crate::layout::u32_bytes;
 
 /// The section's name.
 pub(crate) const SECTION: &str = ".note.coldstart";
@@ -97,7 +97,7 @@ fn of_section<'data>(file: &ElfFile<'data>, number: usize, header: &SectionHeade
             ABOUT => about = serde_json::from_slice(note.description).ok(),
             UNDO => undo = Some(note.description),
             CONTENT => content = std::str::from_utf8(note.description).ok(),
-            IDENTITY => identity = Recorded::read(note.description, note.description_offset.0),
+            IDENTITY => identity = Recorded::read(note.description, note.description_offset),
             _ => {}
         }
     }
@@ -127,15 +127,12 @@ impl NoteContent<'_> {
         let mut bytes = one(encoding, ABOUT, &about);
         bytes.extend(self.undo.iter().flat_map(|undo| one(encoding, UNDO, undo)));
         bytes.extend(self.content.iter().flat_map(|content| one(encoding, CONTENT, content.as_bytes())));
-        let identity = one(encoding, IDENTITY, &vec![0; identity_size]);
-        let start = bytes.len().saturating_add(identity.len()).saturating_sub(padded_size(identity_size));
-        bytes.extend(identity);
-        (bytes, start..start.saturating_add(identity_size))
+        let header = one(encoding, IDENTITY, &[]).len();
+        let place = bytes.len().wrapping_add(header);
+        bytes.extend(one(encoding, IDENTITY, &vec![0; identity_size]));
+        // Places in what is in memory: they do not wrap.
+        (bytes, place..place.wrapping_add(identity_size))
     }
-}
-
-fn padded_size(size: usize) -> usize {
-    align_up(size as u64, 4) as usize
 }
 
 /// One note: three numbers of 4 bytes, owner, content, both filled up to a multiple of 4 (gABI, "Note Section").
@@ -143,7 +140,9 @@ fn one(encoding: Encoding, kind: u32, content: &[u8]) -> Vec<u8> {
     let number = |number: u32| u32_bytes(encoding, number).to_vec();
     let padded = |bytes: &[u8]| {
         let mut bytes = bytes.to_vec();
-        bytes.resize(padded_size(bytes.len()), 0);
+        while !bytes.len().is_multiple_of(4) {
+            bytes.push(0);
+        }
         bytes
     };
     [number(OWNER.len() as u32), number(content.len() as u32), number(kind), padded(OWNER), padded(content)].concat()

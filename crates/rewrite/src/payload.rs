@@ -3,6 +3,8 @@
 //! Programs find what was appended from the file's end, or behind the last section, and then it may move. Some formats
 //! count from the file's start; those keep their place, or nothing is done.
 
+use coldstart_elf::{FileOffset, FileSpan, Place};
+
 use crate::layout::part;
 use crate::refusal::Refusal;
 
@@ -10,9 +12,9 @@ use crate::refusal::Refusal;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payload {
     /// Where they begin in the rewritten file: its size as it was written.
-    pub from: u64,
+    pub from: FileOffset,
     /// Where they begin in the restored file; between its end and this are zeros.
-    pub to: u64,
+    pub to: FileOffset,
     /// How many.
     pub size: u64,
     /// BLAKE3 of them.
@@ -29,13 +31,14 @@ impl Payload {
     ///
     /// # Errors
     /// If it would have to move, and tells that it must not.
-    pub(crate) fn place(file: &[u8], from: u64, original_size: u64) -> Result<Self, Refusal> {
-        let bytes = part(file, from..file.len() as u64).unwrap_or(&[]);
+    pub(crate) fn place(file: &[u8], from: FileOffset, original_size: u64) -> Result<Self, Refusal> {
+        let end = FileOffset(original_size);
+        let bytes = part(file, FileSpan::between(from, FileOffset(file.len() as u64))?).unwrap_or(&[]);
         let to = match counts_from_start(bytes, from) {
-            _ if original_size == from => from,
-            None => original_size,
-            Some(_) if original_size < from => from,
-            Some(what) => return Err(Refusal::PayloadMoves { what, from, to: original_size }),
+            _ if end == from => from,
+            None => end,
+            Some(_) if end < from => from,
+            Some(what) => return Err(Refusal::PayloadMoves { what, from, to: end }),
         };
         let digest = crate::identity::digest(bytes, &|_| {});
         Ok(Self { from, to, size: bytes.len() as u64, digest })
@@ -43,8 +46,9 @@ impl Payload {
 }
 
 /// What in a payload that begins at `from` in its file counts from the file's start.
-fn counts_from_start(payload: &[u8], from: u64) -> Option<&'static str> {
-    if is_adjusted_zip(payload, from) {
+fn counts_from_start(payload: &[u8], from: FileOffset) -> Option<&'static str> {
+    let from = from.0;
+    if is_adjusted_zip(payload, FileOffset(from)) {
         return Some("a ZIP archive whose offsets count from the start of the file");
     }
     // The mark ends the file: 17 bytes of text and a big-endian number (ext/misc/appendvfs.c of SQLite).
@@ -52,7 +56,7 @@ fn counts_from_start(payload: &[u8], from: u64) -> Option<&'static str> {
         return Some("an SQLite database with its file offset");
     }
     let holds = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|window| window == word);
-    let trailer = payload.get(payload.len().saturating_sub(TRAILER)..).unwrap_or(&[]);
+    let trailer = last(payload, TRAILER);
     let in_trailer = u32::try_from(from)
         .ok()
         .filter(|from| *from > 0)
@@ -63,10 +67,14 @@ fn counts_from_start(payload: &[u8], from: u64) -> Option<&'static str> {
     None
 }
 
+/// The last bytes, as many as there are up to `count`.
+fn last(bytes: &[u8], count: usize) -> &[u8] {
+    bytes.len().checked_sub(count).and_then(|start| bytes.get(start..)).unwrap_or(bytes)
+}
+
 /// Whether a ZIP archive at the end was told what stands before it (`zip -A`).
-fn is_adjusted_zip(payload: &[u8], from: u64) -> bool {
-    let start = payload.len().saturating_sub(ZIP_END);
-    let tail = payload.get(start..).unwrap_or(&[]);
+fn is_adjusted_zip(payload: &[u8], from: FileOffset) -> bool {
+    let tail = last(payload, ZIP_END);
     let number = |bytes: &[u8], at: usize, size: usize| -> Option<u64> {
         let bytes = bytes.get(at..at.checked_add(size)?)?;
         Some(bytes.iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte)))
@@ -76,8 +84,9 @@ fn is_adjusted_zip(payload: &[u8], from: u64) -> bool {
         let place = tail.windows(4).rposition(|window| window == signature)?;
         let record = tail.get(place..)?;
         let (length, offset) = (number(record, at, size)?, number(record, at.checked_add(size)?, size)?);
-        let ends = from.checked_add(start as u64)?.checked_add(place as u64)?;
-        Some(offset >= from && offset.checked_add(length) == Some(ends))
+        let before = payload.len().checked_sub(tail.len())?.checked_add(place)?;
+        let ends = from.plus(before as u64).ok()?;
+        Some(offset >= from.0 && offset.checked_add(length) == Some(ends.0))
     };
     is_adjusted(b"PK\x05\x06", 12, 4) == Some(true) || is_adjusted(b"PK\x06\x06", 40, 8) == Some(true)
 }
@@ -98,8 +107,8 @@ mod tests {
 
     #[test]
     fn what_counts_from_the_start_of_the_file_is_known() {
-        let from = 0x5678;
-        let told = |payload: &[u8]| counts_from_start(payload, from).unwrap_or("");
+        let from = 0x5678_u64;
+        let told = |payload: &[u8]| counts_from_start(payload, FileOffset(from)).unwrap_or("");
         assert_eq!(told(b"PAYLOAD"), "");
         assert_eq!(told(&zip(9)), "");
         assert!(told(&zip(9 + from as u32)).contains("ZIP"));
@@ -112,8 +121,9 @@ mod tests {
     #[test]
     fn it_moves_unless_it_must_not() {
         let file = |payload: &[u8]| [&[0; 0x5678][..], payload].concat();
-        let place =
-            |payload: &[u8], original| Payload::place(&file(payload), 0x5678, original).map(|payload| payload.to);
+        let place = |payload: &[u8], original| {
+            Payload::place(&file(payload), FileOffset(0x5678), original).map(|payload| payload.to.0)
+        };
         assert_eq!(place(b"PAYLOAD", 0x9000), Ok(0x9000));
         assert_eq!(place(b"PAYLOAD", 0x4000), Ok(0x4000));
         assert_eq!(place(&zip(0x5681), 0x4000), Ok(0x5678));

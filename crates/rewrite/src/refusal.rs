@@ -1,6 +1,6 @@
 //! Why a file is not rewritten: what stands in the way, where, and what would help.
 
-use coldstart_elf::{ElfError, FileOffset, Vaddr};
+use coldstart_elf::{ElfError, FileOffset, PlaceError, Vaddr};
 
 use crate::identity::Change;
 use crate::libc_floor::LibcFloor;
@@ -169,18 +169,25 @@ pub enum Refusal {
     #[error("it was changed after coldstart had written it: {0}")]
     ChangedSince(Change),
     /// What was appended to the file must not move, and would have to.
-    #[error("the appended bytes hold {what}, and would move from file offset {from} to {to}")]
+    #[error("the appended bytes hold {what}, and would move from file offset {} to {}", .from.0, .to.0)]
     PayloadMoves {
         /// What counts from the start of the file.
         what: &'static str,
         /// Where they begin.
-        from: u64,
+        from: FileOffset,
         /// Where they would begin.
-        to: u64,
+        to: FileOffset,
     },
     /// The note is damaged or contradicts the file.
     #[error("the note in it cannot take the edit back: {0}")]
     CannotUndo(String),
+}
+
+/// Places that cannot be: what the file says of itself is then no layout.
+impl From<PlaceError> for Refusal {
+    fn from(error: PlaceError) -> Self {
+        Self::Layout(error.to_string())
+    }
 }
 
 impl Refusal {
@@ -232,7 +239,7 @@ impl Refusal {
             Self::LibcUnknown { first, .. } => {
                 Some(format!("if all machines it will run on have that version, say `--min-libc {first}`"))
             }
-            Self::NoDynamicSlot { needed, found } if found.saturating_add(1) == *needed => {
+            Self::NoDynamicSlot { needed, found } if needed.checked_sub(*found) == Some(1) => {
                 Some("`--drop-syment` frees one more: DT_SYMENT, which says what every loader knows".to_owned())
             }
             Self::NoDynamicSlot { .. } => {
@@ -250,7 +257,8 @@ impl Refusal {
                 Some(format!("`truncate -s {size_before} FILE` takes the appended bytes away"))
             }
             Self::PayloadMoves { from, .. } => Some(format!(
-                "`truncate -s {from} FILE` takes them away; append them to the restored file by the tool that made them"
+                "`truncate -s {} FILE` takes them away; append them to the restored file by the tool that made them",
+                from.0
             )),
             Self::NoWayBack(_) | Self::Unrecorded | Self::ChangedSince(_) | Self::CannotUndo(_) => Some(
                 "take the original from where `--keep-original` has kept it, or from its package or build".to_owned(),

@@ -4,11 +4,10 @@
 //! patched one by one, because a million of them are cheaper as a sorted list than as a million pieces.
 
 use std::io::{self, Write};
-use std::ops::Range;
 
-use coldstart_elf::{ByteOrder, Encoding};
+use coldstart_elf::{ByteOrder, Encoding, FileOffset, FileSpan, Place, PlaceError};
 
-use crate::source::Source;
+use coldstart_prove::Source;
 
 /// Copies go through memory in portions of this many bytes.
 const PORTION: usize = 1 << 20;
@@ -18,8 +17,8 @@ const RELEASED: usize = 16 << 20;
 /// What stands at the next place of the new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// A range of the original, in bytes from its start.
-    Copy(Range<u64>),
+    /// A range of the original.
+    Copy(FileSpan),
     /// New bytes.
     Bytes(Vec<u8>),
     /// This many zeros that need no room on disk.
@@ -30,18 +29,26 @@ impl Piece {
     /// Its size in bytes.
     pub fn size(&self) -> u64 {
         match self {
-            Self::Copy(range) => range.end.saturating_sub(range.start),
+            Self::Copy(range) => range.size(),
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Hole(size) => *size,
         }
     }
 }
 
+/// Where the next piece behind these stands in their file.
+///
+/// # Errors
+/// If together they are longer than any file.
+pub(crate) fn end_of(pieces: &[Piece]) -> Result<FileOffset, PlaceError> {
+    pieces.iter().try_fold(FileOffset(0), |end, piece| end.plus(piece.size()))
+}
+
 /// A word of the original with another value in the new file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WordPatch {
-    /// Where it begins in the original, in bytes.
-    pub at: u64,
+    /// Where it begins in the original.
+    pub at: FileOffset,
     /// The new value; of 32-bit files the lower half counts.
     pub value: u64,
 }
@@ -52,19 +59,25 @@ pub struct Script {
     encoding: Encoding,
     pieces: Vec<Piece>,
     patches: Vec<WordPatch>,
+    /// Size of the new file in bytes.
+    size: u64,
 }
 
 impl Script {
     /// A script for an original of this encoding. `patches` change words in copied ranges, and must ascend without
     /// touching one another; those outside every copied range have no effect.
-    pub fn new(encoding: Encoding, pieces: Vec<Piece>, patches: Vec<WordPatch>) -> Self {
+    ///
+    /// # Errors
+    /// If the pieces together are longer than any file.
+    pub fn new(encoding: Encoding, pieces: Vec<Piece>, patches: Vec<WordPatch>) -> Result<Self, PlaceError> {
         debug_assert!(patches.is_sorted_by_key(|patch| patch.at));
-        Self { encoding, pieces: join(pieces), patches }
+        let size = end_of(&pieces)?.0;
+        Ok(Self { encoding, pieces: join(pieces), patches, size })
     }
 
     /// The script that changes nothing in a file of `size` bytes.
     pub fn identity(encoding: Encoding, size: u64) -> Self {
-        Self::new(encoding, vec![Piece::Copy(0..size)], Vec::new())
+        Self { encoding, pieces: join(vec![Piece::Copy(FileSpan::first(size))]), patches: Vec::new(), size }
     }
 
     /// The pieces in the new file's order.
@@ -79,7 +92,7 @@ impl Script {
 
     /// Size of the new file in bytes.
     pub fn size(&self) -> u64 {
-        self.pieces.iter().map(Piece::size).fold(0, u64::saturating_add)
+        self.size
     }
 
     /// Writes the new file. Memory of the original that has been copied is given back.
@@ -90,7 +103,7 @@ impl Script {
         let mut buffer = Vec::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Copy(range) => self.copy(original, range.clone(), &mut buffer, out)?,
+                Piece::Copy(range) => self.copy(original, *range, &mut buffer, out)?,
                 Piece::Bytes(bytes) => out.write_all(bytes)?,
                 Piece::Hole(size) => out.skip(*size)?,
             }
@@ -111,27 +124,28 @@ impl Script {
     fn copy(
         &self,
         original: Source<'_>,
-        range: Range<u64>,
+        range: FileSpan,
         buffer: &mut Vec<u8>,
         out: &mut impl Output,
     ) -> io::Result<()> {
-        let range = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
-        let (mut start, end) = range.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let range = usize::try_from(range.start().0).ok().zip(usize::try_from(range.end().0).ok());
+        let (mut start, end) =
+            range.filter(|(_, end)| *end <= original.bytes.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
         let mut kept_from = start;
         while start < end {
             let stop = self.portion_end(start, end);
             let portion = original.bytes.get(start..stop).ok_or(io::ErrorKind::UnexpectedEof)?;
-            let patches = self.patches_within(start as u64, stop as u64);
+            let patches = self.patches_within(FileOffset(start as u64), FileOffset(stop as u64));
             if patches.is_empty() {
                 out.write_all(portion)?;
             } else {
                 buffer.clear();
                 buffer.extend_from_slice(portion);
-                self.apply(patches, start as u64, buffer);
+                self.apply(patches, FileOffset(start as u64), buffer);
                 out.write_all(buffer)?;
             }
             start = stop;
-            if start.saturating_sub(kept_from) >= RELEASED || start == end {
+            if start.checked_sub(kept_from).is_some_and(|size| size >= RELEASED) || start == end {
                 (original.release)(kept_from..start);
                 kept_from = start;
             }
@@ -141,24 +155,25 @@ impl Script {
 
     /// Where the portion that begins at `start` ends: never within a patched word.
     fn portion_end(&self, start: usize, end: usize) -> usize {
-        let stop = start.saturating_add(PORTION).min(end);
-        let before = self.patches.partition_point(|patch| patch.at < stop as u64);
-        match before.checked_sub(1).and_then(|last| self.patches.get(last)) {
-            Some(patch) => stop.max((patch.at.saturating_add(self.encoding.word_size()) as usize).min(end)),
-            None => stop,
-        }
+        // Both are places in memory.
+        let stop = start.checked_add(PORTION).map_or(end, |stop| stop.min(end));
+        let before = self.patches.partition_point(|patch| patch.at < FileOffset(stop as u64));
+        let last = before.checked_sub(1).and_then(|last| self.patches.get(last));
+        let Some(patch_end) = last.map(|patch| patch.at.plus(self.encoding.word_size())) else { return stop };
+        let patch_end = patch_end.ok().and_then(|end| usize::try_from(end.0).ok());
+        stop.max(patch_end.map_or(end, |patch_end| patch_end.min(end)))
     }
 
-    fn patches_within(&self, start: u64, stop: u64) -> &[WordPatch] {
+    fn patches_within(&self, start: FileOffset, stop: FileOffset) -> &[WordPatch] {
         let first = self.patches.partition_point(|patch| patch.at < start);
         let last = self.patches.partition_point(|patch| patch.at < stop);
         self.patches.get(first..last).unwrap_or(&[])
     }
 
-    fn apply(&self, patches: &[WordPatch], start: u64, portion: &mut [u8]) {
+    fn apply(&self, patches: &[WordPatch], start: FileOffset, portion: &mut [u8]) {
         let size = self.encoding.word_size() as usize;
         for patch in patches {
-            let Some(at) = patch.at.checked_sub(start).and_then(|at| usize::try_from(at).ok()) else { continue };
+            let Some(at) = patch.at.since(start).ok().and_then(|at| usize::try_from(at).ok()) else { continue };
             let word = match self.encoding.byte_order {
                 ByteOrder::Little => patch.value.to_le_bytes(),
                 ByteOrder::Big if size == 4 => (patch.value << 32).to_be_bytes(),
@@ -184,7 +199,8 @@ pub trait Output: Write {
 impl Output for Vec<u8> {
     fn skip(&mut self, size: u64) -> io::Result<()> {
         let size = usize::try_from(size).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        self.resize(self.len().saturating_add(size), 0);
+        let size = self.len().checked_add(size).ok_or(io::ErrorKind::FileTooLarge)?;
+        self.resize(size, 0);
         Ok(())
     }
 }
@@ -194,9 +210,13 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
     for piece in pieces.into_iter().filter(|piece| piece.size() > 0) {
         match (joined.last_mut(), piece) {
-            (Some(Piece::Copy(last)), Piece::Copy(next)) if last.end == next.start => last.end = next.end,
+            (Some(Piece::Copy(last)), Piece::Copy(next)) => match last.followed_by(&next) {
+                Some(both) => *last = both,
+                None => joined.push(Piece::Copy(next)),
+            },
             (Some(Piece::Bytes(last)), Piece::Bytes(next)) => last.extend(next),
-            (Some(Piece::Hole(last)), Piece::Hole(next)) => *last = last.saturating_add(next),
+            // The size of all pieces together was looked at before.
+            (Some(Piece::Hole(last)), Piece::Hole(next)) => *last = last.wrapping_add(next),
             (_, piece) => joined.push(piece),
         }
     }
@@ -230,8 +250,10 @@ mod tests {
     #[test]
     fn words_are_patched_in_the_files_own_byte_order() {
         for (byte_order, word) in [(ByteOrder::Little, [4, 3, 2, 1]), (ByteOrder::Big, [1, 2, 3, 4])] {
-            let patches = vec![WordPatch { at: 4, value: 0x0102_0304 }];
-            let script = Script::new(encoding(Class::Elf32, byte_order), vec![Piece::Copy(0..12)], patches);
+            let patches = vec![WordPatch { at: FileOffset(4), value: 0x0102_0304 }];
+            let script =
+                Script::new(encoding(Class::Elf32, byte_order), vec![Piece::Copy(FileSpan::first(12))], patches)
+                    .unwrap();
             assert_eq!(script.to_vec(&[9; 12]).unwrap(), [[9; 4], word, [9; 4]].concat());
         }
     }
@@ -245,24 +267,25 @@ mod tests {
             patched in proptest::collection::btree_map(0_u64..625_000, any::<u64>(), 0..200),
         ) {
             let original: Vec<u8> = (0..size).map(|number| (number % 253) as u8).collect();
-            let fits = |at: u64| at + 8 <= size as u64;
-            let patches: Vec<WordPatch> = patched.into_iter().map(|(at, value)| WordPatch { at: at * 8, value }).filter(|patch| fits(patch.at)).collect();
+            let fits = |at: FileOffset| at.0 + 8 <= size as u64;
+            let patches: Vec<WordPatch> = patched.into_iter().map(|(at, value)| WordPatch { at: FileOffset(at * 8), value }).filter(|patch| fits(patch.at)).collect();
             let mut expected = original.clone();
             for patch in &patches {
-                expected[patch.at as usize..patch.at as usize + 8].copy_from_slice(&patch.value.to_le_bytes());
+                expected[patch.at.0 as usize..patch.at.0 as usize + 8].copy_from_slice(&patch.value.to_le_bytes());
             }
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(size) / 8 * 8).collect();
             cuts.sort_unstable();
             let mut pieces = Vec::new();
             let mut whole = Vec::new();
             for pair in cuts.windows(2) {
-                pieces.push(Piece::Copy(pair[0] as u64..pair[1] as u64));
+                let place = |at: usize| FileOffset(at as u64);
+                pieces.push(Piece::Copy(FileSpan::between(place(pair[0]), place(pair[1])).unwrap()));
                 pieces.push(Piece::Bytes(vec![7; 3]));
                 pieces.push(Piece::Hole(5));
                 whole.extend_from_slice(&expected[pair[0]..pair[1]]);
                 whole.extend_from_slice(&[7, 7, 7, 0, 0, 0, 0, 0]);
             }
-            let script = Script::new(encoding(Class::Elf64, ByteOrder::Little), pieces, patches);
+            let script = Script::new(encoding(Class::Elf64, ByteOrder::Little), pieces, patches).unwrap();
             prop_assert_eq!(script.size(), whole.len() as u64);
             prop_assert_eq!(script.to_vec(&original).unwrap(), whole);
         }

@@ -1,6 +1,6 @@
 //! Taking an edit back: the original, byte for byte, from what our note says.
 
-use coldstart_elf::{ElfFile, RelocationForm, Tag, Vaddr};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place, RelocationForm, Tag, Vaddr};
 use serde::Serialize;
 
 use crate::identity::{Change, Identity, digest, identify};
@@ -8,9 +8,9 @@ use crate::layout::{part, word_bytes};
 use crate::note::{self, About};
 use crate::payload::Payload;
 use crate::refusal::Refusal;
-use crate::script::{Piece, Script, WordPatch};
-use crate::source::Source;
-use crate::undo::{Held, SECTION_HEADERS, Step, Undo, changed, decode};
+use crate::script::{Piece, Script, WordPatch, end_of};
+use crate::undo::{Held, Origin, Step, Undo, changed, decode};
+use coldstart_prove::Source;
 
 /// Zeros from this size on are left as a hole instead of being held in memory, in bytes.
 const LARGE: u64 = 1 << 16;
@@ -68,9 +68,9 @@ impl UnpackPlan {
     /// [`Refusal::CannotUndo`] if it is not.
     pub fn check(&self, restored: Source<'_>) -> Result<Restored, Refusal> {
         let wrong = || Refusal::CannotUndo("what it restores is not the original".to_owned());
-        let original = part(restored.bytes, 0..self.size).ok_or_else(wrong)?;
+        let original = part(restored.bytes, FileSpan::first(self.size)).ok_or_else(wrong)?;
         let digest = digest(original, restored.release);
-        if digest != self.digest || !self.fits(part(restored.bytes, self.size..restored.bytes.len() as u64)) {
+        if digest != self.digest || !self.fits(restored.bytes.get(original.len()..)) {
             return Err(wrong());
         }
         Ok(Restored { size: self.size, blake3: blake3::Hash::from_bytes(digest).to_hex().to_string() })
@@ -79,7 +79,7 @@ impl UnpackPlan {
     /// Whether this is what is to stand behind the original.
     fn fits(&self, behind: Option<&[u8]>) -> bool {
         let (Some(behind), Some(payload)) = (behind, &self.payload) else { return behind == Some(&[]) };
-        let gap = usize::try_from(payload.to.saturating_sub(self.size)).ok();
+        let gap = payload.to.since(FileOffset(self.size)).ok().and_then(|gap| usize::try_from(gap).ok());
         let Some((gap, kept)) = gap.and_then(|gap| behind.split_at_checked(gap)) else { return false };
         gap.iter().all(|byte| *byte == 0) && digest(kept, &|_| {}) == payload.digest
     }
@@ -105,15 +105,16 @@ pub fn plan_unpack(file: &ElfFile<'_>, changed: ChangedFile) -> Result<UnpackPla
     let mut restorer = Restorer::new(file, &undo)?;
     let mut pieces = restorer.pieces(&undo)?;
     let patches = restorer.patches(&undo)?;
-    if pieces.iter().map(Piece::size).fold(0, u64::saturating_add) != undo.size {
+    let end = FileOffset(undo.size);
+    if end_of(&pieces) != Ok(end) {
         return Err(misfit());
     }
-    let payload = appended_at.map(|from| Payload::place(file.bytes(), from, undo.size)).transpose()?;
+    let payload = appended_at.map(|from| Payload::place(file.bytes(), FileOffset(from), undo.size)).transpose()?;
     if let Some(payload) = &payload {
-        pieces.push(Piece::Hole(payload.to.saturating_sub(undo.size)));
-        pieces.push(Piece::Copy(payload.from..file.size()));
+        pieces.push(Piece::Hole(payload.to.since(end)?));
+        pieces.push(Piece::Copy(FileSpan::between(payload.from, FileOffset(file.size()))?));
     }
-    let script = Script::new(file.encoding(), pieces, patches);
+    let script = Script::new(file.encoding(), pieces, patches)?;
     Ok(UnpackPlan { script, size: undo.size, digest: undo.digest, payload, about: note.about })
 }
 
@@ -152,11 +153,14 @@ impl<'file, 'data> Restorer<'file, 'data> {
         let mut pieces = Vec::with_capacity(undo.steps.len());
         for step in &undo.steps {
             pieces.push(match step {
-                Step::Copy(range) if range.end <= self.file.size() => Piece::Copy(range.clone()),
+                Step::Copy(range) if range.end().0 <= self.file.size() => Piece::Copy(*range),
                 Step::Copy(_) => return Err(misfit()),
                 Step::Changed(place, differences) => {
-                    let place = if *place == SECTION_HEADERS { self.file.header().sections_offset.0 } else { *place };
-                    let rest = usize::try_from(place).ok().and_then(|place| self.file.bytes().get(place..));
+                    let place = match place {
+                        Origin::At(place) => *place,
+                        Origin::SectionHeaders => self.file.header().sections_offset,
+                    };
+                    let rest = usize::try_from(place.0).ok().and_then(|place| self.file.bytes().get(place..));
                     let rest = rest.ok_or_else(misfit)?;
                     let new = rest.get(..differences.len()).unwrap_or(rest);
                     Piece::Bytes(changed(new, differences))
@@ -188,7 +192,7 @@ impl<'file, 'data> Restorer<'file, 'data> {
         let end = usize::try_from(count).ok().and_then(|count| self.told.checked_add(count));
         let (form, kind) = self.kind()?;
         let addresses = end.and_then(|end| self.addresses.get(self.told..end)).ok_or_else(misfit)?;
-        self.told = self.told.saturating_add(addresses.len());
+        self.told = end.unwrap_or(self.told);
         let encoding = self.file.encoding();
         let mut bytes = Vec::new();
         for address in addresses {
@@ -203,12 +207,11 @@ impl<'file, 'data> Restorer<'file, 'data> {
     }
 
     fn patches(&self, undo: &Undo) -> Result<Vec<WordPatch>, Refusal> {
-        let mut patches: Vec<WordPatch> =
-            undo.words.iter().map(|(at, value)| WordPatch { at: *at, value: *value }).collect();
+        let mut patches = undo.words.clone();
         if undo.held == Held::Zeros {
             for address in &self.addresses {
                 let at = self.file.offset_of(*address).ok_or_else(misfit)?;
-                patches.push(WordPatch { at: at.0, value: 0 });
+                patches.push(WordPatch { at, value: 0 });
             }
         }
         patches.sort_by_key(|patch| patch.at);

@@ -1,7 +1,11 @@
 //! Files that are replaced: what comes along, what stays, and who notices.
+//!
+//! A binary of its own: it starts programs that it has just written, which fails while a child that another test is about to
+//! start still has them open.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "it/replace_scene/mod.rs"]
 mod replace_scene;
 
 use std::fs::{File, Permissions};
@@ -10,7 +14,7 @@ use std::path::Path;
 
 use coldstart_rewrite::{OriginalFile, Piece, Target};
 use replace_scene::{
-    CAPABILITY, Mount, access_list, as_user, attribute, content_of, file, in_memory, is_root, names, replace,
+    CAPABILITY, Mount, access_list, as_user, attribute, content_of, copy, file, in_memory, is_root, names, replace,
     replace_at, replace_opened, run, scratch, script, set_attribute, skip, start, stat, status_of,
 };
 
@@ -207,7 +211,7 @@ fn a_program_goes_on_while_it_is_replaced() {
 
     let original = OriginalFile::open(&path).unwrap();
     let longer = [&before[..], b"more"].concat();
-    let longer_script = script(vec![Piece::Copy(0..size), Piece::Bytes(b"more".to_vec())]);
+    let longer_script = script(vec![copy(0..size), Piece::Bytes(b"more".to_vec())]);
     replace_opened(&original, longer_script, &Target::InPlace, None, &longer).unwrap();
 
     assert!(running.try_wait().unwrap().is_none(), "it has ended");
@@ -225,7 +229,7 @@ fn holes_take_no_room() {
     let directory = scratch();
     let path = file(directory.path(), "library", &vec![b'x'; 3 << 20]);
     let expected = [vec![b'x'; 5000], vec![0; 2 << 20], vec![b'y'; 100], vec![0; 1 << 20]].concat();
-    let pieces = vec![Piece::Copy(0..5000), Piece::Hole(2 << 20), Piece::Bytes(vec![b'y'; 100]), Piece::Hole(1 << 20)];
+    let pieces = vec![copy(0..5000), Piece::Hole(2 << 20), Piece::Bytes(vec![b'y'; 100]), Piece::Hole(1 << 20)];
     let original = OriginalFile::open(&path).unwrap();
     let replaced = replace_opened(&original, script(pieces), &Target::InPlace, None, &expected).unwrap();
     assert!(std::fs::read(&path).unwrap() == expected);
@@ -246,8 +250,7 @@ fn what_had_holes_has_holes_again() {
     drop(sparse);
     let original = OriginalFile::open(&path).unwrap();
     // Ranges that begin anywhere, in pieces larger and smaller than a buffer.
-    let pieces =
-        vec![Piece::Bytes(vec![b'z'; 700]), Piece::Copy(0..content.len() as u64), Piece::Bytes(vec![0; 10_000])];
+    let pieces = vec![Piece::Bytes(vec![b'z'; 700]), copy(0..content.len() as u64), Piece::Bytes(vec![0; 10_000])];
     let expected = [vec![b'z'; 700], content.clone(), vec![0; 10_000]].concat();
     let replaced = replace_opened(&original, script(pieces), &Target::InPlace, None, &expected).unwrap();
     assert!(std::fs::read(&path).unwrap() == expected);
@@ -262,7 +265,7 @@ fn large_and_empty_files_are_written_whole() {
     let original = OriginalFile::open(&path).unwrap();
     let mut expected = b"first".to_vec();
     expected.extend_from_slice(&large[7..]);
-    let pieces = vec![Piece::Bytes(b"first".to_vec()), Piece::Copy(7..large.len() as u64)];
+    let pieces = vec![Piece::Bytes(b"first".to_vec()), copy(7..large.len() as u64)];
     replace_opened(&original, script(pieces), &Target::InPlace, None, &expected).unwrap();
     assert!(std::fs::read(&path).unwrap() == expected);
     replace(&path, b"", &Target::InPlace, None).unwrap();

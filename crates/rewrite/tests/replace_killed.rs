@@ -1,7 +1,10 @@
 //! Writers that are killed at any instant: the old or the new file stands there, whole.
+//!
+//! A binary of its own: it starts itself anew as the writer, hundreds of times, and kills it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "it/replace_scene/mod.rs"]
 mod replace_scene;
 
 use std::fs::Permissions;

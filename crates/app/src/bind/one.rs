@@ -7,9 +7,10 @@ use anyhow::Context;
 use coldstart_bind::{BindPlan, Binding, FarmWritten, MachineFiles, Mode, Program, audit_library_caution};
 use coldstart_elf::ElfFile;
 use coldstart_profile::printable;
+use coldstart_prove::Proof;
 use coldstart_rewrite::{
-    About, Allowed, Change, ChangedFile, EditNote, OriginalFile, Proof, Refusal, Replacement, SearchSummary,
-    binding_note, plan_search, plan_unpack,
+    Allowed, Change, Claim, EditNote, NotTakenBack, OriginalFile, Refusal, Replacement, SearchSummary, binding_note,
+    plan_search, without_edit,
 };
 use coldstart_sys::file_view::FileView;
 
@@ -17,8 +18,8 @@ use super::audit::{self, write_library};
 use crate::error::AppError;
 use crate::restoring::other_edit;
 use crate::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, proven_search, shrank,
-    taken_back, write,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, shrank, taken_back,
+    write,
 };
 use crate::text::{counted, counted_are, plain};
 
@@ -127,7 +128,7 @@ impl Binder {
             rule: &self.rule,
             keep_original,
         };
-        let written = write(&writing, &search.script, |output| proven_search(&writing, output, &plan.edit));
+        let written = write(&writing, &search.script, Claim::Search(&plan.edit));
         match written {
             Ok(replacement) => {
                 let real = replacement.path.canonicalize().unwrap_or_else(|_| replacement.path.clone());
@@ -163,7 +164,7 @@ impl Binder {
         };
         if binding.is_some() && self.options.rebind {
             match unbound(view.bytes()) {
-                Ok(bytes) => content = Cow::Owned(bytes),
+                Ok(original) => content = original,
                 Err(refused) => return Ok(Err(refused)),
             }
         }
@@ -229,18 +230,15 @@ const EDITED: &str = "`coldstart unbind --discard-changes` restores the original
                       change there, and bind it then";
 
 /// The program as it was before it was bound.
-fn unbound(bytes: &[u8]) -> Result<Vec<u8>, Refused> {
-    let file = ElfFile::parse(bytes).map_err(Refusal::from)?;
-    let last = About::read(&file).and_then(|mut about| about.edits.pop());
-    if let Some(last) = last.filter(|last| last != "bind") {
-        return Err(other_edit(&last));
-    }
-    let plan = plan_unpack(&file, ChangedFile::Refuse).map_err(|refusal| {
-        let hint = match &refusal {
-            Refusal::ChangedSince(Change::Edited { .. }) => Some(EDITED.to_owned()),
-            other => other.hint(),
-        };
-        Refused { hint, ..Refused::from(refusal) }
-    })?;
-    Ok(plan.restore(bytes)?)
+fn unbound(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refused> {
+    without_edit(bytes, "bind").map_err(|reason| match reason {
+        NotTakenBack::OtherEdit(last) => other_edit(&last),
+        NotTakenBack::Refused(refusal) => {
+            let hint = match &refusal {
+                Refusal::ChangedSince(Change::Edited { .. }) => Some(EDITED.to_owned()),
+                other => other.hint(),
+            };
+            Refused { hint, ..Refused::from(refusal) }
+        }
+    })
 }

@@ -2,7 +2,8 @@
 
 use coldstart_bind::{Binding, Caution, Predicted};
 use coldstart_profile::JsonPath;
-use coldstart_rewrite::{Proof, Replacement, SearchSummary};
+use coldstart_prove::Proof;
+use coldstart_rewrite::{Replacement, SearchSummary};
 use serde::{Serialize, Serializer};
 
 use super::caution_sentence;

@@ -1,22 +1,21 @@
 //! The work on one file: plan, write, prove, put in place.
 
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use coldstart_elf::ElfFile;
 use coldstart_profile::printable;
+use coldstart_prove::Proof;
 use coldstart_rewrite::{
-    Allowed, NothingToPack, OriginalFile, PackDecision, PackOptions, PackSummary, Proof, Refusal, Replacement, Script,
-    Source, WayBack,
+    Allowed, Claim, NothingToPack, OriginalFile, PackDecision, PackOptions, PackSummary, Refusal, Replacement, Script,
+    WayBack,
 };
 use coldstart_sys::file_view::FileView;
 
 use super::libc_here::LibcsHere;
 use crate::error::AppError;
 use crate::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, proven, proven_edit,
-    shrank, write,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, shrank, write,
 };
 
 /// How to pack, and where to.
@@ -82,7 +81,7 @@ impl Packer {
                 let copied = if self.copies_unchanged && self.place.is_elsewhere() {
                     let script = Script::identity(file.encoding(), file.size());
                     let writing = self.writing(task, original, &view, None);
-                    match write_or_refuse(&writing, &script, proven)? {
+                    match write_or_refuse(&writing, &script, Claim::Same)? {
                         Ok(copied) => Some(Box::new(copied)),
                         Err(refused) => return Ok(Outcome::Refused(refused)),
                     }
@@ -113,7 +112,7 @@ impl Packer {
         }
         let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
         let writing = self.writing(task, original, &view, keep_original);
-        Ok(match write_or_refuse(&writing, &plan.script, proven_edit)? {
+        Ok(match write_or_refuse(&writing, &plan.script, Claim::SameIdentified)? {
             Ok(replacement) => Outcome::Done(Done::Packed(Box::new((plan.summary, replacement)))),
             Err(refused) => Outcome::Refused(refused),
         })
@@ -147,14 +146,10 @@ fn refused(task: &Task, view: &FileView, refusal: Refusal) -> Result<Outcome<Don
 fn write_or_refuse(
     writing: &Writing<'_>,
     script: &Script,
-    prove: fn(&Path, Source<'_>, Source<'_>) -> Result<Proof, Unproven>,
+    claim: Claim<'_>,
 ) -> Result<Result<Replacement<Proof>, Refused>, AppError> {
-    let release = |range: Range<usize>| writing.view.release(range);
-    let original = Source { bytes: writing.view.bytes(), release: &release };
-    match write(writing, script, |output| prove(&writing.task.path, original, output)) {
+    match write(writing, script, claim) {
         Ok(replacement) => Ok(Ok(replacement)),
-        // Whatever went wrong, it began with that.
-        Err(_) if writing.view.shrank() => Err(shrank(&writing.task.path)),
         Err(NotWritten::Unproven(Unproven::Contradicts { source, .. })) => {
             Ok(Err(Refusal::Layout(source.to_string()).into()))
         }

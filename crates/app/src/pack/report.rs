@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use coldstart_profile::JsonPath;
-use coldstart_rewrite::{NothingToPack, PackSummary, Proof, Replacement};
+use coldstart_prove::Proof;
+use coldstart_rewrite::{NothingToPack, PackSummary, Replacement};
 use serde::{Serialize, Serializer};
 
 use super::one::Done;

@@ -9,14 +9,16 @@ use anyhow::Context;
 use coldstart_elf::ElfFile;
 use coldstart_launch::Interrupt;
 use coldstart_profile::printable;
-use coldstart_rewrite::{About, ChangedFile, OriginalFile, Payload, Refusal, Replacement, plan_unpack};
+use coldstart_rewrite::{
+    About, ChangedFile, OriginalFile, Payload, Refusal, Replacement, Restored as Original, plan_unpack,
+};
 
 use crate::error::AppError;
 use crate::kinds;
 use crate::observer::Observer;
 use crate::rewriting::{
     Destination, NotWritten, Outcome, PlaceOptions, Planning, Refused, Rule, Task, Unproven, Worked, Writing, gather,
-    over_tasks, shrank, write,
+    over_tasks, shrank, write_restored,
 };
 
 pub use advice::{other_edit, taken_back_by, way_out};
@@ -66,7 +68,7 @@ pub enum Done {
 #[derive(Debug)]
 pub struct Restored {
     /// With the digest of the restored file (BLAKE3, hexadecimal), as the note has it and as it was compared.
-    pub replacement: Replacement<String>,
+    pub replacement: Replacement<Original>,
     /// Size of the rewritten file in bytes.
     pub size_before: u64,
     /// The version that packed it.
@@ -142,11 +144,7 @@ impl Restorer<'_> {
             rule: self.rule,
             keep_original: None,
         };
-        let written = write(&writing, &plan.script, |restored| match plan.check(restored) {
-            Ok(restored) => Ok(restored.blake3),
-            Err(source) => Err(Unproven::NotRestored { path: task.path.clone(), source }),
-        });
-        let replacement = match written {
+        let replacement = match write_restored(&writing, &plan) {
             Ok(replacement) => replacement,
             // What was changed cannot be told from what was there: an answer, not a fault.
             Err(NotWritten::Unproven(Unproven::NotRestored { source, .. })) => {

@@ -126,11 +126,11 @@ fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
         error: worked.error(),
         size_before: restored.map(|restored| restored.size_before),
         size_after: replacement.map(|replacement| replacement.size),
-        digest: replacement.map(|replacement| replacement.proof.as_str()),
+        digest: replacement.map(|replacement| replacement.proof.blake3.as_str()),
         packed_by: restored.map(|restored| restored.packed_by.as_str()),
         payload: restored.and_then(|restored| restored.payload.as_ref()).map(|payload| {
             let Payload { from, to, size, .. } = *payload;
-            JsonPayload { from, to, size }
+            JsonPayload { from: from.0, to: to.0, size }
         }),
         edits: restored.map(|restored| restored.edits.as_slice()),
         seconds: StepSeconds::of(worked.plan_seconds, replacement),

@@ -14,6 +14,5 @@ pub use over_tasks::{Passage, over_tasks};
 pub use refused::Refused;
 pub use worked::{Outcome, Planning, Worked};
 pub use writing::{
-    NotWritten, StepSeconds, Unproven, Writing, link_warnings, proven, proven_edit, proven_search, shrank, taken_back,
-    write,
+    NotWritten, StepSeconds, Unproven, Writing, link_warnings, shrank, taken_back, write, write_restored,
 };

@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_profile::printable;
+use coldstart_prove::{NotProven, Proof};
 use coldstart_rewrite::{
-    NotProven, OriginalFile, Proof, Replacement, Script, SearchEdit, Source, Target, WriteError, prove, prove_identity,
-    prove_search, write_proven,
+    ApplyError, Claim, OriginalFile, Replacement, Restored, Rewriting, Script, Target, UnpackPlan,
 };
 use coldstart_sys::file_view::FileView;
 use serde::Serialize;
@@ -115,24 +114,25 @@ pub fn taken_back<'a>(content: &'a Cow<'_, [u8]>) -> Option<&'a [u8]> {
     }
 }
 
-impl<'a> Writing<'a> {
-    /// What the script copies from; of the file as it stands, `release` gives memory back.
-    fn source(&self, release: &'a (dyn Fn(Range<usize>) + Sync)) -> Source<'a> {
-        match self.content {
-            Some(content) => Source::in_memory(content),
-            None => Source { bytes: self.view.bytes(), release },
-        }
-    }
-}
-
-/// Writes a result beside its target, has it proven, and puts it in place.
+/// Writes the result of an edit beside its target, has what the edit claims proven, and puts it in place.
 ///
 /// # Errors
 /// When it is not proven, or something broke; the target is then as it was.
-pub fn write<P>(
+pub fn write(writing: &Writing<'_>, script: &Script, claim: Claim<'_>) -> Result<Replacement<Proof>, NotWritten> {
+    rewritten(writing, |rewriting| rewriting.apply(script, claim))
+}
+
+/// Writes a file as it was before an edit beside its target, has it compared with what the note says, and puts it in place.
+///
+/// # Errors
+/// When it is not what it was, or something broke; the target is then as it was.
+pub fn write_restored(writing: &Writing<'_>, plan: &UnpackPlan) -> Result<Replacement<Restored>, NotWritten> {
+    rewritten(writing, |rewriting| rewriting.restore(plan))
+}
+
+fn rewritten<P>(
     writing: &Writing<'_>,
-    script: &Script,
-    prove: impl FnOnce(Source<'_>) -> Result<P, Unproven>,
+    rewrite: impl FnOnce(&Rewriting<'_>) -> Result<Replacement<P>, ApplyError>,
 ) -> Result<Replacement<P>, NotWritten> {
     let target = match writing.place.target(writing.task) {
         Some(path) => {
@@ -147,65 +147,28 @@ pub fn write<P>(
     if let Some(path) = &writing.keep_original {
         make_directory_of(path).map_err(NotWritten::Broken)?;
     }
-    let release = |range: Range<usize>| writing.view.release(range);
-    let source = writing.source(&release);
-    let checked = |output: Source<'_>| {
-        let proof = prove(output)?;
-        // What a file that shrinks has lost reads as zeros, in both files.
-        if writing.view.shrank() { Err(Unproven::Shrank { path: writing.task.path.clone() }) } else { Ok(proof) }
+    let rewriting = Rewriting {
+        original: writing.original,
+        view: writing.view,
+        base: writing.content,
+        target: &target,
+        keep_original: writing.keep_original.as_deref(),
     };
-    let written = write_proven(writing.original, source, script, &target, writing.keep_original.as_deref(), checked);
     let link_to = writing.original.facts().is_symlink.then(|| writing.original.real_path());
     let shown = writing.place.shown(writing.task, link_to);
-    written.map(|replacement| Replacement { path: shown, ..replacement }).map_err(|error| match error {
-        WriteError::NotProven(error) => NotWritten::Unproven(error),
-        WriteError::NotWritten(error) => NotWritten::Broken(error.into()),
-    })
+    let written = rewrite(&rewriting).map_err(|error| not_written(&writing.task.path, error))?;
+    Ok(Replacement { path: shown, ..written })
 }
 
-/// Proves that a result is the same to a loader as what it was made from.
-///
-/// # Errors
-/// When it is not.
-pub fn proven(path: &Path, original: Source<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
-    proven_by(path, original, || prove(original, output))
-}
-
-/// As [`proven`], of a result of an edit: its note must identify it, too.
-///
-/// # Errors
-/// When it is not the same, or its note does not identify it.
-pub fn proven_edit(path: &Path, original: Source<'_>, output: Source<'_>) -> Result<Proof, Unproven> {
-    proven_by(path, original, || identified(prove(original, output)?, output))
-}
-
-fn identified(proof: Proof, output: Source<'_>) -> Result<Proof, NotProven> {
-    prove_identity(output).map(|()| proof)
-}
-
-/// Proves that a result is the same to a loader as what it was made from, but for an edit of its library search; its note must
-/// identify it.
-///
-/// # Errors
-/// When it is not the same but for the edit, or its note does not identify it.
-pub fn proven_search(writing: &Writing<'_>, output: Source<'_>, edit: &SearchEdit) -> Result<Proof, Unproven> {
-    let release = |range: Range<usize>| writing.view.release(range);
-    let original = writing.source(&release);
-    proven_by(&writing.task.path, original, || identified(prove_search(original, output, edit)?, output))
-}
-
-/// Has a proof made, and says whose fault it is when there is none.
-///
-/// What is not even proven to be the same as itself breaks rules of its own, and no writer could keep them.
-fn proven_by(
-    path: &Path,
-    original: Source<'_>,
-    prove_it: impl FnOnce() -> Result<Proof, NotProven>,
-) -> Result<Proof, Unproven> {
-    let path = || path.to_owned();
-    prove_it().map_err(|source| match prove(original, original) {
-        Err(source) => Unproven::Contradicts { path: path(), source },
-        Ok(_) => Unproven::Differs { path: path(), source },
+/// The same with the file's name.
+fn not_written(path: &Path, error: ApplyError) -> NotWritten {
+    let path = path.to_owned();
+    NotWritten::Unproven(match error {
+        ApplyError::Differs(source) => Unproven::Differs { path, source },
+        ApplyError::Contradicts(source) => Unproven::Contradicts { path, source },
+        ApplyError::NotRestored(source) => Unproven::NotRestored { path, source },
+        ApplyError::Shrank => Unproven::Shrank { path },
+        ApplyError::NotWritten(error) => return NotWritten::Broken(error.into()),
     })
 }
 

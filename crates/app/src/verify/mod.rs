@@ -12,10 +12,8 @@ use coldstart_bind::Binding;
 use coldstart_elf::ElfFile;
 use coldstart_launch::LaunchOptions;
 use coldstart_profile::{JsonPath, printable};
-use coldstart_rewrite::{
-    About, ChangedFile, Identity, NotProven, Proof, Refusal, Source, binding_note, identify, plan_unpack, prove,
-    prove_search,
-};
+use coldstart_prove::{NotProven, Proof, Source, prove, prove_search};
+use coldstart_rewrite::{About, ChangedFile, Identity, Refusal, binding_note, identify, plan_unpack};
 use coldstart_sys::file_view::FileView;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-#[path = "../../../rewrite/tests/just_written/mod.rs"]
+#[path = "../../../prove/tests/it/just_written/mod.rs"]
 mod just_written;
 
 use std::collections::HashMap;
@@ -15,7 +15,8 @@ use std::process::{Command, Output, Stdio};
 use coldstart_bind::{BindPlan, Binding, MachineFiles, Options, Program, Refusal, machine_environment, plan};
 use coldstart_elf::ElfFile;
 use coldstart_loader::Environment;
-use coldstart_rewrite::{EditNote, PathKind, SearchEdit, plan_search};
+use coldstart_prove::{PathKind, SearchEdit};
+use coldstart_rewrite::{EditNote, plan_search};
 use just_written::output_of;
 
 pub(crate) const GLIBC: &str = "/lib64/ld-linux-x86-64.so.2";

@@ -62,13 +62,13 @@ fn one(report: &Report, task: &Task, worked: &Worked<Done>) -> String {
     let packed_by = escaped(&restored.packed_by);
     let was = report.taking.was;
     let mut text = prose(&format!("restored {into}: {size}, {was} by version {packed_by}"), 0, 2);
-    let digest = &restored.replacement.proof;
+    let digest = &restored.replacement.proof.blake3;
     text.push_str(&fact("digest", &format!("BLAKE3 {digest}, as before {}", report.taking.doing)));
     if let Some(payload) = &restored.payload {
         let bytes = counted(payload.size, "appended byte");
         let place = match payload.from == payload.to {
-            true => format!("at file offset {}, where they were", payload.to),
-            false => format!("at file offset {}, and were at {}", payload.to, payload.from),
+            true => format!("at file offset {}, where they were", payload.to.0),
+            false => format!("at file offset {}, and were at {}", payload.to.0, payload.from.0),
         };
         text.push_str(&fact("payload", &format!("{bytes} {place}")));
     }

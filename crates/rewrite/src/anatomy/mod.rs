@@ -12,9 +12,7 @@ pub(crate) mod symbols;
 pub(crate) mod tables;
 pub(crate) mod tail;
 
-use std::ops::Range;
-
-use coldstart_elf::{ElfFile, SectionHeader, SectionKind};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place, PlaceError, SectionHeader, SectionKind, Vaddr};
 
 use crate::refusal::Refusal;
 use crate::script::Piece;
@@ -30,27 +28,38 @@ pub(crate) fn check_parts(file: &ElfFile<'_>) -> Result<(), Refusal> {
             None => Refusal::NoSections,
         });
     }
-    let past_end = |header: &SectionHeader| {
-        header.file_size() > 0 && header.offset.0.checked_add(header.size).is_none_or(|end| end > file.size())
-    };
-    if let Some(number) = file.sections().iter().position(|section| past_end(&section.header)) {
-        return Err(Refusal::SectionsLie(format!("the file's size: section {number} ends behind it")));
+    for (number, section) in file.sections().iter().enumerate() {
+        let is_inside = section.header.file_span().is_ok_and(|span| span.end().0 <= file.size());
+        if section.header.file_size() > 0 && !is_inside {
+            return Err(Refusal::SectionsLie(format!("the file's size: section {number} ends behind it")));
+        }
     }
-    let mut end = 0;
+    let mut end = Vaddr(0);
     for segment in file.load_segments() {
-        if segment.address.0 < end {
+        if segment.address < end {
             return Err(Refusal::Layout(format!("its segments overlap or are out of order at {}", segment.address)));
         }
-        end = segment.end().0;
+        end = segment.memory_span()?.end();
     }
     Ok(())
 }
 
 /// Where the program headers are in the file.
-pub(crate) fn program_header_range(file: &ElfFile<'_>) -> Range<u64> {
-    let start = file.header().segments_offset.0;
-    let size = u64::from(file.header().segment_entry_size).saturating_mul(file.segments().len() as u64);
-    start..start.saturating_add(size)
+pub(crate) fn program_header_range(file: &ElfFile<'_>) -> Result<FileSpan, Refusal> {
+    records(file.header().segments_offset, file.header().segment_entry_size, file.segments().len())
+}
+
+/// Where the section headers are in the file.
+pub(crate) fn section_header_range(file: &ElfFile<'_>) -> Result<FileSpan, Refusal> {
+    records(file.header().sections_offset, file.header().section_entry_size, file.sections().len())
+}
+
+/// Where `count` records of a size are that begin at a place.
+pub(crate) fn records(start: FileOffset, size: u16, count: usize) -> Result<FileSpan, Refusal> {
+    let size = u64::from(size).checked_mul(count as u64);
+    let size =
+        size.ok_or_else(|| Refusal::Layout(format!("{count} records from file offset {start} on do not fit")))?;
+    Ok(FileSpan::new(start, size)?)
 }
 
 /// The number of the section with the sections' names.
@@ -79,8 +88,13 @@ pub(crate) fn check_alignment(alignment: u64) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A few zeros, as a piece.
-pub(crate) fn zeros(size: u64) -> Option<Piece> {
-    let size = usize::try_from(size).ok().filter(|size| *size > 0)?;
-    Some(Piece::Bytes(vec![0; size]))
+/// Zeros from one place of the new file up to another, as a piece; none if they are the same.
+///
+/// # Errors
+/// If something stands there already: `to` is before `from`.
+pub(crate) fn zeros<P: Place>(from: P, to: P) -> Result<Option<Piece>, Refusal> {
+    let size = to.since(from)?;
+    let bytes =
+        usize::try_from(size).map_err(|_| PlaceError::Overflow { kind: P::KIND, start: from.number(), bytes: size })?;
+    Ok((bytes > 0).then(|| Piece::Bytes(vec![0; bytes])))
 }

@@ -4,14 +4,14 @@
 //! they are if what follows gives way: the path of the loader and GNU's notes, to which only program headers point.
 //! Notes of others may be known to their programs by address (crashpad's is) and stay.
 
-use std::ops::Range;
-
-use coldstart_elf::{ElfFile, Notes, SectionKind, Segment, SegmentKind};
+use coldstart_elf::{
+    ElfFile, FileOffset, FileSpan, Notes, Place, SectionHeader, SectionKind, Segment, SegmentKind, Vaddr, VaddrSpan,
+};
 
 use super::tables::{FrontRun, is_filler};
-use super::tail::section_headers;
-use super::zeros;
-use crate::layout::{align_up, program_header as field};
+use super::{section_header_range, zeros};
+use crate::layout::program_header as field;
+use crate::refusal::Refusal;
 use crate::script::Piece;
 
 /// Core dumps keep the first page of a file for the sake of the build id (kernel, `fs/coredump.c`).
@@ -22,109 +22,144 @@ const FIRST_PAGE: u64 = 4096;
 pub(crate) struct Moved {
     /// Its number.
     pub(crate) section: usize,
-    /// Address and file offset before; it is in the file's first part, so both grow alike.
-    pub(crate) address: u64,
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-    /// How far it goes.
+    /// Where it was. It is in the file's first part, so that address and file offset grow alike.
+    pub(crate) address: Vaddr,
+    pub(crate) file: FileSpan,
+    /// How far it goes, in bytes.
     pub(crate) by: u64,
+}
+
+impl Moved {
+    /// Its new address.
+    pub(crate) fn new_address(&self) -> Result<Vaddr, Refusal> {
+        Ok(self.address.plus(self.by)?)
+    }
+
+    /// Its new place in the file.
+    pub(crate) fn new_offset(&self) -> Result<FileOffset, Refusal> {
+        Ok(self.file.start().plus(self.by)?)
+    }
 }
 
 /// The way to a larger table of program headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Preface {
     /// The file range of the sections that stay where they are.
-    pub(crate) stays: Range<u64>,
+    pub(crate) stays: FileSpan,
     /// Sections that give way, in the order in which they stand afterwards.
     pub(crate) moved: Vec<Moved>,
     /// How far the run of tables must begin later than before.
     pub(crate) run_moves_by: u64,
 }
 
-/// How the program headers can grow by `size` bytes; `None` if they cannot.
-pub(crate) fn give_way(file: &ElfFile<'_>, run: &FrontRun, headers_end: u64, size: u64) -> Option<Preface> {
-    let run_range = run.file_range();
-    let wanted_end = headers_end.checked_add(size)?;
-    if headers_end > run_range.start {
-        return None;
+/// How the program headers, which end at `headers_end`, can grow by `size` bytes; `None` if they cannot.
+///
+/// # Errors
+/// If a section or the headers reach past the largest offset.
+pub(crate) fn give_way(
+    file: &ElfFile<'_>,
+    run: &FrontRun,
+    headers_end: FileOffset,
+    size: u64,
+) -> Result<Option<Preface>, Refusal> {
+    let run_start = run.file_span().start();
+    let wanted_end = headers_end.plus(size)?;
+    if headers_end > run_start {
+        return Ok(None);
     }
+    let wanted = FileSpan::between(headers_end, wanted_end)?;
     // Go's linker puts the section headers there, where a program might read them in memory.
-    let section_headers = section_headers(file);
-    if section_headers.start < wanted_end && section_headers.end > headers_end {
-        return None;
+    let section_headers = section_header_range(file)?;
+    if section_headers.start() < wanted_end && section_headers.end() > headers_end {
+        return Ok(None);
     }
-    let mut sections: Vec<Moved> = Vec::new();
-    for (number, section) in file.sections().iter().enumerate() {
-        let header = &section.header;
-        let is_between = header.offset.0 < run_range.start && header.offset.0.saturating_add(header.size) > headers_end;
-        if header.file_size() == 0 || !is_between {
-            continue;
-        }
-        if !header.is_loaded() || header.offset.0 < headers_end {
-            return None;
-        }
-        let place = (header.address.0, header.offset.0);
-        sections.push(Moved { section: number, address: place.0, offset: place.1, size: header.size, by: 0 });
-    }
-    sections.sort_by_key(|section| section.offset);
-    let first = sections.first().map_or(run_range.start, |first| first.offset);
+    let Some(mut sections) = between(file, headers_end, run_start)? else { return Ok(None) };
+    sections.sort_by_key(|section| section.file.start());
+    let first = sections.first().map_or(run_start, |first| first.file.start());
     if first >= wanted_end {
-        let stays = wanted_end..run_range.start;
-        return is_filler(file, headers_end..wanted_end).then(|| Preface { stays, ..Preface::default() });
+        let stays = FileSpan::between(wanted_end, run_start)?;
+        return Ok(is_filler(file, wanted).then(|| Preface { stays, ..Preface::default() }));
     }
     // Other bytes there that belong to no section belong to somebody else.
     let mut at = headers_end;
-    let ends = sections.iter().map(|section| (section.offset, section.offset.saturating_add(section.size)));
-    for (start, end) in ends.chain([(run_range.start, run_range.end)]) {
-        if !is_filler(file, at..start) {
-            return None;
+    let run_span = run.file_span();
+    for span in sections.iter().map(|section| section.file).chain([run_span]) {
+        // Sections that overlap leave nothing between them, and nobody can say whose the bytes are.
+        if !FileSpan::between(at, span.start()).is_ok_and(|gap| is_filler(file, gap)) {
+            return Ok(None);
         }
-        at = end;
+        at = span.end();
     }
     if sections.is_empty() {
         let alignment = run.tables.first().map_or(1, |table| table.alignment);
-        let by = align_up(wanted_end.saturating_sub(run_range.start), alignment.max(8));
-        return Some(Preface { run_moves_by: by, ..Preface::default() });
+        let missing = FileOffset(wanted_end.since(run_start)?);
+        let by = missing.aligned_up(alignment.max(8))?.0;
+        return Ok(Some(Preface { run_moves_by: by, ..Preface::default() }));
     }
-    let ways = [to_the_back(file, &sections, wanted_end, run_range.start), all_further(file, &sections, size)];
-    ways.into_iter().flatten().find(|preface| keeps_notes(file, preface) && preface.run_moves_by < FIRST_PAGE)
+    let ways = [to_the_back(file, &sections, wanted_end, run_start)?, all_further(file, &sections, size)?];
+    for preface in ways.into_iter().flatten() {
+        if keeps_notes(file, &preface)? && preface.run_moves_by < FIRST_PAGE {
+            return Ok(Some(preface));
+        }
+    }
+    Ok(None)
+}
+
+/// The sections with bytes from the headers' end up to the run; `None` if one of them is not loaded, or begins before.
+fn between(file: &ElfFile<'_>, headers_end: FileOffset, run_start: FileOffset) -> Result<Option<Vec<Moved>>, Refusal> {
+    let mut sections = Vec::new();
+    for (number, section) in file.sections().iter().enumerate() {
+        let header = &section.header;
+        let span = header.file_span()?;
+        if span.is_empty() || span.start() >= run_start || span.end() <= headers_end {
+            continue;
+        }
+        if !header.is_loaded() || span.start() < headers_end {
+            return Ok(None);
+        }
+        sections.push(Moved { section: number, address: header.address, file: span, by: 0 });
+    }
+    Ok(Some(sections))
 }
 
 /// Those that stand in the way go behind the others.
-fn to_the_back(file: &ElfFile<'_>, sections: &[Moved], wanted_end: u64, run_start: u64) -> Option<Preface> {
+fn to_the_back(
+    file: &ElfFile<'_>,
+    sections: &[Moved],
+    wanted_end: FileOffset,
+    run_start: FileOffset,
+) -> Result<Option<Preface>, Refusal> {
     let (mut going, staying): (Vec<Moved>, Vec<Moved>) =
-        sections.iter().partition(|section| section.offset < wanted_end);
+        sections.iter().partition(|section| section.file.start() < wanted_end);
     if !going.iter().all(|section| may_move(file, section.section)) {
-        return None;
+        return Ok(None);
     }
     // The path of the loader last, so that notes stay beside notes.
     going.sort_by_key(|section| is_note(file, section.section) as u8 ^ 1);
-    let mut at = staying.last().map_or(wanted_end, |last| last.offset.saturating_add(last.size));
+    let mut at = staying.last().map_or(wanted_end, |last| last.file.end());
     for section in &mut going {
-        let alignment = file.sections().get(section.section)?.header.alignment;
-        at = align_up(at, alignment);
-        section.by = at.checked_sub(section.offset)?;
-        at = at.saturating_add(section.size);
+        let Some(header) = file.sections().get(section.section).map(|section| &section.header) else { return Ok(None) };
+        at = at.aligned_up(header.alignment)?;
+        let Ok(by) = at.since(section.file.start()) else { return Ok(None) };
+        section.by = by;
+        at = at.plus(section.file.size())?;
     }
-    let run_moves_by = align_up(at, 8).saturating_sub(run_start);
-    Some(Preface { stays: range_of(&staying), moved: going, run_moves_by })
+    // Where there is more room than they take, the run stays.
+    let run_moves_by = at.aligned_up(8)?.since(run_start).unwrap_or(0);
+    let stays = FileSpan::around(staying.iter().map(|section| section.file)).unwrap_or_default();
+    Ok(Some(Preface { stays, moved: going, run_moves_by }))
 }
 
 /// All of them go as far as the headers grow.
-fn all_further(file: &ElfFile<'_>, sections: &[Moved], size: u64) -> Option<Preface> {
+fn all_further(file: &ElfFile<'_>, sections: &[Moved], size: u64) -> Result<Option<Preface>, Refusal> {
     if !sections.iter().all(|section| may_move(file, section.section)) {
-        return None;
+        return Ok(None);
     }
     let alignments = sections.iter().filter_map(|section| file.sections().get(section.section));
-    let by = align_up(size, alignments.map(|section| section.header.alignment).max().unwrap_or(1).max(8));
+    let largest = alignments.map(|section| section.header.alignment).max().unwrap_or(1).max(8);
+    let by = FileOffset(size).aligned_up(largest)?.0;
     let moved = sections.iter().map(|section| Moved { by, ..*section }).collect();
-    Some(Preface { stays: 0..0, moved, run_moves_by: by })
-}
-
-/// From the first one's start to the last one's end; empty for none.
-fn range_of(sections: &[Moved]) -> Range<u64> {
-    let start = sections.first().map_or(0, |first| first.offset);
-    start..sections.last().map_or(0, |last| last.offset.saturating_add(last.size))
+    Ok(Some(Preface { stays: FileSpan::default(), moved, run_moves_by: by }))
 }
 
 fn is_note(file: &ElfFile<'_>, section: usize) -> bool {
@@ -150,75 +185,80 @@ fn may_move(file: &ElfFile<'_>, section: usize) -> bool {
 
 /// Whether each segment of notes still holds the same notes: all of its sections go equally far, or its notes can stand in
 /// any order because none needs padding.
-fn keeps_notes(file: &ElfFile<'_>, preface: &Preface) -> bool {
+fn keeps_notes(file: &ElfFile<'_>, preface: &Preface) -> Result<bool, Refusal> {
     let of_notes = |segment: &&Segment| matches!(segment.kind, SegmentKind::Note | SegmentKind::Property);
-    file.segments().iter().filter(of_notes).all(|segment| {
-        let inside = file.sections().iter().enumerate().filter(|(_, section)| {
-            section.header.is_loaded() && section.header.file_size() > 0 && segment.contains(section.header.address)
-        });
-        let moved_by =
-            |number: usize| preface.moved.iter().find(|moved| moved.section == number).map_or(0, |moved| moved.by);
-        let places: Vec<(u64, u64, u64)> = inside
-            .map(|(number, section)| {
-                let by = moved_by(number);
-                let start = section.header.address.0.saturating_add(by);
-                (start, start.saturating_add(section.header.size), by)
-            })
-            .collect();
-        let together = places.windows(2).all(|pair| matches!(pair, [one, next] if one.2 == next.2));
-        let start = places.iter().map(|place| place.0).min().unwrap_or(0);
-        let end = places.iter().map(|place| place.1).max().unwrap_or(0);
-        together || (segment.alignment <= 4 && end.saturating_sub(start) == segment.memory_size)
-    })
+    for segment in file.segments().iter().filter(of_notes) {
+        let mut places = Vec::new();
+        for (number, header) in inside(file, segment) {
+            let moved = preface.moved.iter().find(|moved| moved.section == number);
+            let by = moved.map_or(0, |moved| moved.by);
+            places.push((VaddrSpan::new(header.address.plus(by)?, header.size)?, by));
+        }
+        let together = places.windows(2).all(|pair| matches!(pair, [one, next] if one.1 == next.1));
+        let whole = VaddrSpan::around(places.iter().map(|place| place.0)).unwrap_or_default();
+        if !together && (segment.alignment > 4 || whole.size() != segment.memory_size) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The sections with bytes that a segment holds, by their numbers.
+fn inside<'f>(file: &'f ElfFile<'_>, segment: &'f Segment) -> impl Iterator<Item = (usize, &'f SectionHeader)> {
+    let headers = file.sections().iter().map(|section| &section.header).enumerate();
+    headers.filter(|(_, header)| header.is_loaded() && header.file_size() > 0 && segment.contains(header.address))
 }
 
 /// Moves the header of a segment whose sections gave way; whether it was one.
-pub(crate) fn follow_preface(file: &ElfFile<'_>, preface: Option<&Preface>, number: usize, raw: &mut [u8]) -> bool {
-    let Some(preface) = preface.filter(|preface| !preface.moved.is_empty()) else { return false };
-    let Some(segment) = file.segments().get(number) else { return false };
+pub(crate) fn follow_preface(
+    file: &ElfFile<'_>,
+    preface: Option<&Preface>,
+    number: usize,
+    raw: &mut [u8],
+) -> Result<bool, Refusal> {
+    let Some(preface) = preface.filter(|preface| !preface.moved.is_empty()) else { return Ok(false) };
+    let Some(segment) = file.segments().get(number) else { return Ok(false) };
     if matches!(segment.kind, SegmentKind::Load | SegmentKind::ProgramHeaders | SegmentKind::Stack) {
-        return false;
+        return Ok(false);
     }
     let encoding = file.encoding();
-    let mut range: Option<(u64, u64)> = None;
+    let mut spans = Vec::new();
     let mut has_moved = false;
-    for (number, section) in file.sections().iter().enumerate() {
-        let header = &section.header;
-        if !header.is_loaded() || header.file_size() == 0 || !segment.contains(header.address) {
-            continue;
-        }
+    for (number, header) in inside(file, segment) {
         let moved = preface.moved.iter().find(|moved| moved.section == number);
         has_moved |= moved.is_some();
-        let start = header.address.0.saturating_add(moved.map_or(0, |moved| moved.by));
-        let end = start.saturating_add(header.size);
-        range = Some(range.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
+        let start = moved.map_or(Ok(header.address), Moved::new_address)?;
+        spans.push(VaddrSpan::new(start, header.size)?);
     }
-    let Some((start, end)) = range.filter(|_| has_moved) else { return false };
-    let shift = start.wrapping_sub(segment.address.0);
+    let Some(span) = VaddrSpan::around(spans).filter(|_| has_moved) else { return Ok(false) };
+    // The three fields move alike, perhaps to the front: modulo the width of a word.
+    let shift = span.start().0.wrapping_sub(segment.address.0);
     for address in [field::ADDRESS, field::PHYSICAL_ADDRESS, field::OFFSET] {
         let moved = address.word(raw, encoding).wrapping_add(shift);
         address.set_word(raw, encoding, moved);
     }
-    field::FILE_SIZE.set_word(raw, encoding, end.saturating_sub(start));
-    field::MEMORY_SIZE.set_word(raw, encoding, end.saturating_sub(start));
-    true
+    field::FILE_SIZE.set_word(raw, encoding, span.size());
+    field::MEMORY_SIZE.set_word(raw, encoding, span.size());
+    Ok(true)
 }
 
 /// What stands between the larger program headers and the run's new start.
-pub(crate) fn preface_pieces(preface: &Preface, headers_end: u64, run_start: u64) -> Vec<Piece> {
-    let mut parts = vec![(preface.stays.start, preface.stays.clone())];
-    parts.extend(
-        preface.moved.iter().map(|moved| {
-            (moved.offset.saturating_add(moved.by), moved.offset..moved.offset.saturating_add(moved.size))
-        }),
-    );
+pub(crate) fn preface_pieces(
+    preface: &Preface,
+    headers_end: FileOffset,
+    run_start: FileOffset,
+) -> Result<Vec<Piece>, Refusal> {
+    let mut parts = vec![(preface.stays.start(), preface.stays)];
+    for moved in &preface.moved {
+        parts.push((moved.new_offset()?, moved.file));
+    }
     let mut at = headers_end;
     let mut pieces = Vec::new();
     for (place, range) in parts.into_iter().filter(|(_, range)| !range.is_empty()) {
-        pieces.extend(zeros(place.saturating_sub(at)));
-        at = place.saturating_add(range.end.saturating_sub(range.start));
+        pieces.extend(zeros(at, place)?);
+        at = place.plus(range.size())?;
         pieces.push(Piece::Copy(range));
     }
-    pieces.extend(zeros(run_start.saturating_sub(at)));
-    pieces
+    pieces.extend(zeros(at, run_start)?);
+    Ok(pieces)
 }

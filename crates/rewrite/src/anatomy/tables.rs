@@ -4,9 +4,10 @@
 //! headers say where they are, so within that run they can be laid out anew. Everything else keeps its address: code and
 //! data find each other by distance.
 
-use std::ops::Range;
-
-use coldstart_elf::{DynamicTable, ElfFile, SectionHeader, SectionKind, Segment, Symbol, SymbolKind, Tag, Vaddr};
+use coldstart_elf::{
+    DynamicTable, ElfFile, FileOffset, FileSpan, Place, SectionHeader, SectionKind, Segment, Symbol, SymbolKind, Tag,
+    Vaddr, VaddrSpan,
+};
 
 use crate::layout::part;
 use crate::refusal::Refusal;
@@ -25,20 +26,9 @@ pub(crate) struct LoaderTable {
     pub(crate) tag: Tag,
     /// Its section's number.
     pub(crate) section: usize,
-    pub(crate) address: Vaddr,
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
+    pub(crate) memory: VaddrSpan,
+    pub(crate) file: FileSpan,
     pub(crate) alignment: u64,
-}
-
-impl LoaderTable {
-    pub(crate) fn end(&self) -> u64 {
-        self.address.0.saturating_add(self.size)
-    }
-
-    pub(crate) fn file_range(&self) -> Range<u64> {
-        self.offset..self.offset.saturating_add(self.size)
-    }
 }
 
 /// Neighbouring tables with the relocations among them.
@@ -46,34 +36,35 @@ impl LoaderTable {
 pub(crate) struct FrontRun {
     /// Number of the segment that holds it, among all segments.
     pub(crate) segment: usize,
-    /// In order of their addresses.
+    /// In order of their addresses; at least one.
     pub(crate) tables: Vec<LoaderTable>,
     /// The first section behind the run in the same segment, by address and offset.
-    pub(crate) next: Option<(Vaddr, u64)>,
+    pub(crate) next: Option<(Vaddr, FileOffset)>,
 }
 
 impl FrontRun {
     /// The addresses from the first table's start to the last one's end.
-    pub(crate) fn addresses(&self) -> Range<u64> {
-        let start = self.tables.first().map_or(0, |table| table.address.0);
-        start..self.tables.iter().map(LoaderTable::end).max().unwrap_or(start)
+    pub(crate) fn memory_span(&self) -> VaddrSpan {
+        VaddrSpan::around(self.tables.iter().map(|table| table.memory)).unwrap_or_default()
     }
 
     /// The same in the file.
-    pub(crate) fn file_range(&self) -> Range<u64> {
-        let start = self.tables.first().map_or(0, |table| table.offset);
-        start..self.tables.iter().map(|table| table.file_range().end).max().unwrap_or(start)
+    pub(crate) fn file_span(&self) -> FileSpan {
+        FileSpan::around(self.tables.iter().map(|table| table.file)).unwrap_or_default()
     }
 
-    /// Where in the file an address of the run's segment is, or would be; wraps around.
-    pub(crate) fn offset_of(&self, address: u64) -> u64 {
-        address.wrapping_sub(self.addresses().start).wrapping_add(self.file_range().start)
+    /// Where in the file an address behind the run's beginning is, or would be if the run went on.
+    pub(crate) fn offset_of(&self, address: Vaddr) -> Result<FileOffset, Refusal> {
+        Ok(self.file_span().start().plus(address.since(self.memory_span().start())?)?)
     }
 }
 
 /// The section that holds exactly what a dynamic tag names.
-pub(crate) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, tag: Tag) -> Option<LoaderTable> {
-    let address = Vaddr(dynamic.get(tag)?);
+///
+/// # Errors
+/// If it reaches past the largest address or offset.
+pub(crate) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, tag: Tag) -> Result<Option<LoaderTable>, Refusal> {
+    let Some(address) = dynamic.get(tag).map(Vaddr) else { return Ok(None) };
     let kind_fits = |kind| match tag {
         Tag::GNU_HASH => kind == GNU_HASH,
         Tag::HASH => kind == SYSV_HASH,
@@ -87,21 +78,23 @@ pub(crate) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, tag: Tag) -> 
         _ => matches!(kind, SectionKind::Rel | SectionKind::Rela),
     };
     let fits = |header: &SectionHeader| header.is_loaded() && header.address == address && kind_fits(header.kind);
-    let (section, found) = file.sections().iter().enumerate().find(|(_, section)| fits(&section.header))?;
-    let header = &found.header;
+    let found = file.sections().iter().enumerate().find(|(_, section)| fits(&section.header));
     // The loader goes by the segment, and tools by the section: they must agree.
-    (file.offset_of(address) == Some(header.offset)).then_some(LoaderTable {
-        tag,
-        section,
-        address,
-        offset: header.offset.0,
-        size: header.size,
-        alignment: header.alignment,
-    })
+    let agrees = |header: &SectionHeader| file.offset_of(address) == Some(header.offset);
+    let Some((section, found)) = found.filter(|(_, found)| agrees(&found.header)) else { return Ok(None) };
+    let (memory, file) = (found.header.memory_span()?, found.header.file_span()?);
+    Ok(Some(LoaderTable { tag, section, memory, file, alignment: found.header.alignment }))
 }
 
 /// All tables that may move.
-pub(crate) fn all(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, relocations: Tag) -> Vec<LoaderTable> {
+///
+/// # Errors
+/// As [`find`].
+pub(crate) fn all(
+    file: &ElfFile<'_>,
+    dynamic: &DynamicTable<'_>,
+    relocations: Tag,
+) -> Result<Vec<LoaderTable>, Refusal> {
     let tags = [
         Tag::GNU_HASH,
         Tag::HASH,
@@ -113,7 +106,7 @@ pub(crate) fn all(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, relocations: T
         relocations,
         Tag::JMPREL,
     ];
-    tags.into_iter().filter_map(|tag| find(file, dynamic, tag)).collect()
+    tags.into_iter().filter_map(|tag| find(file, dynamic, tag).transpose()).collect()
 }
 
 /// The tables around the relocations, as far as only fillers lie between them and behind them.
@@ -127,10 +120,12 @@ pub(crate) fn front_run(
 ) -> Result<FrontRun, Refusal> {
     let run = run_around(file, relocations, tables)?;
     let segment = file.segments().get(run.segment).ok_or(Refusal::NoDynamicTable)?;
-    let behind_run = run.next.map_or(segment.file_end().0, |(address, _)| address.0);
-    if !is_padding(file, run.addresses().end, behind_run) {
-        let offset = file.offset_of(Vaddr(run.addresses().end)).unwrap_or_default();
-        return Err(Refusal::Payload { offset, size: behind_run.saturating_sub(run.addresses().end) });
+    let end = run.memory_span().end();
+    let behind_run = run.next.map_or(VaddrSpan::new(segment.address, segment.file_size)?.end(), |(address, _)| address);
+    if !is_padding(file, end, behind_run) {
+        let offset = file.offset_of(end).unwrap_or_default();
+        // Tables that reach into what is behind them leave nothing between.
+        return Err(Refusal::Payload { offset, size: behind_run.since(end).unwrap_or(0) });
     }
     Ok(run)
 }
@@ -144,7 +139,7 @@ pub(crate) fn run_around(
     let segment_number = file
         .segments()
         .iter()
-        .position(|segment| Some(segment) == file.segment_at(anchor.address))
+        .position(|segment| Some(segment) == file.segment_at(anchor.memory.start()))
         .ok_or_else(|| Refusal::Layout("its tables lie in no segment".to_owned()))?;
     let segment = file.segments().get(segment_number).ok_or(Refusal::NoDynamicTable)?;
     // Every section of the segment, the tables among them by their number.
@@ -156,7 +151,8 @@ pub(crate) fn run_around(
         .filter(|(_, header)| header.is_loaded() && header.file_size() > 0 && lies_in(header, segment))
         .collect();
     sections.sort_by_key(|(_, header)| header.address);
-    let as_table = |number: usize| tables.iter().find(|table| table.section == number && table.size > 0).copied();
+    let as_table =
+        |number: usize| tables.iter().find(|table| table.section == number && !table.memory.is_empty()).copied();
     let at = sections.iter().position(|(number, _)| *number == anchor.section);
     let at = at.ok_or_else(|| Refusal::SectionsLie("the segment of its tables".to_owned()))?;
     let (before, behind) = sections.split_at_checked(at).unwrap_or((&[], &[]));
@@ -164,7 +160,7 @@ pub(crate) fn run_around(
     for (number, header) in before.iter().rev() {
         let first = run.last().unwrap_or(anchor);
         match as_table(*number) {
-            Some(table) if is_padding(file, header.address.0.saturating_add(header.size), first.address.0) => {
+            Some(table) if is_padding(file, header.memory_span()?.end(), first.memory.start()) => {
                 run.push(table);
             }
             _ => break,
@@ -176,9 +172,9 @@ pub(crate) fn run_around(
     for (number, header) in behind.iter().skip(1) {
         let last = run.last().unwrap_or(anchor);
         match as_table(*number) {
-            Some(table) if is_padding(file, last.end(), table.address.0) => run.push(table),
+            Some(table) if is_padding(file, last.memory.end(), table.memory.start()) => run.push(table),
             _ => {
-                next = Some((header.address, header.offset.0));
+                next = Some((header.address, header.offset));
                 break;
             }
         }
@@ -187,14 +183,14 @@ pub(crate) fn run_around(
 }
 
 fn lies_in(header: &SectionHeader, segment: &Segment) -> bool {
-    header.address >= segment.address && header.address < segment.file_end()
+    header.address.since(segment.address).is_ok_and(|distance| distance < segment.file_size)
 }
 
 /// Bytes that say nothing: linkers' padding, and what patchelf writes over sections that it has moved elsewhere.
 const FILLERS: [u8; 2] = [0, b'X'];
 
-/// Whether bytes of the file say nothing; not those of a range that runs backwards.
-pub(crate) fn is_filler(file: &ElfFile<'_>, range: Range<u64>) -> bool {
+/// Whether bytes of the file say nothing.
+pub(crate) fn is_filler(file: &ElfFile<'_>, range: FileSpan) -> bool {
     part(file.bytes(), range).is_some_and(says_nothing)
 }
 
@@ -203,9 +199,9 @@ fn says_nothing(bytes: &[u8]) -> bool {
 }
 
 /// Whether nothing stands between two addresses. Tables that overlap have no padding.
-fn is_padding(file: &ElfFile<'_>, from: u64, to: u64) -> bool {
-    let Some(size) = to.checked_sub(from) else { return false };
-    size == 0 || file.memory_bytes("padding", Vaddr(from), size).is_ok_and(says_nothing)
+fn is_padding(file: &ElfFile<'_>, from: Vaddr, to: Vaddr) -> bool {
+    let Ok(size) = to.since(from) else { return false };
+    size == 0 || file.memory_bytes("padding", from, size).is_ok_and(says_nothing)
 }
 
 /// Tags whose values are no addresses.
@@ -250,10 +246,10 @@ pub(crate) fn check_pointers(
     run: &FrontRun,
     relocations: Tag,
 ) -> Result<(), Refusal> {
-    let moving = run.addresses();
+    let moving = run.memory_span();
     let is_ours = |tag| run.tables.iter().any(|table| table.tag == tag) || tag == relocations;
     for entry in dynamic.entries() {
-        if moving.contains(&entry.value) && !OTHER_TAGS.contains(&entry.tag) && !is_ours(entry.tag) {
+        if moving.contains(Vaddr(entry.value)) && !OTHER_TAGS.contains(&entry.tag) && !is_ours(entry.tag) {
             let tag = entry.tag.name(file.encoding().machine);
             return Err(Refusal::UnknownPointer { tag, address: Vaddr(entry.value) });
         }
@@ -261,7 +257,7 @@ pub(crate) fn check_pointers(
     let symbols = file.dynamic_symbols(dynamic)?;
     let names_a_place =
         |symbol: &Symbol| symbol.has_address() || (symbol.is_defined() && symbol.kind == SymbolKind::Section);
-    let inside = symbols.iter().find(|symbol| names_a_place(symbol) && moving.contains(&symbol.value.0));
+    let inside = symbols.iter().find(|symbol| names_a_place(symbol) && moving.contains(symbol.value));
     match inside {
         Some(symbol) => Err(Refusal::SymbolInTables {
             name: String::from_utf8_lossy(symbols.name(&symbol)).into_owned(),

@@ -1,14 +1,16 @@
 //! What was done to a rewritten file since, as far as it can be told.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
 
-use coldstart_elf::ElfFile;
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place};
 use serde::Serialize;
 
 use super::digest_without;
 use super::parts::{Fingerprint, Parts};
 use super::record::{Recorded, check_of};
+use crate::anatomy::tail::loaded_end;
 use crate::layout::{part, u32_bytes};
 use crate::note;
 
@@ -84,8 +86,8 @@ pub(super) fn since(file: &ElfFile<'_>, own: usize, recorded: &Recorded<'_>) -> 
     if !is_whole(file, own, recorded) {
         return Some(note_edited());
     }
-    let as_written = part(bytes, 0..recorded.size);
-    let digest = as_written.and_then(|bytes| digest_without(bytes, recorded.uncounted()));
+    let as_written = part(bytes, FileSpan::first(recorded.size));
+    let digest = as_written.zip(recorded.uncounted()).and_then(|(bytes, zeros)| digest_without(bytes, zeros));
     match file.size().checked_sub(recorded.size) {
         Some(0) if digest == Some(recorded.digest) => None,
         Some(more) if digest == Some(recorded.digest) => {
@@ -103,9 +105,9 @@ fn note_edited() -> Change {
 fn is_whole(file: &ElfFile<'_>, own: usize, recorded: &Recorded<'_>) -> bool {
     let Some(header) = file.sections().get(own).map(|section| section.header) else { return false };
     let Ok(section) = file.section_bytes(&header) else { return false };
-    let unchecked = recorded.unchecked();
-    let own_offset = |at: u64| usize::try_from(at.checked_sub(header.offset.0)?).ok();
-    let place = own_offset(unchecked.start).zip(own_offset(unchecked.end));
+    let Some(unchecked) = recorded.unchecked() else { return false };
+    let own_offset = |at: FileOffset| usize::try_from(at.since(header.offset).ok()?).ok();
+    let place = own_offset(unchecked.start()).zip(own_offset(unchecked.end()));
     let mut section = section.to_vec();
     let Some(place) = place.and_then(|(start, end)| section.get_mut(start..end)) else { return false };
     place.fill(0);
@@ -114,7 +116,7 @@ fn is_whole(file: &ElfFile<'_>, own: usize, recorded: &Recorded<'_>) -> bool {
 
 fn changed_parts(file: &ElfFile<'_>, own: usize, recorded: &Recorded<'_>) -> Vec<ChangedPart> {
     let Some(before) = Parts::from_bytes(recorded.parts) else { return Vec::new() };
-    let now = Parts::of_file(file, own);
+    let Ok(now) = Parts::of_file(file, own) else { return Vec::new() };
     // What says most comes first.
     let mut parts = changed_entries(file, &before.entries, &now.entries);
     parts.extend(changed_sections(file, &before, &now));
@@ -135,13 +137,12 @@ fn changed_sections(file: &ElfFile<'_>, before: &Parts, now: &Parts) -> Vec<Chan
     if before.sections.is_empty() {
         return parts;
     }
-    let removed = before.sections.len().saturating_sub(now.sections.len()) as u64;
-    let added = now.sections.len().saturating_sub(before.sections.len()) as u64;
-    if removed > 0 {
-        parts.push(ChangedPart::SectionsRemoved { count: removed });
-    }
-    if added > 0 {
-        parts.push(ChangedPart::SectionsAdded { count: added });
+    let (old, new) = (before.sections.len(), now.sections.len());
+    let count = old.abs_diff(new) as u64;
+    match old.cmp(&new) {
+        Ordering::Greater => parts.push(ChangedPart::SectionsRemoved { count }),
+        Ordering::Less => parts.push(ChangedPart::SectionsAdded { count }),
+        Ordering::Equal => {}
     }
     // By what they are, not by their numbers, which change when others come or go.
     let [headers, contents] = [0, 1]
@@ -169,9 +170,9 @@ fn changed_entries(file: &ElfFile<'_>, before: &[Fingerprint], now: &[Fingerprin
     let changed = entries.zip(now).filter(|(_, now)| !old.contains(now));
     let mut parts: Vec<ChangedPart> =
         changed.map(|(entry, _)| ChangedPart::DynamicEntry { tag: entry.tag.name(machine) }).collect();
-    let gone = old.difference(&new).count().saturating_sub(parts.len()) as u64;
-    if gone > 0 {
-        parts.push(ChangedPart::DynamicEntriesGone { count: gone });
+    // Each changed entry may stand for one that is gone.
+    if let Some(gone @ 1..) = old.difference(&new).count().checked_sub(parts.len()) {
+        parts.push(ChangedPart::DynamicEntriesGone { count: gone as u64 });
     }
     parts.dedup();
     parts
@@ -186,8 +187,10 @@ pub(super) fn unreadable(file: &ElfFile<'_>) -> Option<Change> {
 /// there, behind all that is loaded.
 fn cut(file: &ElfFile<'_>) -> Option<Change> {
     file.section_problem()?;
-    let loaded = file.load_segments().map(|load| load.offset.0.saturating_add(load.file_size)).max().unwrap_or(0);
-    let rest = part(file.bytes(), loaded.min(file.size())..file.size())?;
+    let size = FileOffset(file.size());
+    // Segments that reach past any file leave nothing behind them.
+    let loaded = loaded_end(file).unwrap_or(size).min(size);
+    let rest = part(file.bytes(), FileSpan::between(loaded, size).ok()?)?;
     let encoding = file.encoding();
     let kind = [&u32_bytes(encoding, note::IDENTITY)[..], note::OWNER, &[0; 2]].concat();
     let at = rest.windows(kind.len()).rposition(|window| window == kind)?.checked_add(kind.len())?;
@@ -209,8 +212,8 @@ impl fmt::Display for Change {
             Self::Edited { parts } if parts.is_empty() => write!(formatter, "its content is different"),
             Self::Edited { parts } => {
                 let listed: Vec<String> = parts.iter().take(LISTED).map(ToString::to_string).collect();
-                let more = parts.len().saturating_sub(LISTED);
-                let more = if more > 0 { format!(", and {more} more parts") } else { String::new() };
+                let more = parts.len().checked_sub(LISTED).filter(|more| *more > 0);
+                let more = more.map_or_else(String::new, |more| format!(", and {more} more parts"));
                 write!(formatter, "these parts are different: {}{more}", listed.join(", "))
             }
         }

@@ -10,7 +10,7 @@ mod record;
 
 use std::ops::Range;
 
-use coldstart_elf::ElfFile;
+use coldstart_elf::{ElfFile, FileOffset, FileSpan};
 use serde::Serialize;
 
 use crate::layout::part;
@@ -57,20 +57,24 @@ pub(crate) fn digest(bytes: &[u8], release: &dyn Fn(Range<usize>)) -> [u8; 32] {
 }
 
 /// BLAKE3 of a file with a range of it counted as zeros; `None` if the range is not in it.
-fn digest_without(bytes: &[u8], zeros: Range<u64>) -> Option<[u8; 32]> {
+fn digest_without(bytes: &[u8], zeros: FileSpan) -> Option<[u8; 32]> {
     let mut hasher = blake3::Hasher::new();
-    feed(&mut hasher, part(bytes, 0..zeros.start)?, &|_| {});
-    let size = part(bytes, zeros.clone())?.len();
+    feed(&mut hasher, part(bytes, FileSpan::first(zeros.start().0))?, &|_| {});
+    let size = part(bytes, zeros)?.len();
     hasher.update(&vec![0; size]);
-    feed(&mut hasher, part(bytes, zeros.end..bytes.len() as u64)?, &|_| {});
+    let behind = FileSpan::between(zeros.end(), FileOffset(bytes.len() as u64)).ok()?;
+    feed(&mut hasher, part(bytes, behind)?, &|_| {});
     Some(*hasher.finalize().as_bytes())
 }
 
 fn feed(hasher: &mut blake3::Hasher, bytes: &[u8], release: &dyn Fn(Range<usize>)) {
     const PORTION: usize = 16 << 20;
-    for (number, portion) in bytes.chunks(PORTION).enumerate() {
+    let mut start = 0_usize;
+    for portion in bytes.chunks(PORTION) {
         hasher.update_rayon(portion);
-        let start = number.saturating_mul(PORTION);
-        release(start..start.saturating_add(portion.len()));
+        // A place in what is in memory: it does not wrap.
+        let end = start.wrapping_add(portion.len());
+        release(start..end);
+        start = end;
     }
 }

@@ -3,12 +3,12 @@
 //! They are taken while the file is written, from the stream of its bytes: the file itself need not fit into memory.
 
 use std::io::{self, Write};
-use std::ops::Range;
 
-use coldstart_elf::{ElfFile, Encoding, Tag};
+use coldstart_elf::{ElfFile, Encoding, FileOffset, FileSpan, Place, Tag};
 
-use crate::anatomy::{first_bytes, program_header_range, tail};
+use crate::anatomy::{first_bytes, program_header_range, section_header_range};
 use crate::layout::{part, section_header as field};
+use crate::refusal::Refusal;
 use crate::script::Output;
 
 /// More sections or dynamic entries than this are not told apart, and sections that together are this many times larger
@@ -41,10 +41,9 @@ pub(super) struct Parts {
 impl Parts {
     /// Their size in bytes.
     pub(super) fn size_for(sections: usize, entries: usize) -> usize {
-        let count = if sections > MOST { 0 } else { sections.saturating_mul(2) };
-        let entries = if entries > MOST { 0 } else { entries };
-        // Two counts, two headers.
-        count.saturating_add(entries).saturating_add(4).saturating_mul(4)
+        // None more than `MOST`, so that nothing wraps: two counts, two headers, two fingerprints of each section.
+        let told = |count: usize| if count > MOST { 0 } else { count };
+        told(sections).wrapping_mul(2).wrapping_add(told(entries)).wrapping_add(4).wrapping_mul(4)
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
@@ -72,12 +71,15 @@ impl Parts {
     }
 
     /// Of a file that is there; section number `own` holds our note.
-    pub(super) fn of_file(file: &ElfFile<'_>, own: usize) -> Self {
-        let records = part(file.bytes(), tail::section_headers(file)).unwrap_or(&[]);
-        let mut survey = Survey::new(file, program_header_range(file), records, own, file.size());
+    ///
+    /// # Errors
+    /// If a header reaches past the largest offset.
+    pub(super) fn of_file(file: &ElfFile<'_>, own: usize) -> Result<Self, Refusal> {
+        let records = part(file.bytes(), section_header_range(file)?).unwrap_or(&[]);
+        let mut survey = Survey::new(file, program_header_range(file)?, records, own, file.size())?;
         // Hashing does not fail.
         let _ = survey.write_all(file.bytes());
-        survey.parts(records)
+        Ok(survey.parts(records))
     }
 }
 
@@ -85,41 +87,41 @@ impl Parts {
 pub(crate) struct Survey {
     encoding: Encoding,
     entry_size: usize,
-    at: u64,
+    at: FileOffset,
     /// All that has come by.
     whole: blake3::Hasher,
-    file_header: Span,
-    program_headers: Span,
-    contents: Vec<Span>,
-    dynamic: Span,
-    strings: Span,
+    file_header: Watched,
+    program_headers: Watched,
+    contents: Vec<Watched>,
+    dynamic: Watched,
+    strings: Watched,
 }
 
-/// A range of the file.
-struct Span {
-    range: Range<u64>,
+/// A range of the file that is looked at while it comes by.
+struct Watched {
+    range: FileSpan,
     hasher: blake3::Hasher,
     /// Its bytes, where these are needed themselves.
     bytes: Option<Vec<u8>>,
 }
 
-impl Span {
-    fn new(range: Range<u64>) -> Self {
+impl Watched {
+    fn new(range: FileSpan) -> Self {
         Self { range, hasher: blake3::Hasher::new(), bytes: None }
     }
 
-    fn kept(range: Range<u64>) -> Self {
+    fn kept(range: FileSpan) -> Self {
         Self { bytes: Some(Vec::new()), ..Self::new(range) }
     }
 
-    /// Takes what of `bytes`, which begin at `at` in the file, is in the range.
-    fn take(&mut self, at: u64, bytes: &[u8]) {
-        let end = at.saturating_add(bytes.len() as u64);
-        let (from, to) = (self.range.start.max(at), self.range.end.min(end));
+    /// Takes what of `bytes`, which are `given` in the file, is in the range.
+    fn take(&mut self, given: FileSpan, bytes: &[u8]) {
+        let (from, to) = (self.range.start().max(given.start()), self.range.end().min(given.end()));
         if from >= to {
             return;
         }
-        let own = part(bytes, from.saturating_sub(at)..to.saturating_sub(at)).unwrap_or(&[]);
+        let within = |place: FileOffset| place.since(given.start()).ok().and_then(|place| usize::try_from(place).ok());
+        let own = within(from).zip(within(to)).and_then(|(from, to)| bytes.get(from..to)).unwrap_or(&[]);
         match &mut self.bytes {
             Some(bytes) => bytes.extend(own),
             None => drop(self.hasher.update_rayon(own)),
@@ -134,44 +136,51 @@ impl Span {
 impl Survey {
     /// A survey of a file of `size` bytes that is made of `file`, with its program headers at `program_headers` and these
     /// `records` of section headers, of which number `own` is that of our note.
-    pub(crate) fn new(file: &ElfFile<'_>, program_headers: Range<u64>, records: &[u8], own: usize, size: u64) -> Self {
+    ///
+    /// # Errors
+    /// If a section reaches past the largest offset.
+    pub(crate) fn new(
+        file: &ElfFile<'_>,
+        program_headers: FileSpan,
+        records: &[u8],
+        own: usize,
+        size: u64,
+    ) -> Result<Self, Refusal> {
         let encoding = file.encoding();
         let entry_size = usize::from(file.header().section_entry_size).max(1);
         let records: Vec<&[u8]> = records.chunks_exact(entry_size).collect();
         let content = |record: &[u8]| match field::KIND.u32(record, encoding) {
-            NULL | NOBITS => 0..0,
-            _ => {
-                let start = field::OFFSET.word(record, encoding);
-                start..start.saturating_add(field::SIZE.word(record, encoding))
-            }
+            NULL | NOBITS => Ok(FileSpan::default()),
+            _ => FileSpan::new(FileOffset(field::OFFSET.word(record, encoding)), field::SIZE.word(record, encoding)),
         };
-        let mut contents: Vec<Range<u64>> = records.iter().map(|record| content(record)).collect();
+        let mut contents = records.iter().map(|record| content(record)).collect::<Result<Vec<_>, _>>()?;
         if let Some(own) = contents.get_mut(own) {
-            *own = 0..0;
+            *own = FileSpan::default();
         }
-        let together = contents.iter().map(|range| range.end.saturating_sub(range.start)).fold(0, u64::saturating_add);
-        let are_told = contents.len() <= MOST && together <= size.saturating_mul(LARGEST);
+        // Together larger than any number is larger than the file, too.
+        let together = contents.iter().try_fold(0_u64, |sum, range| sum.checked_add(range.size()));
+        let are_told = contents.len() <= MOST && together.is_some_and(|together| together.div_ceil(LARGEST) <= size);
         let dynamic = records.iter().find(|record| field::KIND.u32(record, encoding) == DYNAMIC);
         let strings = dynamic.and_then(|record| records.get(field::LINK.u32(record, encoding) as usize));
-        let range_of = |record: Option<&&[u8]>| record.map_or(0..0, |record| content(record));
-        Self {
+        let range_of = |record: Option<&&[u8]>| record.map_or(Ok(FileSpan::default()), |record| content(record));
+        Ok(Self {
             encoding,
             entry_size,
-            at: 0,
+            at: FileOffset(0),
             whole: blake3::Hasher::new(),
-            file_header: Span::new(0..first_bytes(file).len() as u64),
-            program_headers: Span::new(program_headers),
-            contents: contents.into_iter().filter(|_| are_told).map(Span::new).collect(),
-            dynamic: Span::kept(range_of(dynamic)),
-            strings: Span::kept(range_of(strings)),
-        }
+            file_header: Watched::new(FileSpan::first(first_bytes(file).len() as u64)),
+            program_headers: Watched::new(program_headers),
+            contents: contents.into_iter().filter(|_| are_told).map(Watched::new).collect(),
+            dynamic: Watched::kept(range_of(dynamic)?),
+            strings: Watched::kept(range_of(strings)?),
+        })
     }
 
     /// Number of places that the dynamic table has.
     pub(crate) fn entry_count(&self) -> usize {
-        let size = self.dynamic.range.end.saturating_sub(self.dynamic.range.start);
-        let entry = self.encoding.word_size().saturating_mul(2);
-        usize::try_from(size.checked_div(entry).unwrap_or(0)).unwrap_or(usize::MAX)
+        let entry = self.encoding.word_size().wrapping_mul(2);
+        // More than can be in memory are not told apart anyway.
+        usize::try_from(self.dynamic.range.size().checked_div(entry).unwrap_or(0)).unwrap_or(usize::MAX)
     }
 
     /// The parts of the file that has come by, with the final section headers.
@@ -208,7 +217,7 @@ impl Survey {
             };
             Some(fingerprint(&[tag, name().filter(|_| is_name).unwrap_or(value)].concat()))
         };
-        let entries = table.chunks_exact(word.saturating_mul(2));
+        let entries = table.chunks_exact(word.wrapping_mul(2));
         let mut entries: Vec<Fingerprint> = entries.map(|entry| of_entry(entry).unwrap_or_default()).collect();
         entries.resize(self.entry_count(), Fingerprint::default());
         entries
@@ -218,11 +227,12 @@ impl Survey {
 impl Write for Survey {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.whole.update_rayon(bytes);
+        let given = FileSpan::new(self.at, bytes.len() as u64).map_err(io::Error::other)?;
         let others = [&mut self.file_header, &mut self.program_headers, &mut self.dynamic, &mut self.strings];
         for span in others.into_iter().chain(&mut self.contents) {
-            span.take(self.at, bytes);
+            span.take(given, bytes);
         }
-        self.at = self.at.saturating_add(bytes.len() as u64);
+        self.at = given.end();
         Ok(bytes.len())
     }
 

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use coldstart_elf::{FileOffset, FileSpan, Place};
+
 use super::parts::Parts;
 use crate::layout;
 
@@ -23,12 +25,12 @@ pub(crate) struct Recorded<'data> {
     /// Fingerprints of the file's parts.
     pub(super) parts: &'data [u8],
     /// Where the note's content begins in the file.
-    at: u64,
+    at: FileOffset,
 }
 
 impl<'data> Recorded<'data> {
     /// Reads the note's content, which begins at `at` in the file; `None` if it is too short.
-    pub(crate) fn read(content: &'data [u8], at: u64) -> Option<Self> {
+    pub(crate) fn read(content: &'data [u8], at: FileOffset) -> Option<Self> {
         let (size, rest) = content.split_first_chunk()?;
         let (digest, rest) = rest.split_first_chunk()?;
         let (check, parts) = rest.split_first_chunk()?;
@@ -37,19 +39,18 @@ impl<'data> Recorded<'data> {
 
     /// Size of the content in bytes, for so many sections and dynamic entries.
     pub(crate) fn size_for(sections: usize, entries: usize) -> usize {
-        HEAD.saturating_add(Parts::size_for(sections, entries))
+        // The size of what is in memory: it does not wrap.
+        HEAD.wrapping_add(Parts::size_for(sections, entries))
     }
 
-    /// The bytes of the file that its digest counts as zeros.
-    pub(super) fn uncounted(&self) -> Range<u64> {
-        let start = self.at.saturating_add(SIZE as u64);
-        start..start.saturating_add((DIGEST + CHECK) as u64)
+    /// The bytes of the file that its digest counts as zeros; `None` if no file reaches so far.
+    pub(super) fn uncounted(&self) -> Option<FileSpan> {
+        FileSpan::new(self.at.plus(SIZE as u64).ok()?, (DIGEST + CHECK) as u64).ok()
     }
 
-    /// The bytes of the file that the check counts as zeros.
-    pub(super) fn unchecked(&self) -> Range<u64> {
-        let start = self.at.saturating_add((SIZE + DIGEST) as u64);
-        start..start.saturating_add(CHECK as u64)
+    /// The bytes of the file that the check counts as zeros; `None` if no file reaches so far.
+    pub(super) fn unchecked(&self) -> Option<FileSpan> {
+        FileSpan::new(self.at.plus((SIZE + DIGEST) as u64).ok()?, CHECK as u64).ok()
     }
 }
 
@@ -61,7 +62,8 @@ pub(crate) fn fill(
     size: u64,
     parts: &[u8],
 ) {
-    let put = |end: &mut [u8], at: usize, bytes: &[u8]| layout::put(end, identity.saturating_add(at), bytes);
+    // A place in what is in memory: it does not wrap.
+    let put = |end: &mut [u8], at: usize, bytes: &[u8]| layout::put(end, identity.wrapping_add(at), bytes);
     put(end, 0, &size.to_le_bytes());
     put(end, HEAD, parts);
     // Digest and check are still zeros.

@@ -29,7 +29,7 @@ pub(super) fn check_file(file: &ElfFile<'_>) -> Result<(), Refusal> {
         .iter()
         .any(|(machine, class)| *machine == encoding.machine && class.is_none_or(|class| class == encoding.class));
     if !known || encoding.byte_order != ByteOrder::Little {
-        let bits = encoding.word_size().saturating_mul(8);
+        let bits = if encoding.word_size() == 4 { 32 } else { 64 };
         let end = if encoding.byte_order == ByteOrder::Big { "big" } else { "little" };
         return Err(Refusal::Machine(format!("{} ({bits} bits, {end}-endian)", encoding.machine)));
     }

@@ -72,7 +72,7 @@ pub(super) fn only_starts_profiling(file: &ElfFile<'_>, dynamic: &DynamicTable<'
         let (distance, code) = code.split_first_chunk::<4>()?;
         let behind = before.checked_add(LOAD.len())?.checked_add(distance.len())?;
         let next = address.0.checked_add(behind as u64)?;
-        is_guarded_call(code).then(|| next.wrapping_add_signed(i32::from_le_bytes(*distance).into()))
+        is_guarded_call(code).then(|| Vaddr(next.wrapping_add_signed(i32::from_le_bytes(*distance).into())))
     };
     let Some(slot) = slot() else { return false };
     file.dynamic_relocations(dynamic).is_ok_and(|relocations| holds_gmon_start(file, dynamic, &relocations, slot))
@@ -106,12 +106,12 @@ fn holds_gmon_start(
     file: &ElfFile<'_>,
     dynamic: &DynamicTable<'_>,
     relocations: &DynamicRelocations<'_>,
-    slot: u64,
+    slot: Vaddr,
 ) -> bool {
     let Ok(symbols) = file.dynamic_symbols(dynamic) else { return false };
     let machine = file.encoding().machine;
     let records = relocations.tables().flat_map(|table| (0..table.len()).filter_map(|number| table.get(number)));
-    let mut here = records.filter(|relocation| relocation.offset.0 == slot);
+    let mut here = records.filter(|relocation| relocation.offset == slot);
     here.next().is_some_and(|relocation| {
         let symbol = symbols.get(relocation.symbol).filter(|symbol| {
             !symbol.is_defined() && symbol.binding == SymbolBinding::Weak && symbols.name(symbol) == b"__gmon_start__"

@@ -9,7 +9,7 @@
 //! | new places for the tables | `place.rs` |
 //! | how the rest of the file follows | `room.rs`, `anatomy/preface.rs` |
 //! | new headers, dynamic table, end of the file | `headers.rs`, `slots.rs`, `empty_function.rs`, `sections.rs`, `anatomy/tail.rs` |
-//! | all of it as one script; the way back | `assemble.rs`, `way_back.rs` |
+//! | all of it as one script; the way back | `assemble.rs`, `way_back.rs`, `../assembly.rs` |
 
 mod assemble;
 mod checks;
@@ -25,7 +25,7 @@ mod versions;
 mod way_back;
 mod words;
 
-use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, RelocationTable, Tag, Vaddr};
+use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Place, RelocationTable, Tag, Vaddr};
 
 pub use decision::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck};
 
@@ -59,19 +59,18 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
     checks::check_tags(&dynamic, &tags, file.encoding().machine)?;
     checks::check_libc(file, &dynamic, options)?;
     tail::check_gaps(file)?;
-    let all = tables::all(file, &dynamic, tags.address);
+    let all = tables::all(file, &dynamic, tags.address)?;
     let run = tables::front_run(file, &section_of(&all, &table, &tags, &dynamic)?, &all)?;
     tables::check_pointers(file, &dynamic, &run, tags.address)?;
-    let Some(relatives) = relatives::sort_out(file, (table, tags), &dynamic, &relocations, run.addresses())? else {
+    let Some(relatives) = relatives::sort_out(file, (table, tags), &dynamic, &relocations, run.memory_span())? else {
         return nothing(NothingToPack::NoRelative);
     };
     let guard = versions::with_guard(file, &dynamic)?;
-    let table_bytes =
-        relatives.table.size().saturating_sub(relatives.kept_bytes()).saturating_sub(relatives.relr.len() as u64);
+    let table_bytes = relatives.saved_bytes();
     let layout = match lay_out(file, run, &all, &relatives, &guard, options)? {
         Ok(layout) => layout,
         Err(stuck) => {
-            let would_gain = table_bytes >= PAGE.saturating_mul(2);
+            let would_gain = table_bytes >= 2 * PAGE;
             return nothing(NothingToPack::NoGain { table_bytes, stuck: would_gain.then_some(stuck) });
         }
     };
@@ -104,7 +103,7 @@ fn section_of(
     tags: &TableTags,
     dynamic: &DynamicTable<'_>,
 ) -> Result<LoaderTable, Refusal> {
-    let found = all.iter().find(|found| found.tag == tags.address && found.size == table.size());
+    let found = all.iter().find(|found| found.tag == tags.address && found.memory.size() == table.size());
     found.copied().ok_or_else(|| Refusal::TableIsNoSection {
         table: tags.name,
         address: Vaddr(dynamic.get(tags.address).unwrap_or(0)),
@@ -122,19 +121,19 @@ fn lay_out(
     options: &PackOptions,
 ) -> Result<Result<Layout, Stuck>, Refusal> {
     let contents = place::contents(&run, all, relatives, guard)?;
-    let shapes = room::shapes(file, &run, options.sparse);
+    let shapes = room::shapes(file, &run, options.sparse)?;
     let stuck = match shapes.iter().all(|shape| *shape == Shape::Hole) {
         true => Stuck::NoProgramHeader,
         false => Stuck::Alignment,
     };
     for shape in shapes {
-        let start = run.addresses().start.saturating_add(shape.run_moves_by());
+        let start = run.memory_span().start().plus(shape.run_moves_by())?;
         let placed = place::place(file, start, &contents)?;
-        if placed.end.0 > run.addresses().end {
+        if placed.end > run.memory_span().end() {
             continue;
         }
         let slide = room::slide(file, &run, &shape, placed.end)?;
-        if slide.by > 0 || (shape == Shape::Hole && assemble::hole(&run, placed.end).is_some()) {
+        if slide.by > 0 || (shape == Shape::Hole && assemble::hole(&run, placed.end)?.is_some()) {
             return Ok(Ok(Layout { run, shape, slide, placed }));
         }
     }
@@ -144,8 +143,8 @@ fn lay_out(
 fn new_entries(file: &ElfFile<'_>, layout: &Layout) -> Vec<DynamicEntry> {
     let Some(relr) = layout.placed.relr() else { return Vec::new() };
     vec![
-        DynamicEntry { tag: Tag::RELR, value: relr.address },
-        DynamicEntry { tag: Tag::RELRSZ, value: relr.size },
+        DynamicEntry { tag: Tag::RELR, value: relr.memory.start().0 },
+        DynamicEntry { tag: Tag::RELRSZ, value: relr.memory.size() },
         DynamicEntry { tag: Tag::RELRENT, value: file.encoding().word_size() },
     ]
 }

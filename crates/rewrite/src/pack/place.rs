@@ -1,22 +1,20 @@
 //! The tables' new places, one behind the other from the run's start.
 
-use coldstart_elf::{ElfFile, Tag, Vaddr};
+use coldstart_elf::{ElfFile, Place, Tag, Vaddr, VaddrSpan};
 
 use super::relatives::Relatives;
 use super::versions::{Added, GUARD, Guard};
 use crate::anatomy::tables::{FrontRun, LoaderTable};
 use crate::anatomy::{check_alignment, zeros};
-use crate::layout::align_up;
 use crate::refusal::Refusal;
-use crate::script::Piece;
+use crate::script::{Piece, end_of};
 
 /// A table at its new place.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedTable {
     /// Where it was; `None` for the RELR table, which is new.
     pub(super) old: Option<LoaderTable>,
-    pub(super) address: u64,
-    pub(super) size: u64,
+    pub(super) memory: VaddrSpan,
     pub(super) pieces: Vec<Piece>,
 }
 
@@ -66,18 +64,23 @@ pub(super) fn contents(
             }
         }
     }
-    let content = |table: &LoaderTable| match (table.tag, guard) {
-        (tag, _) if tag == relatives.tags.address => {
-            let kept = relatives.runs.iter().filter(|run| !run.is_packed);
-            kept.map(|run| Piece::Copy(relatives.file_range(&run.records))).collect()
-        }
-        (Tag::VERNEED, Guard::Added(Added { table, .. })) => vec![Piece::Bytes(table.clone())],
-        (Tag::STRTAB, Guard::Added(_)) => {
-            vec![Piece::Copy(table.file_range()), Piece::Bytes([GUARD.as_bytes(), b"\0"].concat())]
-        }
-        _ => vec![Piece::Copy(table.file_range())],
+    let content = |table: &LoaderTable| -> Result<Vec<Piece>, Refusal> {
+        Ok(match (table.tag, guard) {
+            (tag, _) if tag == relatives.tags.address => {
+                let kept = relatives.runs.iter().filter(|run| !run.is_packed);
+                return kept.map(|run| Ok(Piece::Copy(relatives.file_span(&run.records)?))).collect();
+            }
+            (Tag::VERNEED, Guard::Added(Added { table, .. })) => vec![Piece::Bytes(table.clone())],
+            (Tag::STRTAB, Guard::Added(_)) => {
+                vec![Piece::Copy(table.file), Piece::Bytes([GUARD.as_bytes(), b"\0"].concat())]
+            }
+            _ => vec![Piece::Copy(table.file)],
+        })
     };
-    let mut contents: Vec<Content> = tables.iter().map(|table| (Some(*table), content(table))).collect();
+    let mut contents = Vec::with_capacity(tables.len());
+    for table in &tables {
+        contents.push((Some(*table), content(table)?));
+    }
     contents.push((None, vec![Piece::Bytes(relatives.relr.clone())]));
     Ok(contents)
 }
@@ -85,32 +88,31 @@ pub(super) fn contents(
 /// Gives each table the next place that suits its alignment.
 ///
 /// # Errors
-/// If an alignment is larger than a page, which no linker gives a table.
-pub(super) fn place(file: &ElfFile<'_>, start: u64, contents: &[Content]) -> Result<Placed, Refusal> {
+/// If an alignment is larger than a page, which no linker gives a table, or the tables reach past the largest address.
+pub(super) fn place(file: &ElfFile<'_>, start: Vaddr, contents: &[Content]) -> Result<Placed, Refusal> {
     let mut at = start;
     let mut tables = Vec::with_capacity(contents.len());
     for (old, pieces) in contents {
         // Versions of symbols are 2 bytes wide, but linkers also align other tables less than loaders like.
         let alignment = old.map_or(file.encoding().word_size(), |old| old.alignment);
         check_alignment(alignment)?;
-        at = align_up(at, alignment);
-        let size = pieces.iter().map(Piece::size).fold(0, u64::saturating_add);
-        tables.push(PlacedTable { old: *old, address: at, size, pieces: pieces.clone() });
-        at = at.saturating_add(size);
+        let memory = VaddrSpan::new(at.aligned_up(alignment)?, end_of(pieces)?.0)?;
+        tables.push(PlacedTable { old: *old, memory, pieces: pieces.clone() });
+        at = memory.end();
     }
-    Ok(Placed { tables, end: Vaddr(at) })
+    Ok(Placed { tables, end: at })
 }
 
 impl Placed {
     /// Everything from `start` on, with zeros between the tables.
-    pub(super) fn pieces(&self, start: u64) -> Vec<Piece> {
+    pub(super) fn pieces(&self, start: Vaddr) -> Result<Vec<Piece>, Refusal> {
         let mut at = start;
         let mut pieces = Vec::new();
         for table in &self.tables {
-            pieces.extend(zeros(table.address.saturating_sub(at)));
+            pieces.extend(zeros(at, table.memory.start())?);
             pieces.extend(table.pieces.iter().cloned());
-            at = table.address.saturating_add(table.size);
+            at = table.memory.end();
         }
-        pieces
+        Ok(pieces)
     }
 }

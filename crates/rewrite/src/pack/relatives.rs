@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use coldstart_elf::{
-    DynamicRelocations, DynamicTable, ElfFile, NotRelr, Relocation, RelocationClass, RelocationClasses, RelocationForm,
-    RelocationTable, RelrEncoder, Tag, Vaddr,
+    DynamicRelocations, DynamicTable, ElfFile, FileOffset, FileSpan, NotRelr, Place, Relocation, RelocationClass,
+    RelocationClasses, RelocationForm, RelocationTable, RelrEncoder, Tag, Vaddr, VaddrSpan,
 };
 
 use super::words::Words;
@@ -110,18 +110,17 @@ pub(super) fn sort_out<'data>(
     (table, tags): (RelocationTable<'data>, TableTags),
     dynamic: &DynamicTable<'data>,
     relocations: &DynamicRelocations<'data>,
-    forbidden: Range<u64>,
+    forbidden: VaddrSpan,
 ) -> Result<Option<Relatives<'data>>, Refusal> {
     let mut sorting = Sorting::new(file, table, tags);
     sorting.old_leading = dynamic.get(tags.relative_count).unwrap_or(0);
     sorting.forbidden = forbidden;
     let mut refusal = None;
-    let mut number = 0_usize;
+    let mut numbers = 0_usize..;
     table.for_each(|relocation| {
-        if refusal.is_none() {
+        if let (None, Some(number)) = (&refusal, numbers.next()) {
             refusal = sorting.take(number, &relocation).err();
         }
-        number = number.saturating_add(1);
     });
     match refusal {
         Some(refusal) => Err(refusal),
@@ -133,11 +132,11 @@ struct Sorting<'file, 'data> {
     words: Words<'file, 'data>,
     classes: RelocationClasses,
     old_leading: u64,
-    forbidden: Range<u64>,
+    forbidden: VaddrSpan,
     /// The type number of the first relative relocation.
     kind: Option<u32>,
     /// Packed words with the values they must hold: in the order of the records, then in that of their addresses.
-    packed: Vec<(u64, u64)>,
+    packed: Vec<(Vaddr, u64)>,
     zeros: u64,
     result: Relatives<'data>,
     encoding: coldstart_elf::Encoding,
@@ -150,7 +149,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
             words: Words::new(file),
             classes: RelocationClasses::new(encoding.machine),
             old_leading: 0,
-            forbidden: 0..0,
+            forbidden: VaddrSpan::default(),
             kind: None,
             packed: Vec::new(),
             zeros: 0,
@@ -180,17 +179,20 @@ impl<'file, 'data> Sorting<'file, 'data> {
             return Err(Refusal::Layout(format!("entry {number} of {table} counts as relative, and is not")));
         }
         let packed = is_relative && self.pack(number, relocation)?;
+        // A number of a record in memory.
+        let behind = number.wrapping_add(1);
         match self.result.runs.last_mut() {
-            Some(run) if run.is_packed == packed => run.records.end = number.saturating_add(1),
-            _ => self.result.runs.push(Run { records: number..number.saturating_add(1), is_packed: packed }),
+            Some(run) if run.is_packed == packed => run.records.end = behind,
+            _ => self.result.runs.push(Run { records: number..behind, is_packed: packed }),
         }
         if packed {
             return Ok(());
         }
         let count = if is_relative { &mut self.result.kept_relative } else { &mut self.result.kept_others };
-        *count = count.saturating_add(1);
+        // Counts of records in memory, here and below: no number is beyond the largest.
+        *count = count.wrapping_add(1);
         if (number as u64) < self.old_leading {
-            self.result.leading = self.result.leading.saturating_add(1);
+            self.result.leading = self.result.leading.wrapping_add(1);
         }
         Ok(())
     }
@@ -204,7 +206,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
             return Err(Refusal::NotWritable {
                 entry: number,
                 table: self.result.tags.name,
-                offset: self.result.table.file_offset().checked_add(self.record_at(number)).unwrap_or_default(),
+                offset: self.result.record_at(number)?,
                 address,
             });
         }
@@ -215,22 +217,18 @@ impl<'file, 'data> Sorting<'file, 'data> {
         let Some((offset, held)) = self.words.at(address) else { return Ok(false) };
         let mask = if self.encoding.word_size() == 4 { u64::from(u32::MAX) } else { u64::MAX };
         let wanted = relocation.addend.map_or(held, |addend| addend as u64 & mask);
-        if self.forbidden.contains(&wanted) {
+        if self.forbidden.contains(Vaddr(wanted)) {
             return Err(Refusal::PointedTo { word: address, address: Vaddr(wanted) });
         }
-        self.packed.push((address.0, wanted));
+        self.packed.push((address, wanted));
         if held != wanted {
             self.result.patches.push(WordPatch { at: offset, value: wanted });
-            self.result.third_values = self.result.third_values.saturating_add(u64::from(held != 0));
+            self.result.third_values = self.result.third_values.wrapping_add(u64::from(held != 0));
         }
         if held == 0 {
-            self.zeros = self.zeros.saturating_add(1);
+            self.zeros = self.zeros.wrapping_add(1);
         }
         Ok(true)
-    }
-
-    fn record_at(&self, number: usize) -> u64 {
-        (number as u64).saturating_mul(self.result.table.record_size() as u64)
     }
 
     fn finish(mut self, relocations: &DynamicRelocations<'data>) -> Result<Option<Relatives<'data>>, Refusal> {
@@ -263,14 +261,17 @@ impl<'file, 'data> Sorting<'file, 'data> {
     /// RELR is applied before the other tables, which only matters where two relocations change the same bytes.
     fn check_overlaps(&self, relocations: &DynamicRelocations<'_>) -> Result<(), Refusal> {
         let size = self.encoding.word_size();
-        let touching = |pair: &&[(u64, u64)]| matches!(pair, [one, next] if next.0.saturating_sub(one.0) < size);
+        // Whether two words that begin there have a byte in common.
+        let touch = |one: Vaddr, other: Vaddr| one.0.abs_diff(other.0) < size;
+        let touching = |pair: &&[(Vaddr, u64)]| matches!(pair, [one, next] if touch(one.0, next.0));
         if let Some([(address, _), _]) = self.packed.windows(2).find(touching) {
-            return Err(Refusal::Overlapping { address: Vaddr(*address) });
+            return Err(Refusal::Overlapping { address: *address });
         }
         let overlapped = |relocation: &Relocation| {
-            let from = relocation.offset.0.saturating_sub(size.saturating_sub(1));
-            let first = self.packed.partition_point(|(address, _)| *address < from);
-            self.packed.get(first).is_some_and(|(address, _)| *address < relocation.offset.0.saturating_add(size))
+            // They are apart from one another: only the two around the place can touch it.
+            let next = self.packed.partition_point(|(address, _)| *address < relocation.offset);
+            let around = [next.checked_sub(1), Some(next)].into_iter().flatten();
+            around.filter_map(|number| self.packed.get(number)).any(|(address, _)| touch(*address, relocation.offset))
         };
         let others = self.result.runs.iter().filter(|run| !run.is_packed).flat_map(|run| run.records.clone());
         let others = others.filter_map(|number| self.result.table.get(number));
@@ -286,7 +287,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
         let mut bytes = Vec::new();
         let mut encoder = RelrEncoder::new(encoding, |word| bytes.extend_from_slice(&word_bytes(encoding, word)));
         for (address, _) in &self.packed {
-            encoder.push(Vaddr(*address)).map_err(|not: NotRelr| Refusal::Layout(not.to_string()))?;
+            encoder.push(*address).map_err(|not: NotRelr| Refusal::Layout(not.to_string()))?;
         }
         encoder.finish();
         self.result.relr = bytes;
@@ -295,7 +296,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
 }
 
 /// The place of each word in the order of addresses.
-fn ranks(words: &[(u64, u64)]) -> Vec<u32> {
+fn ranks(words: &[(Vaddr, u64)]) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..words.len() as u32).collect();
     numbers.sort_by_key(|number| words.get(*number as usize));
     let mut ranks = vec![0; words.len()];
@@ -313,15 +314,31 @@ impl Relatives<'_> {
         self.table.form() == RelocationForm::Rela
     }
 
+    /// Where a record stands in the file.
+    fn record_at(&self, number: usize) -> Result<FileOffset, Refusal> {
+        let (start, size) = (self.table.file_offset(), self.table.record_size() as u64);
+        let before = (number as u64).checked_mul(size);
+        let before = before.ok_or_else(|| {
+            Refusal::Layout(format!("record {number} from file offset {start} on is beyond any file"))
+        })?;
+        Ok(start.plus(before)?)
+    }
+
     /// Where the records of a run stand in the file.
-    pub(super) fn file_range(&self, records: &Range<usize>) -> Range<u64> {
-        let size = self.table.record_size() as u64;
-        let at = |number: usize| self.table.file_offset().0.saturating_add((number as u64).saturating_mul(size));
-        at(records.start)..at(records.end)
+    pub(super) fn file_span(&self, records: &Range<usize>) -> Result<FileSpan, Refusal> {
+        Ok(FileSpan::between(self.record_at(records.start)?, self.record_at(records.end)?)?)
+    }
+
+    /// By how many bytes the tables get smaller; 0 if they do not.
+    pub(super) fn saved_bytes(&self) -> u64 {
+        let now = self.kept_bytes().checked_add(self.relr.len() as u64);
+        now.and_then(|now| self.table.size().checked_sub(now)).unwrap_or(0)
     }
 
     /// Bytes of the records that stay.
     pub(super) fn kept_bytes(&self) -> u64 {
-        self.kept_relative.saturating_add(self.kept_others).saturating_mul(self.table.record_size() as u64)
+        // No more of them than the table has, whose size is a number.
+        let kept = self.kept_relative.wrapping_add(self.kept_others);
+        kept.wrapping_mul(self.table.record_size() as u64)
     }
 }

@@ -3,13 +3,12 @@
 //! Addresses stay, so what slides in the file must slide by a multiple of the largest alignment: `p_offset` and `p_vaddr`
 //! must agree modulo `p_align` (gABI, "Program Header").
 
-use coldstart_elf::{ElfFile, Segment, SegmentKind, Vaddr};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place, Segment, SegmentKind, Vaddr};
 
 use crate::anatomy::preface::{Preface, give_way};
 use crate::anatomy::tables::FrontRun;
 use crate::anatomy::tail::check_zeros;
 use crate::anatomy::{PAGE, program_header_range};
-use crate::layout::{align_down, align_up};
 use crate::refusal::Refusal;
 
 /// Where the program header for the rest of a split segment comes from.
@@ -52,32 +51,32 @@ impl Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slide {
     /// Everything from this file offset on comes nearer to the front.
-    pub(super) from: u64,
+    pub(super) from: FileOffset,
     /// By this many bytes.
     pub(super) by: u64,
 }
 
 impl Slide {
     /// The new place of what stands at an offset that is not among the tables.
-    pub(super) fn place(&self, offset: u64) -> u64 {
-        if offset >= self.from { offset.saturating_sub(self.by) } else { offset }
+    pub(super) fn place(&self, offset: FileOffset) -> Result<FileOffset, Refusal> {
+        if offset >= self.from { Ok(offset.minus(self.by)?) } else { Ok(offset) }
     }
 }
 
 /// The shapes that are possible, best first.
-pub(super) fn shapes(file: &ElfFile<'_>, run: &FrontRun, sparse: bool) -> Vec<Shape> {
+pub(super) fn shapes(file: &ElfFile<'_>, run: &FrontRun, sparse: bool) -> Result<Vec<Shape>, Refusal> {
     let mut shapes = Vec::new();
     match run.next {
         None => shapes.push(Shape::Cut),
-        Some(_) => shapes.extend(header_slot(file, run).map(Shape::Split)),
+        Some(_) => shapes.extend(header_slot(file, run)?.map(Shape::Split)),
     }
     if sparse {
         shapes.push(Shape::Hole);
     }
-    shapes
+    Ok(shapes)
 }
 
-fn header_slot(file: &ElfFile<'_>, run: &FrontRun) -> Option<HeaderSlot> {
+fn header_slot(file: &ElfFile<'_>, run: &FrontRun) -> Result<Option<HeaderSlot>, Refusal> {
     let size = u64::from(file.header().segment_entry_size);
     let is_library = file.segment(SegmentKind::Interpreter).is_none();
     let says_nothing = |segment: &Segment| match segment.kind {
@@ -86,13 +85,13 @@ fn header_slot(file: &ElfFile<'_>, run: &FrontRun) -> Option<HeaderSlot> {
         _ => false,
     };
     if let Some(number) = file.segments().iter().position(says_nothing) {
-        return Some(HeaderSlot::Instead(number));
+        return Ok(Some(HeaderSlot::Instead(number)));
     }
     // `PN_XNUM` begins a different way to count.
     if file.segments().len() >= 0xfffe {
-        return None;
+        return Ok(None);
     }
-    give_way(file, run, program_header_range(file).end, size).map(HeaderSlot::Grown)
+    Ok(give_way(file, run, program_header_range(file)?.end(), size)?.map(HeaderSlot::Grown))
 }
 
 /// How far what follows can slide, when the tables end at `end`; 0 if not at all.
@@ -101,25 +100,28 @@ fn header_slot(file: &ElfFile<'_>, run: &FrontRun) -> Option<HeaderSlot> {
 /// If something lies between the tables and what follows, or an alignment makes no sense.
 pub(super) fn slide(file: &ElfFile<'_>, run: &FrontRun, shape: &Shape, end: Vaddr) -> Result<Slide, Refusal> {
     let segment = file.segments().get(run.segment).ok_or(Refusal::NoDynamicTable)?;
-    let run_end = run.file_range().end;
-    let end_offset = run.offset_of(end.0);
+    let run_end = run.file_span().end();
+    let end_offset = run.offset_of(end)?;
     let from = match (shape, run.next) {
         (Shape::Hole, _) => return Ok(Slide { from: run_end, by: 0 }),
         (_, Some((_, offset))) => offset,
         (_, None) => first_behind(file, run_end),
     };
-    check_zeros(file, run_end..from)?;
+    check_zeros(file, FileSpan::between(run_end, from)?)?;
     let alignment = alignment(file, from)?;
     let page = segment.alignment.max(PAGE);
-    let mut by = align_down(from.saturating_sub(end_offset), alignment);
+    // Tables that have grown past what follows leave nothing to slide into.
+    let free = from.since(end_offset).unwrap_or(0);
+    let mut by = FileOffset(free).aligned_down(alignment).0;
     match run.next {
         // The two parts must not share a page of memory: the second would be mapped over the first.
-        Some((next, _)) if align_down(next.0, page) < align_up(end.0, page) => by = 0,
+        Some((next, _)) if next.aligned_down(page) < end.aligned_up(page)? => by = 0,
         Some(_) => {}
         // Linkers keep code in pages of its own, so that no other byte can be executed; so do we.
-        None if align_down(from, page) >= align_up(run_end, page) => {
-            while by > 0 && align_down(from.saturating_sub(by), page) < align_up(end_offset, page) {
-                by = by.saturating_sub(alignment);
+        None if from.aligned_down(page) >= run_end.aligned_up(page)? => {
+            while by > 0 && from.minus(by)?.aligned_down(page) < end_offset.aligned_up(page)? {
+                // A multiple of the alignment above 0 is no less than it.
+                by = FileOffset(by).minus(alignment)?.0;
             }
         }
         None => {}
@@ -128,22 +130,27 @@ pub(super) fn slide(file: &ElfFile<'_>, run: &FrontRun, shape: &Shape, end: Vadd
 }
 
 /// Where the next thing in the file begins.
-fn first_behind(file: &ElfFile<'_>, offset: u64) -> u64 {
-    let segments = file.segments().iter().filter(|segment| segment.file_size > 0).map(|segment| segment.offset.0);
+fn first_behind(file: &ElfFile<'_>, offset: FileOffset) -> FileOffset {
+    let segments = file.segments().iter().filter(|segment| segment.file_size > 0).map(|segment| segment.offset);
     let sections = file.sections().iter().map(|section| &section.header);
-    let sections = sections.filter(|header| header.file_size() > 0).map(|header| header.offset.0);
-    let headers = [file.header().sections_offset.0, file.size()];
+    let sections = sections.filter(|header| header.file_size() > 0).map(|header| header.offset);
+    let headers = [file.header().sections_offset, FileOffset(file.size())];
     segments.chain(sections).chain(headers).filter(|start| *start >= offset).min().unwrap_or(offset)
 }
 
 /// The largest alignment of what slides.
-fn alignment(file: &ElfFile<'_>, from: u64) -> Result<u64, Refusal> {
-    let loads = file.load_segments().filter(|load| load.offset.0.saturating_add(load.file_size) > from);
+fn alignment(file: &ElfFile<'_>, from: FileOffset) -> Result<u64, Refusal> {
+    let mut alignments = Vec::new();
+    for load in file.load_segments() {
+        if load.file_span()?.end() > from {
+            alignments.push(load.alignment);
+        }
+    }
     let sections = file.sections().iter().map(|section| &section.header);
-    let sections = sections.filter(|header| header.file_size() > 0 && header.offset.0 >= from);
-    let alignments = loads.map(|load| load.alignment).chain(sections.map(|header| header.alignment));
+    let sections = sections.filter(|header| header.file_size() > 0 && header.offset >= from);
+    alignments.extend(sections.map(|header| header.alignment));
     let mut largest = PAGE;
-    for alignment in alignments.filter(|alignment| *alignment > 1) {
+    for alignment in alignments.into_iter().filter(|alignment| *alignment > 1) {
         if !alignment.is_power_of_two() {
             return Err(Refusal::Layout(format!("an alignment of {alignment} bytes is no power of two")));
         }

@@ -51,9 +51,10 @@ pub(super) fn make_room(
         let of_table = [tags.address, tags.size, tags.entry_size];
         remove(&mut entries, &mut freed, SlotSource::EmptyTable, |entry| of_table.contains(&entry.tag));
     }
-    let capacity = dynamic.len().saturating_add(dynamic.spare_entries());
+    // Numbers of entries in memory, here and below: none is beyond the largest, and none missing is 0.
+    let capacity = dynamic.len().wrapping_add(dynamic.spare_entries());
     let needed = wanted.new.len();
-    let missing = |entries: &[DynamicEntry]| entries.len().saturating_add(needed).saturating_sub(capacity);
+    let missing = |entries: &[DynamicEntry]| entries.len().wrapping_add(needed).saturating_sub(capacity);
     if missing(&entries) > 0 {
         let redundant = redundant_flags(dynamic);
         remove(&mut entries, &mut freed, SlotSource::RedundantFlags, |entry| redundant.contains(&entry.tag));

@@ -63,13 +63,13 @@ pub(super) fn with_guard(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Resu
     }
     let index = largest.checked_add(1).filter(|index| *index < 0x7fff);
     let index = index.ok_or(Refusal::NoVersionNumber)?;
-    let table = crate::anatomy::tables::find(file, dynamic, Tag::VERNEED);
+    let table = crate::anatomy::tables::find(file, dynamic, Tag::VERNEED)?;
     let table = table.ok_or(Refusal::TableIsNoSection {
         table: "DT_VERNEED",
         address: Vaddr(dynamic.get(Tag::VERNEED).unwrap_or(0)),
         hint: "",
     })?;
-    let bytes = file.memory_bytes("DT_VERNEED", table.address, table.size)?;
+    let bytes = file.memory_bytes("DT_VERNEED", table.memory.start(), table.memory.size())?;
     let name_at = dynamic.get(Tag::STRSZ).and_then(|size| u32::try_from(size).ok());
     let name_at = name_at.ok_or_else(|| Refusal::Layout("its string table is too large".to_owned()))?;
     let strings = file.dynamic_strings(dynamic)?;
@@ -129,7 +129,7 @@ impl Editor<'_> {
         // Lists that share records have no place for one more.
         let mut records = [files.as_slice(), &versions].concat();
         records.sort_unstable();
-        if records.windows(2).any(|pair| matches!(pair, [one, next] if next.saturating_sub(*one) < RECORD)) {
+        if records.windows(2).any(|pair| matches!(pair, [one, next] if next.abs_diff(*one) < RECORD)) {
             return None;
         }
         let (libc, last) = libc?;

@@ -1,6 +1,6 @@
 //! The words that relocations change: whether they can be written, and what the file holds there.
 
-use coldstart_elf::{ElfFile, Segment, Vaddr};
+use coldstart_elf::{ElfFile, FileOffset, Place, Segment, Vaddr, VaddrSpan};
 
 /// Looks up words by address. Relocations come in order, so the segment of the last one mostly holds the next.
 pub(super) struct Words<'file, 'data> {
@@ -16,26 +16,30 @@ impl<'file, 'data> Words<'file, 'data> {
     /// Whether all bytes of the word at `address` are in one writable segment.
     pub(super) fn is_writable(&mut self, address: Vaddr) -> bool {
         let size = self.file.encoding().word_size();
-        self.segment(address)
-            .is_some_and(|segment| segment.is_writable() && address.0.saturating_add(size) <= segment.end().0)
+        let holds = |segment: &Segment| {
+            let ends = VaddrSpan::new(address, size).and_then(|word| Ok((word.end(), segment.memory_span()?.end())));
+            ends.is_ok_and(|(word, segment)| word <= segment)
+        };
+        self.segment(address).is_some_and(|segment| segment.is_writable() && holds(segment))
     }
 
     /// Where the word at `address` stands in the file, and what it holds; `None` where the file has no bytes for it.
-    pub(super) fn at(&mut self, address: Vaddr) -> Option<(u64, u64)> {
+    pub(super) fn at(&mut self, address: Vaddr) -> Option<(FileOffset, u64)> {
         let size = self.file.encoding().word_size();
         let segment = self.segment(address)?;
-        if address.0.checked_add(size)? > segment.file_end().0 {
+        let distance = address.since(segment.address).ok()?;
+        if distance.checked_add(size)? > segment.file_size {
             return None;
         }
-        let offset = segment.offset.checked_add(address.0.checked_sub(segment.address.0)?)?.0;
-        let start = usize::try_from(offset).ok()?;
+        let offset = segment.offset.plus(distance).ok()?;
+        let start = usize::try_from(offset.0).ok()?;
         let held = self.file.encoding().word(self.file.bytes().get(start..)?)?;
         Some((offset, held))
     }
 
     /// What stands at an offset in the file; 0 past its end.
-    pub(super) fn in_file(&self, offset: u64) -> u64 {
-        let bytes = usize::try_from(offset).ok().and_then(|start| self.file.bytes().get(start..));
+    pub(super) fn in_file(&self, offset: FileOffset) -> u64 {
+        let bytes = usize::try_from(offset.0).ok().and_then(|start| self.file.bytes().get(start..));
         bytes.and_then(|bytes| self.file.encoding().word(bytes)).unwrap_or(0)
     }
 

@@ -161,6 +161,7 @@ pub(super) fn links(status: &Stat) -> u64 {
 
 /// The bytes that a file takes on disk: `st_blocks` counts units of 512 bytes whatever the file system's own are.
 pub(super) fn blocks_bytes(status: &Stat) -> u64 {
+    // A figure to be shown, nothing that is counted on.
     u64::try_from(status.st_blocks).unwrap_or(0).saturating_mul(512)
 }
 

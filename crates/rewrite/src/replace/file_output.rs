@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::ops::Range;
 
+use coldstart_elf::{FileOffset, FileSpan};
 use coldstart_sys::write_back::start_write_back;
 use rustix::fs::{FallocateFlags, fallocate, fstatfs};
 use rustix::io::Errno;
@@ -27,7 +27,7 @@ pub(super) struct FileOutput<'a> {
     /// Where the buffer's bytes go.
     position: u64,
     written_back: u64,
-    holes: Vec<Range<u64>>,
+    holes: Vec<FileSpan>,
     /// Whether blocks of zeros become holes, too.
     is_sparse: bool,
 }
@@ -50,8 +50,8 @@ impl<'a> FileOutput<'a> {
         // Most file systems leave a hole where nothing was written. XFS has allocated blocks behind what it thought was
         // the end, and keeps them; where holes cannot be punched, zeros were written or nothing can be done.
         for hole in &self.holes {
-            let length = hole.end.saturating_sub(hole.start);
-            let _ = fallocate(self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, hole.start, length);
+            let (start, length) = (hole.start().0, hole.size());
+            let _ = fallocate(self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, start, length);
         }
         let _ = start_write_back(self.file, self.written_back, 0);
         Ok(self.position)
@@ -62,8 +62,7 @@ impl<'a> FileOutput<'a> {
             return self.put_all(bytes);
         }
         // Up to the next block's start, then block by block; neighbours with the same fate go together.
-        let block_size = BLOCK as u64;
-        let to_block = self.position.next_multiple_of(block_size).saturating_sub(self.position);
+        let to_block = self.position.wrapping_neg().checked_rem(BLOCK as u64).unwrap_or(0);
         let (first, mut rest) = bytes.split_at_checked(to_block as usize).unwrap_or((bytes, &[]));
         self.put_all(first)?;
         while !rest.is_empty() {
@@ -82,18 +81,17 @@ impl<'a> FileOutput<'a> {
 
     /// Leaves a hole at the end of what is written.
     fn leave(&mut self, size: u64) -> io::Result<()> {
-        let end = self.position.checked_add(size).ok_or(io::ErrorKind::FileTooLarge)?;
-        self.file.seek(SeekFrom::Start(end))?;
-        self.holes.push(self.position..end);
-        self.position = end;
+        let hole = FileSpan::new(FileOffset(self.position), size).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        self.file.seek(SeekFrom::Start(hole.end().0))?;
+        self.holes.push(hole);
+        self.position = hole.end().0;
         Ok(())
     }
 
     fn put_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)?;
-        self.position = self.position.saturating_add(bytes.len() as u64);
-        let new = self.position.saturating_sub(self.written_back);
-        if new >= WRITTEN_BACK {
+        self.position = self.position.checked_add(bytes.len() as u64).ok_or(io::ErrorKind::FileTooLarge)?;
+        if let Some(new @ WRITTEN_BACK..) = self.position.checked_sub(self.written_back) {
             // Only a beginning; what cannot begin now is done at the end.
             let _ = start_write_back(self.file, self.written_back, new);
             self.written_back = self.position;
@@ -104,7 +102,8 @@ impl<'a> FileOutput<'a> {
 
 impl Write for FileOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.buffer.len().saturating_add(bytes.len()) > PORTION {
+        // Sizes of what is in memory: they do not wrap.
+        if self.buffer.len().wrapping_add(bytes.len()) > PORTION {
             self.flush()?;
         }
         if bytes.len() >= PORTION {

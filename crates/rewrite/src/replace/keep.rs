@@ -148,7 +148,7 @@ fn copy_content(from: &File, to: &File) -> io::Result<()> {
         if portion.is_empty() {
             return out.finish().map(drop);
         }
-        position = position.saturating_add(read as u64);
+        position = position.checked_add(read as u64).ok_or(io::ErrorKind::FileTooLarge)?;
         if portion.iter().all(|&byte| byte == 0) {
             out.skip(read as u64)?;
         } else {
@@ -166,14 +166,14 @@ fn has_same_content(path: &Path, original: &OriginalFile) -> io::Result<bool> {
     let (mut left, mut right) = (vec![0; PORTION], vec![0; PORTION]);
     let mut position = 0_u64;
     while position < found.len() {
-        let length = usize::try_from(found.len().saturating_sub(position)).unwrap_or(PORTION).min(PORTION);
+        let length = usize::try_from(found.len().abs_diff(position)).unwrap_or(PORTION).min(PORTION);
         let (Some(left), Some(right)) = (left.get_mut(..length), right.get_mut(..length)) else { return Ok(false) };
         original.file().read_exact_at(left, position)?;
         other.read_exact_at(right, position)?;
         if left != right {
             return Ok(false);
         }
-        position = position.saturating_add(length as u64);
+        position = position.checked_add(length as u64).ok_or(io::ErrorKind::FileTooLarge)?;
     }
     // Opened again by its name: what was compared is what stands there.
     Ok(still_has(path, &other))

@@ -44,7 +44,7 @@ use self::keep::{Keeping, Kept};
 use self::metadata::{Purpose, copy_metadata};
 use self::target::{Destination, OWN};
 use crate::script::{Piece, Script};
-use crate::source::Source;
+use coldstart_prove::Source;
 
 /// A file that stands in its place.
 #[derive(Clone, Debug)]
@@ -208,9 +208,10 @@ fn other_links(original: &OriginalFile, target: &Target, destination: &Destinati
     match target {
         Target::InPlace => {
             let kept = u64::from(keeping.is_some_and(|keeping| keeping.is_link));
-            original.links_now().saturating_sub(1).saturating_sub(kept)
+            // Its own name, and the kept one: a file that nobody names any more has neither.
+            original.links_now().checked_sub(1).and_then(|links| links.checked_sub(kept)).unwrap_or(0)
         }
-        Target::At(_) => destination.existing.as_ref().map_or(0, |status| links(status).saturating_sub(1)),
+        Target::At(_) => destination.existing.as_ref().and_then(|status| links(status).checked_sub(1)).unwrap_or(0),
     }
 }
 

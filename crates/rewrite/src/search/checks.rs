@@ -1,8 +1,8 @@
 //! What a file must be to have its library search changed.
 
-use std::ops::Range;
-
-use coldstart_elf::{ByteOrder, DynamicTable, ElfFile, FileType, RelocationClass, RelocationClasses, Tag, Vaddr};
+use coldstart_elf::{
+    ByteOrder, DynamicTable, ElfFile, FileType, RelocationClass, RelocationClasses, Tag, Vaddr, VaddrSpan,
+};
 
 use super::room::Room;
 use crate::anatomy::{check_parts, tables, tail};
@@ -47,17 +47,15 @@ pub(super) fn check_pointers(
     room: &Room,
     dynamic_moves: bool,
 ) -> Result<(), Refusal> {
-    let mut moving: Vec<Range<u64>> = Vec::new();
-    moving.push(room.strings.address.0..room.strings.end());
+    let mut moving = vec![room.strings.memory];
     if let Some(grown) = &room.grown {
         tables::check_pointers(file, dynamic, &grown.run, Tag::STRTAB)?;
-        moving.push(grown.run.addresses());
+        moving.push(grown.run.memory_span());
     }
     if dynamic_moves {
-        let start = dynamic.address().0;
-        moving.push(start..start.saturating_add(dynamic.size()));
+        moving.push(VaddrSpan::new(dynamic.address(), dynamic.size())?);
     }
-    let inside = |address: u64| moving.iter().any(|range| range.contains(&address));
+    let inside = |address: &Vaddr| moving.iter().any(|range| range.contains(*address));
     let relocations = file.dynamic_relocations(dynamic)?;
     let mask = if file.encoding().word_size() == 4 { u64::from(u32::MAX) } else { u64::MAX };
     let held = |address: Vaddr| file.memory_from(address).and_then(|bytes| file.encoding().word(bytes));
@@ -70,8 +68,8 @@ pub(super) fn check_pointers(
                 return;
             }
             let target = relocation.addend.map(|addend| addend as u64 & mask).or_else(|| held(relocation.offset));
-            if let Some(target) = target.filter(|target| inside(*target)) {
-                pointing.get_or_insert((relocation.offset, Vaddr(target)));
+            if let Some(target) = target.map(Vaddr).filter(inside) {
+                pointing.get_or_insert((relocation.offset, target));
             }
         });
     }
@@ -79,8 +77,8 @@ pub(super) fn check_pointers(
         return Err(Refusal::PointedTo { word, address });
     }
     for word in relocations.relr.iter().flat_map(|relr| relr.addresses()) {
-        if let Some(target) = held(word).filter(|target| inside(*target)) {
-            return Err(Refusal::PointedTo { word, address: Vaddr(target) });
+        if let Some(address) = held(word).map(Vaddr).filter(inside) {
+            return Err(Refusal::PointedTo { word, address });
         }
     }
     Ok(())

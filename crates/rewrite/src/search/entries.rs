@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Tag};
+use coldstart_prove::{LoadedNote, PathKind, SearchEdit};
 
-use super::{PathKind, SearchEdit};
 use crate::refusal::Refusal;
 
 /// Entries that a table which moves has to spare, for who edits the file next; as many as GNU ld leaves.
@@ -24,7 +24,7 @@ pub(super) struct Content {
     /// Whether they are more than the old table has room for.
     pub(super) dynamic_moves: bool,
     /// Notes to be loaded.
-    pub(super) note: Option<super::LoadedNote>,
+    pub(super) note: Option<LoadedNote>,
 }
 
 /// The content that an edit asks for.
@@ -38,7 +38,7 @@ pub(super) fn content(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, edit: &Sea
     });
     let audit = edit.audit.as_ref().map(|audit| DynamicEntry { tag: Tag::AUDIT, value: strings.place(audit) });
     let old: Vec<DynamicEntry> = dynamic.entries().collect();
-    let mut entries = Vec::with_capacity(old.len().saturating_add(needed.len()));
+    let mut entries = Vec::new();
     // Linkers put what is needed first; where something stands before it, that stays before it.
     let first = old.iter().position(|entry| entry.tag == Tag::NEEDED).unwrap_or(0);
     let (mut path, mut audit) = (path, audit);
@@ -59,12 +59,13 @@ pub(super) fn content(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, edit: &Sea
     }
     entries.extend(path);
     entries.extend(audit);
-    let old_capacity = dynamic.len().saturating_add(dynamic.spare_entries()).saturating_add(1);
+    // Numbers of entries in memory: none is beyond the largest.
+    let old_capacity = dynamic.len().wrapping_add(dynamic.spare_entries()).wrapping_add(1);
     let dynamic_moves = entries.len() >= old_capacity;
     Ok(Content {
         added_strings: strings.added,
         old_strings: strings.size,
-        capacity: if dynamic_moves { entries.len().saturating_add(SPARE) } else { old_capacity },
+        capacity: if dynamic_moves { entries.len().wrapping_add(SPARE) } else { old_capacity },
         entries,
         dynamic_moves,
         note: edit.loaded_note.clone(),
@@ -98,7 +99,8 @@ impl Strings {
             if wanted.contains_key(name) {
                 known.entry(name.to_vec()).or_insert(at);
             }
-            at = at.saturating_add(name.len() as u64).saturating_add(1);
+            // A place in bytes that are in memory, as below: it does not wrap.
+            at = at.wrapping_add(name.len() as u64).wrapping_add(1);
         }
         // The part behind the last zero is no string.
         known.retain(|_, place| *place < size);
@@ -110,7 +112,7 @@ impl Strings {
         if let Some(place) = self.known.get(name) {
             return *place;
         }
-        let place = self.size.saturating_add(self.added.len() as u64);
+        let place = self.size.wrapping_add(self.added.len() as u64);
         self.added.extend(name);
         self.added.push(0);
         self.known.insert(name.to_vec(), place);

@@ -1,15 +1,12 @@
 //! Room for what is added: behind everything that is loaded, in a segment that grows or in a new one.
 
-use std::ops::Range;
-
-use coldstart_elf::{DynamicTable, ElfFile, Segment, SegmentKind, Tag, Vaddr};
+use coldstart_elf::{DynamicTable, ElfFile, FileOffset, Place, Segment, SegmentKind, Tag, Vaddr, VaddrSpan};
 use serde::Serialize;
 
 use super::entries::Content;
 use crate::anatomy::preface::{Preface, give_way};
 use crate::anatomy::tables::{self, FrontRun, LoaderTable};
-use crate::anatomy::{PAGE, check_alignment, program_header_range};
-use crate::layout::align_up;
+use crate::anatomy::{PAGE, check_alignment, program_header_range, records, tail};
 use crate::refusal::Refusal;
 
 /// `PF_X` and `PF_W`.
@@ -45,15 +42,15 @@ pub(super) struct Room {
     /// How the table of program headers grows.
     pub(super) grown: Option<Grown>,
     /// Where the new dynamic table goes, if it moves.
-    pub(super) dynamic: Option<Range<u64>>,
+    pub(super) dynamic: Option<VaddrSpan>,
     /// Where the loaded note goes.
-    pub(super) note: Option<Range<u64>>,
+    pub(super) note: Option<VaddrSpan>,
     /// Where the new strings go.
-    pub(super) new_strings: Range<u64>,
+    pub(super) new_strings: VaddrSpan,
     /// The file offset at which what is added begins.
-    pub(super) offset: u64,
+    pub(super) offset: FileOffset,
     /// The file offset in the original behind which it comes.
-    pub(super) behind: u64,
+    pub(super) behind: FileOffset,
 }
 
 /// A table of program headers that grows.
@@ -64,19 +61,24 @@ pub(super) struct Grown {
     /// The tables from there up to the strings.
     pub(super) run: FrontRun,
     /// The tables before the strings, with their new addresses.
-    pub(super) places: Vec<(LoaderTable, u64)>,
+    pub(super) places: Vec<(LoaderTable, Vaddr)>,
 }
 
 impl Room {
     /// The first address of what is added.
-    pub(super) fn start(&self) -> u64 {
-        let first = [self.dynamic.as_ref(), self.note.as_ref(), Some(&self.new_strings)];
-        first.into_iter().flatten().map(|range| range.start).min().unwrap_or(0)
+    pub(super) fn start(&self) -> Vaddr {
+        let all = [self.dynamic, self.note, Some(self.new_strings)];
+        VaddrSpan::around(all.into_iter().flatten()).unwrap_or_default().start()
     }
 
     /// The file offset of an address in what is added.
-    pub(super) fn offset_of(&self, address: u64) -> u64 {
-        self.offset.saturating_add(address.saturating_sub(self.start()))
+    pub(super) fn offset_of(&self, address: Vaddr) -> Result<FileOffset, Refusal> {
+        Ok(self.offset.plus(address.since(self.start())?)?)
+    }
+
+    /// How many program headers are added: those of a new segment and of the loaded note.
+    pub(super) fn added_headers(&self) -> usize {
+        [self.grows.is_none(), self.note.is_some()].into_iter().filter(|added| *added).count()
     }
 
     pub(super) fn summary(&self) -> SearchRoom {
@@ -90,7 +92,7 @@ impl Room {
 
 /// Finds room.
 pub(super) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, content: &Content) -> Result<Room, Refusal> {
-    let strings = tables::find(file, dynamic, Tag::STRTAB).filter(|found| found.size == content.old_strings);
+    let strings = tables::find(file, dynamic, Tag::STRTAB)?.filter(|found| found.memory.size() == content.old_strings);
     let strings = strings.ok_or(Refusal::TableIsNoSection {
         table: "DT_STRTAB",
         address: Vaddr(dynamic.get(Tag::STRTAB).unwrap_or(0)),
@@ -99,64 +101,79 @@ pub(super) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, content: &Con
     let loads: Vec<(usize, &Segment)> =
         file.segments().iter().enumerate().filter(|(_, segment)| segment.kind == SegmentKind::Load).collect();
     let (last_number, last) = *loads.last().ok_or_else(|| Refusal::Layout("nothing of it is loaded".to_owned()))?;
-    let ends = loads.iter().map(|(_, load)| load.offset.0.saturating_add(load.file_size));
-    let behind = ends.max().unwrap_or(0);
+    let behind = tail::loaded_end(file)?;
     let wanted = READ | if content.dynamic_moves { WRITE } else { 0 };
     let can_grow = last.memory_size == last.file_size
         && last.file_size > 0
         && last.flags & wanted == wanted
         && last.flags & EXECUTE == 0
-        && last.offset.0.saturating_add(last.file_size) == behind;
+        && last.file_span()?.end() == behind;
     let grows = can_grow.then_some(last_number);
     let alignment = loads.iter().map(|(_, load)| load.alignment).max().unwrap_or(1);
     if alignment > 1 && !alignment.is_power_of_two() {
         return Err(Refusal::Layout(format!("an alignment of {alignment} bytes is no power of two")));
     }
+    let last_end = last.memory_span()?.end();
     let (address, offset) = match grows {
         Some(_) => {
-            let address = align_up(last.end().0, ALIGNMENT);
-            (address, behind.saturating_add(address.saturating_sub(last.end().0)))
+            let address = last_end.aligned_up(ALIGNMENT)?;
+            (address, behind.plus(address.since(last_end)?)?)
         }
         None => {
-            let offset = align_up(behind, ALIGNMENT);
+            let offset = behind.aligned_up(ALIGNMENT)?;
             // No page of memory may belong to two segments, at any page size up to the alignment.
             let page = alignment.max(PAGE);
-            (align_up(last.end().0, page).saturating_add(offset.checked_rem(page).unwrap_or(0)), offset)
+            (last_end.aligned_up(page)?.plus(offset.since(offset.aligned_down(page))?)?, offset)
         }
     };
     let mut at = address;
     let mut place = |size: u64, alignment: u64| {
-        let start = align_up(at, alignment);
-        at = start.saturating_add(size);
-        start..at
+        let span = VaddrSpan::new(at.aligned_up(alignment)?, size)?;
+        at = span.end();
+        Ok::<_, Refusal>(span)
     };
-    let entry_size = file.encoding().word_size().saturating_mul(2);
-    let table = content.dynamic_moves.then(|| place((content.capacity as u64).saturating_mul(entry_size), ALIGNMENT));
-    let note = content.note.as_ref().map(|note| place(note.bytes.len() as u64, 4));
-    let new_strings = place(content.old_strings.saturating_add(content.added_strings.len() as u64), 1);
-    let end = new_strings.end;
-    if end == u64::MAX || (file.encoding().word_size() == 4 && end > u64::from(u32::MAX)) {
+    let entry_size = file.encoding().word_size().wrapping_mul(2);
+    // Sizes of what is in memory: they do not wrap.
+    let table_size = (content.capacity as u64).wrapping_mul(entry_size);
+    let table = if content.dynamic_moves { Some(place(table_size, ALIGNMENT)?) } else { None };
+    let note = content.note.as_ref().map(|note| place(note.bytes.len() as u64, 4)).transpose()?;
+    let new_strings = place(content.old_strings.wrapping_add(content.added_strings.len() as u64), 1)?;
+    let end = new_strings.end();
+    if end.0 == u64::MAX || (file.encoding().word_size() == 4 && end.0 > u64::from(u32::MAX)) {
         return Err(Refusal::Layout("no address is left behind its last segment".to_owned()));
     }
-    let size = end.saturating_sub(address);
     let segment = match grows {
         Some(_) => {
-            let size = end.saturating_sub(last.address.0);
+            let size = end.since(last.address)?;
             Segment { file_size: size, memory_size: size, ..*last }
         }
-        None => Segment {
-            kind: SegmentKind::Load,
-            flags: wanted,
-            offset: coldstart_elf::FileOffset(offset),
-            address: Vaddr(address),
-            file_size: size,
-            memory_size: size,
-            alignment: alignment.max(PAGE),
-        },
+        None => {
+            let size = end.since(address)?;
+            Segment {
+                kind: SegmentKind::Load,
+                flags: wanted,
+                offset,
+                address,
+                file_size: size,
+                memory_size: size,
+                alignment: alignment.max(PAGE),
+            }
+        }
     };
-    let headers = usize::from(grows.is_none()).saturating_add(usize::from(note.is_some()));
-    let (instead, grown) = header_room(file, dynamic, &strings, headers)?;
-    Ok(Room { strings, grows, segment, instead, grown, dynamic: table, note, new_strings, offset, behind })
+    let mut room = Room {
+        strings,
+        grows,
+        segment,
+        instead: Vec::new(),
+        grown: None,
+        dynamic: table,
+        note,
+        new_strings,
+        offset,
+        behind,
+    };
+    (room.instead, room.grown) = header_room(file, dynamic, &strings, room.added_headers())?;
+    Ok(room)
 }
 
 /// Room for this many program headers more.
@@ -181,31 +198,33 @@ fn header_room(
         .map(|(number, _)| number)
         .take(count)
         .collect();
-    let missing = count.saturating_sub(instead.len());
+    // No more of them were taken than are needed.
+    let missing = count.abs_diff(instead.len());
     if missing == 0 {
         return Ok((instead, None));
     }
     // `PN_XNUM` begins a different way to count.
-    if file.segments().len().saturating_add(missing) >= 0xffff {
+    if file.segments().len().wrapping_add(missing) >= 0xffff {
         return Err(Refusal::NoHeaderRoom);
     }
     let relocations = [Tag::RELA, Tag::REL].into_iter().find(|tag| dynamic.get(*tag).is_some()).unwrap_or(Tag::RELA);
-    let all = tables::all(file, dynamic, relocations);
+    let all = tables::all(file, dynamic, relocations)?;
     let mut run = tables::run_around(file, strings, &all)?;
     let place = run.tables.iter().position(|table| table.tag == Tag::STRTAB).ok_or(Refusal::NoHeaderRoom)?;
-    run.tables.truncate(place.saturating_add(1));
-    let size = u64::from(file.header().segment_entry_size).saturating_mul(missing as u64);
-    let preface = give_way(file, &run, program_header_range(file).end, size).ok_or(Refusal::NoHeaderRoom)?;
-    let mut at = run.addresses().start.saturating_add(preface.run_moves_by);
+    run.tables.truncate(place.wrapping_add(1));
+    let size = records(FileOffset(0), file.header().segment_entry_size, missing)?.size();
+    let preface = give_way(file, &run, program_header_range(file)?.end(), size)?.ok_or(Refusal::NoHeaderRoom)?;
+    let mut at = run.memory_span().start().plus(preface.run_moves_by)?;
     let mut places = Vec::new();
     for table in run.tables.iter().take(place) {
         check_alignment(table.alignment)?;
-        let start = if preface.run_moves_by == 0 { table.address.0 } else { align_up(at, table.alignment.max(1)) };
-        at = start.saturating_add(table.size);
+        let stays = preface.run_moves_by == 0;
+        let start = if stays { table.memory.start() } else { at.aligned_up(table.alignment)? };
+        at = start.plus(table.memory.size())?;
         places.push((*table, start));
     }
     // The strings have left; what stood before them may reach up to their old end.
-    if at > strings.end() {
+    if at > strings.memory.end() {
         return Err(Refusal::NoHeaderRoom);
     }
     Ok((instead, Some(Grown { preface, run, places })))

@@ -2,11 +2,13 @@
 
 use std::io::{Read, Write};
 
+use coldstart_elf::{FileOffset, FileSpan};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-use super::{Held, Step, Undo};
+use super::{Held, Origin, Step, Undo};
+use crate::script::WordPatch;
 
 /// Version of the form.
 const FORM: u8 = 2;
@@ -18,6 +20,8 @@ const CHANGED: u64 = 1;
 const BYTES: u64 = 2;
 const ZEROS: u64 = 3;
 const RELATIVES: u64 = 4;
+/// Stands for the place of the section headers.
+const SECTION_HEADERS: u64 = u64::MAX;
 
 /// The differences that turn `new` into `old`, 8 bytes at a time as little-endian numbers: fields that grew by the same
 /// amount give the same bytes, which pack well. What is longer in `old` counts against zeros.
@@ -65,13 +69,17 @@ pub(crate) fn encode(undo: &Undo) -> Option<Vec<u8>> {
             Step::Copy(range) => {
                 put(&mut plain, COPY);
                 // Most copies go on where the last one ended.
-                put(&mut plain, zigzag(range.start.wrapping_sub(copied_to)));
-                put(&mut plain, range.end.saturating_sub(range.start));
-                copied_to = range.end;
+                put(&mut plain, zigzag(range.start().0.wrapping_sub(copied_to)));
+                put(&mut plain, range.size());
+                copied_to = range.end().0;
             }
             Step::Changed(place, differences) => {
                 put(&mut plain, CHANGED);
-                put(&mut plain, *place);
+                let place = match place {
+                    Origin::At(place) => place.0,
+                    Origin::SectionHeaders => SECTION_HEADERS,
+                };
+                put(&mut plain, place);
                 put(&mut plain, differences.len() as u64);
                 plain.extend(differences);
             }
@@ -92,10 +100,10 @@ pub(crate) fn encode(undo: &Undo) -> Option<Vec<u8>> {
     }
     put(&mut plain, undo.words.len() as u64);
     let mut last = 0_u64;
-    for (at, value) in &undo.words {
-        put(&mut plain, at.wrapping_sub(last));
-        put(&mut plain, *value);
-        last = *at;
+    for word in &undo.words {
+        put(&mut plain, word.at.0.wrapping_sub(last));
+        put(&mut plain, word.value);
+        last = word.at.0;
     }
     if plain.len() as u64 > MOST {
         return None;
@@ -142,7 +150,7 @@ impl Reader<'_> {
         let mut last = 0_u64;
         for _ in 0..self.number()? {
             last = last.wrapping_add(self.number()?);
-            words.push((last, self.number()?));
+            words.push(WordPatch { at: FileOffset(last), value: self.number()? });
         }
         Some(Undo { size, digest, held, order, steps, words })
     }
@@ -151,12 +159,12 @@ impl Reader<'_> {
         Some(match self.number()? {
             COPY => {
                 let start = copied_to.wrapping_add(unzigzag(self.number()?));
-                let end = start.checked_add(self.number()?)?;
-                *copied_to = end;
-                Step::Copy(start..end)
+                let range = FileSpan::new(FileOffset(start), self.number()?).ok()?;
+                *copied_to = range.end().0;
+                Step::Copy(range)
             }
             CHANGED => {
-                let place = self.number()?;
+                let place = origin(self.number()?);
                 let size = self.number()?;
                 Step::Changed(place, self.bytes(size)?.to_vec())
             }
@@ -189,6 +197,10 @@ impl Reader<'_> {
     }
 }
 
+fn origin(number: u64) -> Origin {
+    if number == SECTION_HEADERS { Origin::SectionHeaders } else { Origin::At(FileOffset(number)) }
+}
+
 fn put(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
@@ -216,9 +228,9 @@ mod tests {
     fn step() -> impl Strategy<Value = Step> {
         prop_oneof![
             (any::<u32>(), any::<u32>())
-                .prop_map(|(start, size)| Step::Copy(start.into()..u64::from(start) + u64::from(size))),
+                .prop_map(|(start, size)| Step::Copy(FileSpan::new(FileOffset(start.into()), size.into()).unwrap())),
             (any::<u64>(), proptest::collection::vec(any::<u8>(), 0..40))
-                .prop_map(|(place, bytes)| Step::Changed(place, bytes)),
+                .prop_map(|(place, bytes)| Step::Changed(origin(place), bytes)),
             proptest::collection::vec(any::<u8>(), 0..40).prop_map(Step::Bytes),
             any::<u64>().prop_map(Step::Zeros),
             any::<u64>().prop_map(Step::Relatives),
@@ -235,6 +247,7 @@ mod tests {
             steps in proptest::collection::vec(step(), 0..20),
             words in proptest::collection::vec(any::<(u64, u64)>(), 0..20),
         ) {
+            let words = words.into_iter().map(|(at, value)| WordPatch { at: FileOffset(at), value }).collect();
             let undo = Undo { size, digest, held: if zeros { Held::Zeros } else { Held::Same }, order, steps, words };
             prop_assert_eq!(decode(&encode(&undo).unwrap()), Ok(undo));
         }

@@ -5,23 +5,30 @@
 
 mod codec;
 
-use std::ops::Range;
+use coldstart_elf::{FileOffset, FileSpan, Place};
 
 use crate::layout::part;
-use crate::script::{Piece, Script};
+use crate::refusal::Refusal;
+use crate::script::{Piece, Script, WordPatch};
 
 pub(crate) use codec::{changed, decode, encode};
 
-/// Stands for the place of the section headers, which lie behind the note and whose place it cannot know.
-pub(crate) const SECTION_HEADERS: u64 = u64::MAX;
+/// A place in the new file from which something follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// This one.
+    At(FileOffset),
+    /// That of the section headers, which lie behind the note and whose place it cannot know.
+    SectionHeaders,
+}
 
 /// Where the next bytes of the original come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// From here in the new file.
-    Copy(Range<u64>),
+    Copy(FileSpan),
     /// From here in the new file, with these differences added, 8 bytes at a time.
-    Changed(u64, Vec<u8>),
+    Changed(Origin, Vec<u8>),
     /// These bytes.
     Bytes(Vec<u8>),
     /// Zeros.
@@ -52,82 +59,92 @@ pub(crate) struct Undo {
     /// nocombreloc`, Go's own linker).
     pub(crate) order: Vec<u32>,
     pub(crate) steps: Vec<Step>,
-    /// Words of the new file that were different, ascending: offset there, value before.
-    pub(crate) words: Vec<(u64, u64)>,
+    /// Words of the new file that were different, ascending: their places there, with their values before.
+    pub(crate) words: Vec<WordPatch>,
 }
 
 /// How a range of the original that is not copied can be told.
 #[derive(Clone, Debug)]
 pub(crate) enum Known {
     /// It is nearly what stands here in the new file; these are the new bytes.
-    Like(u64, Vec<u8>),
+    Like(Origin, Vec<u8>),
     /// It is this many records of relative relocations.
     Relatives(u64),
 }
 
 /// Where each copied range went: range of the original, and its start in the new file. Ascending, without overlaps.
-pub(crate) struct Copies(Vec<(Range<u64>, u64)>);
+pub(crate) struct Copies(Vec<(FileSpan, FileOffset)>);
 
 impl Copies {
-    /// Of these pieces of a new file.
-    pub(crate) fn of(script: &Script) -> Self {
-        let mut at = 0_u64;
-        let mut copies = Vec::new();
+    /// Of the pieces of a new file.
+    ///
+    /// # Errors
+    /// If they are longer than any file.
+    pub(crate) fn of(script: &Script) -> Result<Self, Refusal> {
+        let mut at = FileOffset(0);
+        let mut all = Vec::new();
         for piece in script.pieces() {
             if let Piece::Copy(range) = piece {
-                copies.push((range.clone(), at));
+                all.push((*range, at));
             }
-            at = at.saturating_add(piece.size());
+            at = at.plus(piece.size())?;
         }
-        copies.sort_by_key(|(range, _)| (range.start, range.end));
-        let mut end = 0;
-        // A table may be copied twice, when its old bytes stay unused where they are.
-        copies.retain_mut(|(range, place)| {
-            let cut = end.max(range.start).saturating_sub(range.start);
-            range.start = range.start.saturating_add(cut);
-            *place = place.saturating_add(cut);
-            end = end.max(range.end);
-            range.start < range.end
-        });
-        Self(copies)
+        all.sort_by_key(|(range, _)| range.key());
+        let mut end = FileOffset(0);
+        let mut copies = Vec::with_capacity(all.len());
+        for (range, place) in all {
+            // A table may be copied twice, when its old bytes stay unused where they are.
+            let start = range.start().max(end);
+            if start < range.end() {
+                let place = place.plus(start.since(range.start())?)?;
+                copies.push((FileSpan::between(start, range.end())?, place));
+                end = range.end();
+            }
+        }
+        Ok(Self(copies))
     }
 
-    /// Where a byte of the original stands in the new file.
-    pub(crate) fn place(&self, at: u64) -> Option<u64> {
-        let before = self.0.partition_point(|(range, _)| range.start <= at).checked_sub(1)?;
-        let (range, place) = self.0.get(before)?;
-        range.contains(&at).then(|| at.saturating_sub(range.start).saturating_add(*place))
+    /// Where a byte of the original stands in the new file, if it does.
+    pub(crate) fn place(&self, at: FileOffset) -> Result<Option<FileOffset>, Refusal> {
+        let before = self.0.partition_point(|(range, _)| range.start() <= at).checked_sub(1);
+        let found = before.and_then(|before| self.0.get(before)).filter(|(range, _)| range.contains(at));
+        Ok(found.map(|(range, place)| place.plus(at.since(range.start())?)).transpose()?)
     }
 }
 
 /// The steps back to `original`. `known` are ranges of it with a better way than their bytes, ascending.
-pub(crate) fn steps_back(original: &[u8], copies: &Copies, known: &[(Range<u64>, Known)]) -> Vec<Step> {
+///
+/// # Errors
+/// If a copy reaches past the largest offset.
+pub(crate) fn steps_back(original: &[u8], copies: &Copies, known: &[(FileSpan, Known)]) -> Result<Vec<Step>, Refusal> {
     let mut steps = Vec::new();
-    let mut at = 0;
+    let mut at = FileOffset(0);
     for (range, place) in &copies.0 {
-        fill(original, at..range.start, known, &mut steps);
-        steps.push(Step::Copy(*place..place.saturating_add(range.end.saturating_sub(range.start))));
-        at = range.end;
+        fill(original, FileSpan::between(at, range.start())?, known, &mut steps)?;
+        steps.push(Step::Copy(FileSpan::new(*place, range.size())?));
+        at = range.end();
     }
-    fill(original, at..original.len() as u64, known, &mut steps);
-    steps
+    fill(original, FileSpan::between(at, FileOffset(original.len() as u64))?, known, &mut steps)?;
+    Ok(steps)
 }
 
 /// Tells a range that is copied nowhere.
-fn fill(original: &[u8], range: Range<u64>, known: &[(Range<u64>, Known)], steps: &mut Vec<Step>) {
-    let mut at = range.start;
-    for (of, known) in known.iter().filter(|(of, _)| of.start >= range.start && of.end <= range.end && !of.is_empty()) {
-        if of.start < at {
+fn fill(original: &[u8], range: FileSpan, known: &[(FileSpan, Known)], steps: &mut Vec<Step>) -> Result<(), Refusal> {
+    let mut at = range.start();
+    let is_inside = |of: &FileSpan| of.start() >= range.start() && of.end() <= range.end() && !of.is_empty();
+    for (of, known) in known.iter().filter(|(of, _)| is_inside(of)) {
+        if of.start() < at {
             continue;
         }
-        steps.extend(plain(bytes(original, at..of.start)));
+        steps.extend(plain(bytes(original, FileSpan::between(at, of.start())?)));
         steps.push(match known {
             Known::Relatives(count) => Step::Relatives(*count),
-            Known::Like(place, new) => Step::Changed(*place, codec::differences(bytes(original, of.clone()), new)),
+            Known::Like(place, new) => Step::Changed(*place, codec::differences(bytes(original, *of), new)),
         });
-        at = of.end;
+        at = of.end();
     }
-    steps.extend(plain(bytes(original, at..range.end)));
+    steps.extend(plain(bytes(original, FileSpan::between(at, range.end())?)));
+    Ok(())
 }
 
 fn plain(bytes: &[u8]) -> Option<Step> {
@@ -138,6 +155,6 @@ fn plain(bytes: &[u8]) -> Option<Step> {
     }
 }
 
-fn bytes(original: &[u8], range: Range<u64>) -> &[u8] {
+fn bytes(original: &[u8], range: FileSpan) -> &[u8] {
     part(original, range).unwrap_or(&[])
 }

@@ -1,6 +1,6 @@
 //! What a proof compared, in words.
 
-use coldstart_rewrite::Proof;
+use coldstart_prove::Proof;
 
 use crate::output::text::{counted, size};
 

@@ -5,15 +5,16 @@ use std::borrow::Cow;
 use anyhow::Context;
 use coldstart_app::restoring::taken_back_by;
 use coldstart_app::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, proven_search, shrank,
-    taken_back, write,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, shrank, taken_back,
+    write,
 };
 use coldstart_elf::ElfFile;
 use coldstart_loader::ObjectFacts;
 use coldstart_loader::nix_note::{NixNote, SECTION};
+use coldstart_prove::{LoadedNote, PathKind, Proof, SearchEdit, SearchPath};
 use coldstart_rewrite::{
-    About, Allowed, ChangedFile, EditNote, LoadedNote, OriginalFile, PathKind, Proof, Refusal, Replacement, SearchEdit,
-    SearchPath, SearchSummary, plan_search, plan_unpack,
+    About, Allowed, ChangedFile, Claim, EditNote, OriginalFile, Refusal, Replacement, SearchSummary, plan_search,
+    plan_unpack,
 };
 
 use super::super::root::Root;
@@ -106,7 +107,7 @@ impl Noter {
             rule: &self.rule,
             keep_original: None,
         };
-        let written = write(&writing, &search.script, |output| proven_search(&writing, output, &planned.edit));
+        let written = write(&writing, &search.script, Claim::Search(&planned.edit));
         match written {
             Ok(replacement) => {
                 let written = Written { note: planned.note, summary: search.summary, replacement };

@@ -7,7 +7,8 @@ use coldstart_app::rewriting::{
 };
 use coldstart_launch::Interrupt;
 use coldstart_loader::nix_note::NixEntry;
-use coldstart_rewrite::{Allowed, ChangedFile, Proof, Replacement, SearchSummary};
+use coldstart_prove::Proof;
+use coldstart_rewrite::{Allowed, ChangedFile, Replacement, SearchSummary};
 use serde::Serialize;
 
 use super::EDIT;

@@ -1,0 +1,233 @@
+//! The entries of the dynamic table: the same, in the same order, but for those that changed nothing.
+//!
+//! An entry that only one file has must be shown to say nothing that the file without it does not say as well. So the same
+//! rules hold for an edit and for its reverse. An edit of the search for libraries sets some of them; then all others must be
+//! the same, redundant or not.
+
+use object::elf;
+
+use super::expected::{Expected, check_moved_dynamic};
+use super::no_op::does_nothing;
+use super::profiling::only_starts_profiling;
+use super::search_entries;
+use crate::image::Image;
+use crate::image::dynamic::{Entry, tag, tag_name};
+use crate::tables::Tables;
+use crate::tables::symbols::{string, symbol_size};
+use crate::verdict::{NotProven, Proof, broken, differs, hex};
+
+const WHAT: &str = "dynamic table";
+
+/// Entries that describe relocation tables: what they stand for is compared relocation by relocation.
+const RELOCATIONS: &[u64] = &[
+    tag::RELA,
+    tag::RELASZ,
+    tag::RELAENT,
+    tag::RELACOUNT,
+    tag::REL,
+    tag::RELSZ,
+    tag::RELENT,
+    tag::RELCOUNT,
+    tag::RELR,
+    tag::RELRSZ,
+    tag::RELRENT,
+];
+
+/// Entries whose value is the place of a table that is compared itself.
+const PLACES: &[u64] = &[
+    tag::HASH,
+    tag::GNU_HASH,
+    tag::SYMTAB,
+    tag::STRTAB,
+    tag::STRSZ,
+    tag::VERSYM,
+    tag::VERNEED,
+    tag::VERDEF,
+    tag::JMPREL,
+];
+
+/// Those of the relocation tables.
+const RELOCATION_PLACES: &[u64] = &[tag::RELA, tag::REL, tag::RELR];
+
+/// Entries whose value is no address.
+const NUMBERS: &[u64] = &[
+    tag::NEEDED,
+    tag::PLTRELSZ,
+    tag::SYMENT,
+    tag::SONAME,
+    tag::RPATH,
+    tag::SYMBOLIC,
+    tag::PLTREL,
+    tag::DEBUG,
+    tag::TEXTREL,
+    tag::BIND_NOW,
+    tag::INIT_ARRAYSZ,
+    tag::FINI_ARRAYSZ,
+    tag::RUNPATH,
+    tag::FLAGS,
+    tag::PREINIT_ARRAYSZ,
+    tag::FLAGS_1,
+    tag::VERDEFNUM,
+    tag::VERNEEDNUM,
+    tag::AUXILIARY,
+    tag::FILTER,
+    // Also DT_RISCV_VARIANT_CC, which has the number of the first.
+    tag::AARCH64_BTI_PLT,
+    tag::AARCH64_PAC_PLT,
+    tag::AARCH64_VARIANT_PCS,
+];
+
+/// Compares the two tables.
+pub(crate) fn check(
+    old: (&Image<'_>, &Tables<'_>),
+    new: (&Image<'_>, &Tables<'_>),
+    expected: &Expected<'_>,
+    proof: &mut Proof,
+) -> Result<(), NotProven> {
+    let (original, output) = (old.0, new.0);
+    let moved = expected.moves_dynamic(original, output);
+    if moved {
+        check_moved_dynamic(original, output)?;
+    }
+    if original.dynamic.exists != output.dynamic.exists || (original.dynamic.memory != output.dynamic.memory && !moved)
+    {
+        let [from, to] = [original, output].map(|image| format!("{:x?}", image.dynamic.memory));
+        return Err(differs(WHAT, "its place", from, to));
+    }
+    let meant = |image: &Image<'_>| -> Vec<Entry> {
+        let is_meant = |entry: &&Entry| match expected.search {
+            Some(_) => !expected.sets(entry.tag),
+            None => !RELOCATIONS.contains(&entry.tag),
+        };
+        image.dynamic.entries.iter().filter(is_meant).copied().collect()
+    };
+    let (from, to) = (meant(original), meant(output));
+    let alike = |from: &Entry, to: &Entry| {
+        let is_place = PLACES.contains(&from.tag) || RELOCATION_PLACES.contains(&from.tag);
+        from.tag == to.tag && (from.value == to.value || is_place)
+    };
+    let may_differ = expected.search.is_none();
+    let (mut from, mut to) = (from.iter().peekable(), to.iter().peekable());
+    loop {
+        match (from.peek(), to.peek()) {
+            (None, None) => break,
+            (Some(old), Some(new)) if alike(old, new) => {
+                from.next();
+                to.next();
+            }
+            // Before an entry is taken for changed, it may be one that only one of the files has.
+            (Some(entry), _)
+                if may_differ && output.dynamic.get(entry.tag).is_none() && is_redundant(old, entry, output) =>
+            {
+                proof.redundant_entries.push(tag_name(entry.tag));
+                from.next();
+            }
+            (_, Some(entry))
+                if may_differ && original.dynamic.get(entry.tag).is_none() && is_redundant(new, entry, original) =>
+            {
+                proof.redundant_entries.push(tag_name(entry.tag));
+                to.next();
+            }
+            (old, new) => {
+                let entry = old.or(new).map_or(0, |entry| entry.tag);
+                let shown = |entry: Option<&&Entry>| match entry {
+                    Some(entry) => format!("{} = {:#x}", tag_name(entry.tag), entry.value),
+                    None => "the end".to_owned(),
+                };
+                return Err(differs(WHAT, tag_name(entry), shown(old), shown(new)));
+            }
+        }
+    }
+    proof.dynamic_entries = original.dynamic.entries.len() as u64;
+    check_names(new)?;
+    if let Some(edit) = expected.search {
+        search_entries::check(old, new, edit)?;
+    }
+    check_rest(original, output, moved)
+}
+
+/// What a name behind the last string is depends on what happens to lie there.
+fn check_names((image, tables): (&Image<'_>, &Tables<'_>)) -> Result<(), NotProven> {
+    const NAMES: &[u64] = &[tag::NEEDED, tag::SONAME, tag::RPATH, tag::RUNPATH, tag::AUXILIARY, tag::FILTER];
+    let mut entries = image.dynamic.entries.iter().filter(|entry| NAMES.contains(&entry.tag));
+    match entries.find(|entry| string(tables.strings, entry.value).is_none()) {
+        Some(entry) => Err(broken(image.which, WHAT, tag_name(entry.tag), "its name is not in the strings")),
+        None => Ok(()),
+    }
+}
+
+/// Behind the end there is nothing, or what was there. Linkers leave values in spare entries; where the original used the
+/// entry, nobody can say which. In a table that moved, there is nothing.
+fn check_rest(original: &Image<'_>, output: &Image<'_>, moved: bool) -> Result<(), NotProven> {
+    let word = output.word_size() as usize;
+    let entry = word.saturating_mul(2);
+    let used = output.dynamic.entries.len();
+    let all = |image: &Image<'_>| image.at(image.dynamic.memory.clone()).unwrap_or(&[]).to_vec();
+    let to = all(output);
+    let (from, used_before) =
+        if moved { (vec![0; to.len()], 0) } else { (all(original), original.dynamic.entries.len()) };
+    let mut pairs = from.chunks(entry).zip(to.chunks(entry)).enumerate().skip(used);
+    let odd = pairs.find(|(number, (old, new))| {
+        let is_empty = |bytes: Option<&[u8]>| bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
+        let was_used = *number < used_before;
+        let may_stay = old == new || was_used || is_empty(new.get(word..));
+        !may_stay || !is_empty(new.get(..word))
+    });
+    match odd {
+        Some((number, _)) => {
+            let place = format!("entry {number}, behind its end");
+            Err(broken(output.which, WHAT, place, "an entry that loaders do not read is not empty"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether an entry of `fuller` says nothing that `other`, which lacks it, does not say in another way.
+fn is_redundant(fuller: (&Image<'_>, &Tables<'_>), entry: &Entry, other: &Image<'_>) -> bool {
+    const ORIGIN: u64 = elf::DF_ORIGIN.0;
+    const SYMBOLIC: u64 = elf::DF_SYMBOLIC.0;
+    const TEXTREL: u64 = elf::DF_TEXTREL.0;
+    const BIND_NOW: u64 = elf::DF_BIND_NOW.0;
+    let flags = other.dynamic.get(tag::FLAGS).unwrap_or(0);
+    let flags_1 = other.dynamic.get(tag::FLAGS_1).unwrap_or(0);
+    let has = |tag: u64| other.dynamic.get(tag).is_some();
+    // glibc's elf_get_dynamic_info turns each flag into its old tag.
+    let says = |flag: u64| match flag {
+        ORIGIN => flags & ORIGIN != 0 || flags_1 & elf::DF_1_ORIGIN.0 != 0,
+        SYMBOLIC => flags & SYMBOLIC != 0 || has(tag::SYMBOLIC),
+        TEXTREL => flags & TEXTREL != 0 || has(tag::TEXTREL),
+        BIND_NOW => flags & BIND_NOW != 0 || flags_1 & elf::DF_1_NOW.0 != 0 || has(tag::BIND_NOW),
+        _ => false,
+    };
+    match entry.tag {
+        tag::FLAGS => (0..64).map(|bit| 1_u64 << bit).filter(|flag| entry.value & flag != 0).all(says),
+        tag::BIND_NOW => says(BIND_NOW),
+        tag::SYMBOLIC => says(SYMBOLIC),
+        tag::TEXTREL => says(TEXTREL),
+        tag::INIT if only_starts_profiling(fuller, entry.value) => true,
+        tag::INIT | tag::FINI => does_nothing(fuller.0, entry.value),
+        // elf/dl-load.c and dl-dst.h: with DT_RUNPATH, DT_RPATH is not looked at.
+        tag::RPATH => has(tag::RUNPATH),
+        tag::SYMENT => entry.value == symbol_size(fuller.0),
+        _ => false,
+    }
+}
+
+/// Addresses in entries that stay the same must not be those of tables that have moved away.
+pub(crate) fn check_pointers(
+    image: &Image<'_>,
+    moved: &[std::ops::Range<u64>],
+    expected: &Expected<'_>,
+) -> Result<(), NotProven> {
+    let is_name = |tag: u64| expected.search.is_some() && [tag::AUDIT, tag::DEPAUDIT].contains(&tag);
+    let known =
+        |tag: u64| RELOCATIONS.contains(&tag) || PLACES.contains(&tag) || NUMBERS.contains(&tag) || is_name(tag);
+    for entry in image.dynamic.entries.iter().filter(|entry| !known(entry.tag)) {
+        if moved.iter().any(|range| range.contains(&entry.value)) {
+            let problem =
+                format!("{} points to {}, in a table that has changed", tag_name(entry.tag), hex(entry.value));
+            return Err(broken(image.which, "pointer to a moved table", "the dynamic table", problem));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! The segments that are mapped: in order, apart from each other, and loadable.
+
+use object::elf::{PF_R, PF_W, PF_X, PT_LOAD, PT_PHDR};
+
+use super::expected::Expected;
+use crate::image::Image;
+use crate::image::headers::Segment;
+use crate::verdict::{NotProven, broken, differs, hex, same};
+
+const WHAT: &str = "load segment";
+
+/// Holds the segments of the output against those of the original.
+pub(crate) fn check(original: &Image<'_>, output: &Image<'_>, expected: &Expected<'_>) -> Result<(), NotProven> {
+    check_alignments(original, output, expected)?;
+    check_pages(original, output)?;
+    check_headers_mapped(original, output)?;
+    let span =
+        |image: &Image<'_>| (image.loads().next().map(|l| l.address), image.loads().last().map(|l| l.memory().end));
+    let (from, to) = (span(original), span(output));
+    // What is new lies behind all that was there.
+    let may_grow = expected.search.is_some() && from.0 == to.0;
+    if from != to && !(may_grow && from.1 < to.1) {
+        return Err(differs(WHAT, "the span of all", format!("{from:x?}"), format!("{to:x?}")));
+    }
+    check_program_headers(output)
+}
+
+/// Each keeps the alignment that the original has there: it decides at which addresses the whole object may be loaded,
+/// and on which page sizes.
+fn check_alignments(original: &Image<'_>, output: &Image<'_>, expected: &Expected<'_>) -> Result<(), NotProven> {
+    for load in output.loads().filter(|load| !expected.is_new(load)) {
+        let mut before = original.loads().filter(|old| {
+            old.memory().start < load.memory().end.max(load.address.saturating_add(1))
+                && load.address < old.memory().end
+                || old.address == load.address
+        });
+        let first = before.next();
+        let Some(first) = first else {
+            return Err(broken(output.which, WHAT, hex(load.address), "the original maps nothing there"));
+        };
+        same(WHAT, format!("{:#x} (alignment)", load.address), first.align, load.align)?;
+        if let Some(other) = before.find(|other| other.align != load.align) {
+            same(WHAT, format!("{:#x} (alignment)", other.address), other.align, load.align)?;
+        }
+        // Bits beyond read, write and execute are the system's or the processor's own.
+        same(
+            WHAT,
+            format!("{:#x} (flags)", load.address),
+            first.flags.without(PF_R | PF_W | PF_X).0,
+            load.flags.without(PF_R | PF_W | PF_X).0,
+        )?;
+        let shift = |load: &Segment| load.physical.wrapping_sub(load.address);
+        same(WHAT, format!("{:#x} (physical address)", load.address), shift(first), shift(load))?;
+    }
+    Ok(())
+}
+
+/// No page belongs to two segments, at any page size up to their alignment: the second mapping would hide the first.
+fn check_pages(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven> {
+    let shared = |image: &Image<'_>| -> Vec<u64> {
+        let pairs = image.loads().zip(image.loads().skip(1));
+        let shared = pairs.filter(|(first, second)| {
+            let below = second.align.max(1).saturating_sub(1);
+            let last = first.memory().end.saturating_sub(1);
+            first.memory_size > 0 && last & !below >= second.address & !below
+        });
+        shared.map(|(_, second)| second.address).collect()
+    };
+    let before = shared(original);
+    match shared(output).into_iter().find(|address| !before.contains(address)) {
+        Some(address) => Err(broken(output.which, WHAT, hex(address), "it shares a page with the segment before it")),
+        None => Ok(()),
+    }
+}
+
+/// The ELF header is mapped where it was, and the program headers are still mapped if they were.
+fn check_headers_mapped(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven> {
+    let header = |image: &Image<'_>| {
+        image
+            .loads()
+            .find(|load| load.offset == 0 && load.file_size >= u64::from(image.header.header_size))
+            .map(|load| load.address)
+    };
+    if header(original) != header(output) {
+        let [from, to] = [original, output].map(|image| format!("{:x?}", header(image)));
+        return Err(differs(WHAT, "the address of the ELF header", from, to));
+    }
+    let table = |image: &Image<'_>| image.program_header_table().map(|range| range.start);
+    if table(original) != table(output) {
+        let [from, to] = [original, output].map(|image| format!("{:x?}", table(image)));
+        return Err(differs(WHAT, "the address of the program headers", from, to));
+    }
+    Ok(())
+}
+
+/// `PT_PHDR` tells programs where the table is; the kernel passes `AT_PHDR`, and glibc computes a program's load bias by it.
+fn check_program_headers(output: &Image<'_>) -> Result<(), NotProven> {
+    const WHAT: &str = "program headers";
+    let wrong = |segment: &Segment, problem: &str| Err(broken(output.which, WHAT, hex(segment.address), problem));
+    let mut seen = false;
+    for segment in output.segments_of(PT_PHDR) {
+        let Some(table) = output.program_header_table() else {
+            return wrong(segment, "PT_PHDR names a table that is not mapped");
+        };
+        let first_load = output.segments.iter().position(|other| other.kind == PT_LOAD);
+        let place = output.segments.iter().position(|other| other.kind == PT_PHDR);
+        if seen || place > first_load {
+            return wrong(segment, "PT_PHDR must stand once, before every PT_LOAD");
+        }
+        seen = true;
+        if segment.offset != output.header.program_headers_at || segment.memory() != table || segment.backed() != table
+        {
+            return wrong(segment, "PT_PHDR is not the program header table");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! What must be the same in both files: a file for each kind of thing that loaders and tools read.
+//!
+//! `expected.rs` says what an edit may change; every other check that depends on the edit asks there.
+
+mod added;
+mod entries;
+mod expected;
+mod header;
+mod loads;
+mod memory;
+mod no_op;
+mod notes;
+pub(crate) mod our_note;
+mod payload;
+mod pointers;
+mod profiling;
+mod relocations;
+mod search_entries;
+mod sections;
+mod segments;
+mod static_symbols;
+mod symbols;
+mod versions;
+
+use self::expected::Expected;
+use crate::edit::SearchEdit;
+use crate::image::Image;
+use crate::loaded::{Loaded, places};
+use crate::source::Source;
+use crate::tables::Tables;
+use crate::verdict::{NotProven, Proof, Which};
+
+/// Holds `output` against `original`, and against what `search` asks for, if it is there.
+pub(crate) fn compare(
+    original: Source<'_>,
+    output: Source<'_>,
+    search: Option<&SearchEdit>,
+) -> Result<Proof, NotProven> {
+    let mut proof = Proof::default();
+    let original = Image::read(Which::Original, original)?;
+    let output = Image::read(Which::Output, output)?;
+    header::check(&original, &output)?;
+    let expected = match search {
+        Some(edit) => Expected::of_search(edit, &original, &output)?,
+        None => Expected::nothing(),
+    };
+    loads::check(&original, &output, &expected)?;
+    segments::check(&original, &output, &expected, &mut proof)?;
+    segments::check_dynamic_mapped(&output)?;
+    let (old_tables, new_tables) = (Tables::read(&original)?, Tables::read(&output)?);
+    let (old, new) = ((&original, &old_tables), (&output, &new_tables));
+    entries::check(old, new, &expected, &mut proof)?;
+    symbols::check_tables(old, new, &mut proof)?;
+    versions::check(old, new, &mut proof)?;
+    symbols::check_lookups(old, new, &mut proof)?;
+    relocations::check(old, new, &mut proof)?;
+    compare_memory(old, new, &expected, &mut proof)?;
+    let shifts = sections::check(old, new, &expected, &mut proof)?;
+    sections::check_contents(&original, &output, &shifts, &expected, &mut proof)?;
+    payload::check(&original, &output, &expected, &mut proof)?;
+    let size = |image: &Image<'_>| i64::try_from(image.source.bytes.len()).unwrap_or(i64::MAX);
+    proof.bytes_freed = size(&original).saturating_sub(size(&output));
+    Ok(proof)
+}
+
+fn compare_memory(
+    original: (&Image<'_>, &Tables<'_>),
+    output: (&Image<'_>, &Tables<'_>),
+    expected: &Expected<'_>,
+    proof: &mut Proof,
+) -> Result<(), NotProven> {
+    let (old, new) = (Loaded::new(original.0, original.1)?, Loaded::new(output.0, output.1)?);
+    let moved = places::moved(original, output);
+    proof.relative_relocations = old.slots.count();
+    proof.relr_relocations = new.slots.relr_count;
+    entries::check_pointers(output.0, &moved, expected)?;
+    pointers::check_symbols(original, &moved)?;
+    memory::check(&old, &new, &moved, expected, proof)
+}

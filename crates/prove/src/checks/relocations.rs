@@ -1,0 +1,96 @@
+//! Relocations that are not relative: the same, in the same order; and what the tables say of their relative ones.
+
+use crate::image::Image;
+use crate::image::dynamic::{tag, tag_name};
+use crate::tables::Tables;
+use crate::tables::relocations::{Form, Record, is_relative, records, relative_kind};
+use crate::verdict::{NotProven, Proof, broken, differs};
+
+const WHAT: &str = "relocation";
+
+/// All relocations that are not relative: the same, in the same order, in the same kind of table; and the numbers of
+/// leading relative ones, by which glibc skips looking at types (`elf/do-rel.h`), are true.
+pub(crate) fn check(
+    original: (&Image<'_>, &Tables<'_>),
+    output: (&Image<'_>, &Tables<'_>),
+    proof: &mut Proof,
+) -> Result<(), NotProven> {
+    for form in [Form::Rel, Form::Rela] {
+        compare(form, others(original, form), others(output, form), proof)?;
+    }
+    match (original.1.plt_relocations, output.1.plt_relocations) {
+        (Some(from), Some(to)) if from.form == to.form => {
+            compare(from.form, records(original.0, from), records(output.0, to), proof)?;
+        }
+        (None, None) => {}
+        (from, to) => {
+            let [from, to] = [from, to].map(|table| format!("{:?}", table.map(|table| table.form)));
+            return Err(differs(WHAT, "the form of those of the PLT", from, to));
+        }
+    }
+    check_counts(output)?;
+    check_symbols(output)
+}
+
+/// What a number behind the last symbol means depends on what happens to lie there.
+fn check_symbols((image, tables): (&Image<'_>, &Tables<'_>)) -> Result<(), NotProven> {
+    let all = tables.relocations.iter().chain(&tables.plt_relocations);
+    let mut records = all.flat_map(|table| records(image, *table));
+    match records.find(|record| record.symbol != 0 && u64::from(record.symbol) >= tables.symbol_count) {
+        Some(record) => {
+            let problem = format!("it names symbol {} of {}", record.symbol, tables.symbol_count);
+            Err(broken(image.which, WHAT, format!("the one at {:#x}", record.offset), problem))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The records of `DT_REL` or `DT_RELA` that are not relative.
+fn others<'t>((image, tables): (&'t Image<'_>, &'t Tables<'_>), form: Form) -> impl Iterator<Item = Record> + 't {
+    let relative = relative_kind(image.header.machine, image.encoding.wide);
+    let tables = tables.relocations.iter().filter(move |table| table.form == form);
+    tables.flat_map(|table| records(image, *table)).filter(move |record| !is_relative(relative, record))
+}
+
+fn compare(
+    form: Form,
+    mut original: impl Iterator<Item = Record>,
+    mut output: impl Iterator<Item = Record>,
+    proof: &mut Proof,
+) -> Result<(), NotProven> {
+    let mut number: u64 = 0;
+    loop {
+        let (from, to) = (original.next(), output.next());
+        if from != to {
+            let shown = |record: Option<Record>| match record {
+                Some(Record { offset, kind, symbol, addend, .. }) => {
+                    format!("type {kind} of symbol {symbol} at {offset:#x}, addend {addend:x?}")
+                }
+                None => "none".to_owned(),
+            };
+            let place = format!("number {number} of those that are not relative, form {form:?}");
+            return Err(differs(WHAT, place, shown(from), shown(to)));
+        }
+        if from.is_none() {
+            proof.other_relocations = proof.other_relocations.saturating_add(number);
+            return Ok(());
+        }
+        number = number.saturating_add(1);
+    }
+}
+
+fn check_counts((image, tables): (&Image<'_>, &Tables<'_>)) -> Result<(), NotProven> {
+    let relative = relative_kind(image.header.machine, image.encoding.wide);
+    for (tag, form) in [(tag::RELCOUNT, Form::Rel), (tag::RELACOUNT, Form::Rela)] {
+        let Some(count) = image.dynamic.get(tag) else { continue };
+        let table = tables.relocations.iter().find(|table| table.form == form);
+        let leading = table.map_or(0, |table| {
+            records(image, *table).take_while(|record| is_relative(relative, record)).count() as u64
+        });
+        if relative.is_some() && count > leading {
+            let problem = format!("it says {count}, but only {leading} relative relocations lead the table");
+            return Err(broken(image.which, "relative relocation count", tag_name(tag), problem));
+        }
+    }
+    Ok(())
+}

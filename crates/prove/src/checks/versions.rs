@@ -1,0 +1,153 @@
+//! Versions that symbols are defined with, and those needed from other objects.
+//!
+//! Since 2.36 glibc refuses an object with `DT_RELR` that needs libc.so.6 and versions of anything, but not the version
+//! `GLIBC_ABI_DT_RELR` (`elf/dl-version.c`): so older ones, which lack that version, refuse it, too.
+
+use object::elf::{VER_NDX_GLOBAL, VERSYM_VERSION};
+
+use crate::image::Image;
+use crate::image::dynamic::tag;
+use crate::tables::Tables;
+use crate::tables::symbols::string;
+use crate::tables::version_lists::{full, half, walk};
+use crate::verdict::{NotProven, Proof, broken, differs, same_bytes};
+
+/// The version that stands for "this loader applies DT_RELR".
+const RELR_VERSION: &[u8] = b"GLIBC_ABI_DT_RELR";
+const WHAT: &str = "needed versions";
+/// The bits of a version's number: the highest one hides a symbol.
+const VERSION: u64 = VERSYM_VERSION as u64;
+
+/// A version that is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Version {
+    hash: u64,
+    flags: u64,
+    index: u64,
+    name: Vec<u8>,
+}
+
+/// The versions that are needed from one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Needed {
+    structure: u64,
+    object: Vec<u8>,
+    versions: Vec<Version>,
+}
+
+fn needed(image: &Image<'_>, tables: &Tables<'_>) -> Result<Vec<Needed>, NotProven> {
+    let Some(range) = tables.get(tag::VERNEED) else { return Ok(Vec::new()) };
+    let mut list: Vec<Needed> = Vec::new();
+    let bytes = image.at(range.clone()).unwrap_or(&[]);
+    let read = walk(bytes, 0, |record, at| {
+        let mut versions = Vec::new();
+        let first = at.checked_add(usize::try_from(full(image, record, 8)?).ok()?)?;
+        walk(bytes, first, |version, at| {
+            versions.push(Version {
+                hash: full(image, version, 0)?,
+                flags: half(image, version, 4)?,
+                index: half(image, version, 6)?,
+                name: string(tables.strings, full(image, version, 8)?)?.to_vec(),
+            });
+            Some((full(image, version, 12)?, at))
+        })?;
+        // Loaders follow the offsets, other tools count.
+        (versions.len() as u64 == half(image, record, 2)?).then_some(())?;
+        let object = string(tables.strings, full(image, record, 4)?)?.to_vec();
+        list.push(Needed { structure: half(image, record, 0)?, object, versions });
+        Some((full(image, record, 12)?, at))
+    });
+    let counted = image.dynamic.get(tag::VERNEEDNUM);
+    if read.is_none() || counted != Some(list.len() as u64) {
+        let problem = format!("it cannot be followed, or has not the {counted:?} entries that it should have");
+        return Err(broken(image.which, WHAT, format!("{:#x}", range.start), problem));
+    }
+    Ok(list)
+}
+
+/// Takes the version of RELR out of what is needed from libc.so.6.
+fn without_relr(list: &[Needed]) -> (Vec<Needed>, Option<Version>) {
+    let mut list = list.to_vec();
+    let mut found = None;
+    if let Some(libc) = list.iter_mut().find(|needed| needed.object == b"libc.so.6")
+        && let Some(place) = libc.versions.iter().position(|version| version.name == RELR_VERSION)
+    {
+        found = Some(libc.versions.remove(place));
+    }
+    (list, found)
+}
+
+/// Compares what is defined and what is needed; the version that guards RELR may come or go with `DT_RELR`.
+pub(crate) fn check(
+    original: (&Image<'_>, &Tables<'_>),
+    output: (&Image<'_>, &Tables<'_>),
+    proof: &mut Proof,
+) -> Result<(), NotProven> {
+    let defined = |(image, tables): (&Image<'_>, &Tables<'_>)| {
+        tables.get(tag::VERDEF).and_then(|range| image.at(range.clone())).unwrap_or(&[]).to_vec()
+    };
+    same_bytes("defined versions", &defined(original), &defined(output))?;
+    let (from, to) = (needed(original.0, original.1)?, needed(output.0, output.1)?);
+    proof.needed_versions = from.iter().map(|needed| needed.versions.len() as u64).sum();
+    let (from_others, from_relr) = without_relr(&from);
+    let (to_others, to_relr) = without_relr(&to);
+    if from_others != to_others {
+        let differing = from_others.iter().zip(&to_others).position(|(from, to)| from != to);
+        let shown = |list: &[Needed]| {
+            differing.and_then(|at| list.get(at)).map_or_else(|| format!("{} objects", list.len()), shown)
+        };
+        return Err(differs(WHAT, "their list", shown(&from_others), shown(&to_others)));
+    }
+    if from_relr == to_relr && original.0.dynamic.get(tag::RELR).is_some() {
+        return Ok(());
+    }
+    check_guard(output, &to_others, to_relr.as_ref())
+}
+
+fn shown(needed: &Needed) -> String {
+    let versions = needed
+        .versions
+        .iter()
+        .map(|version| format!("{} (number {})", String::from_utf8_lossy(&version.name), version.index));
+    format!("of {}: {}", String::from_utf8_lossy(&needed.object), versions.collect::<Vec<_>>().join(", "))
+}
+
+/// The version that guards RELR: there if it is needed, whole, and with a number of its own.
+fn check_guard(
+    (image, tables): (&Image<'_>, &Tables<'_>),
+    others: &[Needed],
+    guard: Option<&Version>,
+) -> Result<(), NotProven> {
+    let wrong = |problem: &str| Err(broken(image.which, WHAT, "libc.so.6", problem));
+    let packed = image.dynamic.get(tag::RELR).is_some();
+    let Some(guard) = guard else {
+        // Any versions at all, beside a library of this name (glibc 2.36, elf/dl-version.c).
+        let mut names = image.dynamic.entries.iter().filter(|entry| entry.tag == tag::NEEDED);
+        let needs_libc =
+            names.any(|entry| string(tables.strings, entry.value).is_some_and(|name| name.starts_with(b"libc.so.")));
+        let is_refused = packed && needs_libc && !others.is_empty();
+        return if is_refused { wrong("DT_RELR without the version GLIBC_ABI_DT_RELR") } else { Ok(()) };
+    };
+    if guard.hash != u64::from(object::elf::hash(RELR_VERSION)) || guard.flags != 0 {
+        return wrong("the hash or the flags of GLIBC_ABI_DT_RELR are not its own");
+    }
+    let index = VERSION & guard.index;
+    let taken = others.iter().flat_map(|needed| &needed.versions).any(|version| VERSION & version.index == index);
+    let versions = tables.symbol_versions.unwrap_or(&[]);
+    let used =
+        versions.chunks_exact(2).filter_map(|bytes| image.number(bytes, 2)).any(|number| VERSION & number == index);
+    if index <= u64::from(VER_NDX_GLOBAL.0) || taken || used || defines(image, tables, index) {
+        return wrong("the number of GLIBC_ABI_DT_RELR is used already");
+    }
+    Ok(())
+}
+
+fn defines(image: &Image<'_>, tables: &Tables<'_>, index: u64) -> bool {
+    let bytes = tables.get(tag::VERDEF).and_then(|range| image.at(range.clone())).unwrap_or(&[]);
+    let mut found = false;
+    let _ = walk(bytes, 0, |record, at| {
+        found |= VERSION & half(image, record, 4)? == index;
+        Some((full(image, record, 16)?, at))
+    });
+    found
+}

@@ -1,0 +1,77 @@
+//! Entries of a symbol table, and the strings that name them.
+
+use object::elf::{SHN_ABS, SHN_UNDEF, STB_LOCAL, STT_TLS, SymbolBind, SymbolInfo, SymbolSection};
+
+use crate::image::Image;
+
+/// A symbol as the loader sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Symbol {
+    pub(crate) name: u64,
+    info: SymbolInfo,
+    section: SymbolSection,
+    pub(crate) value: u64,
+}
+
+impl Symbol {
+    /// Whether it is defined in this object.
+    pub(crate) fn is_defined(&self) -> bool {
+        self.section != SHN_UNDEF
+    }
+
+    /// Whether its value is an address in this object: neither a number as it is nor an offset into thread-local storage.
+    pub(crate) fn has_address(&self) -> bool {
+        self.is_defined() && self.section != SHN_ABS && self.info.st_type() != STT_TLS
+    }
+
+    /// Whether no other object sees it. Such symbols are in no hash table.
+    pub(crate) fn is_local(&self) -> bool {
+        self.binding() == STB_LOCAL
+    }
+
+    /// Its binding.
+    pub(crate) fn binding(&self) -> SymbolBind {
+        self.info.st_bind()
+    }
+}
+
+/// Bytes of an entry of the symbol table.
+pub(crate) fn symbol_size(image: &Image<'_>) -> u64 {
+    if image.encoding.wide { 24 } else { 16 }
+}
+
+/// An entry of a symbol table (gABI, "Symbol Table").
+pub(crate) fn symbol(image: &Image<'_>, table: &[u8], number: u64) -> Option<Symbol> {
+    let size = symbol_size(image);
+    let start = usize::try_from(number.checked_mul(size)?).ok()?;
+    let bytes = table.get(start..start.checked_add(size as usize)?)?;
+    let field = |at: usize, size: usize| bytes.get(at..).and_then(|bytes| image.number(bytes, size));
+    let (info, section, value) = if image.encoding.wide { (4, 6, 8) } else { (12, 14, 4) };
+    Some(Symbol {
+        name: field(0, 4)?,
+        info: SymbolInfo(*bytes.get(info)?),
+        section: SymbolSection(u16::try_from(field(section, 2)?).ok()?),
+        value: field(value, image.word_size() as usize)?,
+    })
+}
+
+/// The string at an offset, without its zero.
+pub(crate) fn string(strings: &[u8], offset: u64) -> Option<&[u8]> {
+    let rest = strings.get(usize::try_from(offset).ok()?..)?;
+    std::ffi::CStr::from_bytes_until_nul(rest).ok().map(std::ffi::CStr::to_bytes)
+}
+
+/// A symbol table with its strings, for looking names up.
+#[derive(Clone, Copy)]
+pub(crate) struct Names<'n> {
+    pub(crate) image: &'n Image<'n>,
+    pub(crate) symbols: &'n [u8],
+    pub(crate) strings: &'n [u8],
+}
+
+impl<'n> Names<'n> {
+    /// The name of a symbol, by its number.
+    pub(crate) fn of(&self, number: u64) -> Option<&'n [u8]> {
+        string(self.strings, symbol(self.image, self.symbols, number)?.name)
+    }
+}
