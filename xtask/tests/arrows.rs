@@ -13,7 +13,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-loader", &["coldstart-elf"]),
     ("coldstart-inspect", &["coldstart-elf", "coldstart-loader"]),
     ("coldstart-rewrite", &["coldstart-sys", "coldstart-elf", "coldstart-output"]),
-    ("coldstart-bind", &["coldstart-sys", "coldstart-elf", "coldstart-loader", "coldstart-rewrite"]),
+    ("coldstart-startup", &["coldstart-sys", "coldstart-profile", "coldstart-elf", "coldstart-loader"]),
+    (
+        "coldstart-bind",
+        &["coldstart-sys", "coldstart-elf", "coldstart-loader", "coldstart-startup", "coldstart-rewrite"],
+    ),
     ("coldstart-pagecache", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-launch", &["coldstart-sys", "coldstart-profile"]),
     (
@@ -43,6 +47,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-history",
             "coldstart-doctor",
             "coldstart-bind",
+            "coldstart-startup",
             "coldstart-tracefile",
             "coldstart-output",
             "coldstart-view",

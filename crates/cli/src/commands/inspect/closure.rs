@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use coldstart_inspect::{Inspection, Missing, Offers, SearchCost, Unused, Wants};
 use coldstart_loader::{Closure, FoundBy, Identity, LoadedObject, ObjectFacts};
+use coldstart_startup::StartOptions;
 use rayon::prelude::*;
 
 use super::read::{ReadError, look_into};
-use crate::commands::loading::{Loading, LoadingOptions};
+use crate::commands::starting;
 use crate::error::{CliError, HintExt};
 use crate::output::path::printable;
 
@@ -33,7 +34,7 @@ pub(super) fn follow(
         // A debug file's or a relocatable object's; the inspection says what it is.
         Closure { objects: vec![alone(program)], ..Closure::default() }
     } else {
-        let closure = Loading::new(program, &LoadingOptions::default()).and_then(|loading| loading.closure());
+        let closure = starting::start(program, &StartOptions::default()).and_then(|start| starting::closure(&start));
         closure.hint(|| "without --closure the file itself can be inspected")?
     };
     let libraries: Vec<&Path> = closure.objects.iter().skip(1).map(|object| object.path.as_path()).collect();

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use coldstart_loader::{Closure, Identity};
 use coldstart_profile::plan::TargetKind;
+use coldstart_startup::{ProgramKind, SimulatedStart};
 use coldstart_sys::named_file::read_regular;
 
 use crate::args::resolve::LaterArgs;
-use crate::commands::loading::{Loading, ProgramKind};
 use crate::commands::prefetch::{read_plan, view_plan};
 use crate::commands::reading::read;
 use crate::error::{CliError, HintExt};
@@ -77,20 +77,20 @@ fn without_escapes(name: &[u8]) -> Vec<u8> {
 }
 
 /// Those of the files that are shared objects and not in the closure.
-pub(super) fn not_loaded(paths: &[PathBuf], loading: &Loading, closure: &Closure) -> Vec<Opened> {
+pub(super) fn not_loaded(paths: &[PathBuf], start: &SimulatedStart, closure: &Closure) -> Vec<Opened> {
     let mut known: HashSet<Identity> = closure.objects.iter().map(|object| object.identity).collect();
     let machine = closure.objects.first().map(|program| (program.facts.machine, program.facts.class));
     let mut opened = Vec::new();
     for path in paths {
-        let seen = match loading.files.sysroot().and_then(|sysroot| path.strip_prefix(sysroot).ok()) {
+        let seen = match start.files.root().sysroot().and_then(|sysroot| path.strip_prefix(sysroot).ok()) {
             Some(within) => Path::new("/").join(within),
             None => path.clone(),
         };
-        let Ok(contents) = loading.files.contents(&seen) else { continue };
+        let Ok(object) = start.files.object_file(&seen) else { continue };
         // A plan may hold files of programs that were started on the way.
-        let fits = Some((contents.facts.machine, contents.facts.class)) == machine;
-        if fits && contents.kind == ProgramKind::Library && known.insert(contents.identity) {
-            opened.push(Opened { path: seen, soname: contents.facts.soname });
+        let fits = Some((object.facts.machine, object.facts.class)) == machine;
+        if fits && object.kind == ProgramKind::Library && known.insert(object.identity) {
+            opened.push(Opened { path: seen, soname: object.facts.soname });
         }
     }
     opened
