@@ -9,11 +9,13 @@
 //! | which loader loads what | `loaders.rs` |
 //! | what the loader reads before any library: its own build, its cache, its lists | `surroundings.rs` |
 //! | the processor's subdirectories and `$PLATFORM` | `processor.rs` |
+//! | what belongs into a loader's cache | `cache/` |
 //! | a program, from what was typed to what it loads | `program.rs`, `start.rs` |
 //!
 //! A newcomer would not guess that a path is looked up differently in a sysroot: an absolute symbolic link leads to a place in
 //! the sysroot, and `..` does not lead out of it, as after `chroot`.
 
+pub mod cache;
 mod error;
 mod files;
 mod loaders;

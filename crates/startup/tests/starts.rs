@@ -9,6 +9,7 @@ use std::process::Command;
 
 use coldstart_elf::FileKind;
 use coldstart_loader::{Error, FoundBy, Rules, Start};
+use coldstart_startup::cache::{Asked, CacheSourceError, Following, RelativeLine, files_below, follow, gather};
 use coldstart_startup::{
     Conditions, Files, Inherit, Levels, ProgramKind, SimulatedStart, StartError, StartOptions, Surroundings,
 };
@@ -268,4 +269,84 @@ fn a_relative_search_path_begins_in_the_directory_of_the_start() {
     let start = SimulatedStart::new(Path::new("app"), &options).unwrap();
     assert_eq!(loaded(&start), ["late/libown.so", GLIBC]);
     assert_eq!(start.surroundings.environment.current_directory, Path::new("/srv"));
+}
+
+impl Scene {
+    fn files(&self) -> Files {
+        Files::new(coldstart_startup::Root::open(Some(&self.directory.path().join("root"))).unwrap(), None)
+    }
+}
+
+#[test]
+fn a_library_s_names_are_found_by_the_loader_of_its_own_architecture() {
+    let scene = Scene::new();
+    scene.glibc();
+    let strings =
+        ["ld.so (GNU libc) stable release version 2.36.", "", "/lib32/", "/usr/lib32/", "", "/etc/ld.so.cache"];
+    scene.loader("/lib/ld-linux.so.2", &strings, &["-m32"]);
+    scene.library("/lib32/libown.so", &["-m32", "-Wl,-soname,libown.so"]);
+    let search = format!("-L{}", scene.at("/lib32/x").parent().unwrap().display());
+    scene.library("/srv/libasks.so", &["-m32", &search, "-lown"]);
+    let files = scene.files();
+    let following = Following { files: &files, arch: None, release: None, levels: None, with_cache: true };
+    let followed = follow(&following, &["/srv/libasks.so".into()], true).unwrap();
+    assert_eq!((followed.family.name, followed.release, followed.programs), ("x86-64", 36, 1));
+    let entries: Vec<(&[u8], &[u8])> =
+        followed.entries.iter().map(|entry| (entry.name.as_slice(), entry.path.as_slice())).collect();
+    assert_eq!(entries, [(b"libown.so".as_slice(), b"/lib32/libown.so".as_slice())]);
+    assert!(followed.missing.is_empty() && followed.conflicts.is_empty());
+}
+
+#[test]
+fn what_no_cache_can_be_made_of_is_named() {
+    let scene = Scene::new();
+    scene.musl(MUSL);
+    scene.program("/bin/app", MUSL, &[]);
+    scene.write("/bin/script", "#!/bin/sh\n");
+    let files = scene.files();
+    let following = Following { files: &files, arch: None, release: None, levels: None, with_cache: true };
+    let refused = |program: &str| follow(&following, &[program.into()], true).err().unwrap();
+    assert!(matches!(refused("/bin/app"), CacheSourceError::Musl { .. }));
+    assert!(matches!(refused("/bin/script"), CacheSourceError::NotAnObject { .. }));
+    assert!(matches!(refused("/bin/none"), CacheSourceError::NotAnObject { .. }));
+    // Among the files below a store item it is passed over.
+    let below = files_below(files.root(), Path::new("/bin")).unwrap();
+    assert_eq!(below, [PathBuf::from("/bin/app"), PathBuf::from("/bin/script")]);
+    assert_eq!(follow(&following, &["/bin/script".into()], false).unwrap().programs, 0);
+}
+
+#[test]
+fn a_configuration_names_directories_inside() {
+    let scene = Scene::new();
+    scene.glibc();
+    scene.library("/opt/one/libone.so", &["-Wl,-soname,libone.so"]);
+    scene.write("/etc/ld.so.conf", "include ld.so.conf.d/*.conf\nrelative/lib\n");
+    scene.write("/etc/ld.so.conf.d/one.conf", "/opt/link\n");
+    scene.write("/etc/ld.so.conf.d/.hidden.conf", "/nowhere\n");
+    symlink("/opt/one", scene.at("/opt/link")).unwrap();
+    let files = scene.files();
+    let asked = Asked {
+        root: files.root(),
+        directories: &[],
+        recursive: false,
+        configuration: None,
+        arch: None,
+        release: None,
+        levels: None,
+    };
+    let found = gather(asked).unwrap();
+    assert_eq!((found.rules.family.name, found.rules.release), ("x86-64", 40));
+    let names: Vec<&[u8]> = found.scan.libraries.iter().map(|library| library.entry.path.as_slice()).collect();
+    assert!(names.contains(&b"/opt/link/libone.so".as_slice()), "{names:?}");
+    assert!(!found.scan.folders.contains(&b"/nowhere".to_vec()));
+    let line = RelativeLine { file: "/etc/ld.so.conf".into(), directory: "relative/lib".into() };
+    assert_eq!(found.relative, [line]);
+    scene.write("/etc/ld.so.conf.d/circle.conf", "include /etc/ld.so.conf\n");
+    assert!(matches!(gather(asked).unwrap_err(), CacheSourceError::IncludedTooDeep { .. }));
+    let unknown = Asked { arch: Some("vax"), directories: &["/opt/one".into()], ..asked };
+    assert!(matches!(gather(unknown).unwrap_err(), CacheSourceError::UnknownFamily { .. }));
+    let gone = Asked { directories: &["/nowhere".into()], ..asked };
+    assert!(matches!(gather(gone).unwrap_err(), CacheSourceError::Unusable { .. }));
+    let below = Asked { directories: &["/opt".into()], recursive: true, arch: Some("amd64"), ..asked };
+    assert!(gather(below).unwrap().scan.folders.contains(&b"/opt/one".to_vec()));
 }

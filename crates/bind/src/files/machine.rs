@@ -61,7 +61,13 @@ impl FileSystem for MachineFiles {
         if let Some(seen) = self.seen.borrow().get(path) {
             return seen.clone();
         }
-        let probe = self.files.object(path);
+        let probe = match self.files.object(path) {
+            // The loader's words are terse ("invalid ELF header"); ours tell what it is instead.
+            Probe::NotAnObject(reason) => {
+                Probe::NotAnObject(self.files.object_file(path).err().map_or(reason, |error| error.to_string()))
+            }
+            probe => probe,
+        };
         self.seen.borrow_mut().insert(path.to_owned(), probe.clone());
         probe
     }

@@ -37,6 +37,13 @@ pub(super) fn closure(start: &SimulatedStart) -> Result<Closure, CliError> {
     start.closure().hint(other_machine)
 }
 
+/// Opens a sysroot, or this host's root.
+pub(super) fn open_root(sysroot: Option<&Path>) -> Result<Root, CliError> {
+    let root = Root::open(sysroot).map_err(root_in_words)?;
+    tell_lookup(&root);
+    Ok(root)
+}
+
 /// Says where paths in a sysroot are not resolved by the kernel.
 fn tell_lookup(root: &Root) {
     if root.lookup() == Some(Lookup::Stepwise) {

@@ -3,6 +3,7 @@
 use coldstart_launch::Interrupt;
 use coldstart_loader::nix_note::NixEntry;
 use coldstart_rewrite::{Allowed, Proof, Replacement, SearchSummary};
+use coldstart_startup::Files;
 use serde::Serialize;
 
 use super::EDIT;
@@ -10,11 +11,11 @@ use super::one::{Done, Noter};
 use super::show::{ShownEntry, entry_to_json};
 use crate::args::ldcache::WriteArgs;
 use crate::args::rewriting::{ChangedArgs, ManyArgs, PlaceArgs};
-use crate::commands::ldcache::root::Root;
 use crate::commands::restoring::{Restoring, Taking, restore};
 use crate::commands::rewriting::{
     Destination, JsonSeconds, Outcome, Refused, Rule, Task, Worked, complain, finish, link_warnings, proof_words,
 };
+use crate::commands::starting::open_root;
 use crate::error::{CliError, Complaints, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
@@ -56,7 +57,7 @@ pub(in super::super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
     let rule = Rule::new(kinds::NOTED, args.force, &tasks);
     place.check(VERB, &tasks, &rule)?;
     let noter = Noter {
-        root: Root::open(args.sysroot.as_deref())?,
+        files: Files::new(open_root(args.sysroot.as_deref())?, None),
         allowed: Allowed {
             set_id: args.allow_setuid,
             signed: args.allow_signed,
