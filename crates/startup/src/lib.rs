@@ -10,6 +10,7 @@
 //! | what the loader reads before any library: its own build, its cache, its lists | `surroundings.rs` |
 //! | the processor's subdirectories and `$PLATFORM` | `processor.rs` |
 //! | what belongs into a loader's cache | `cache/` |
+//! | which C library objects get on this host | `libc.rs` |
 //! | a program, from what was typed to what it loads | `program.rs`, `start.rs` |
 //!
 //! A newcomer would not guess that a path is looked up differently in a sysroot: an absolute symbolic link leads to a place in
@@ -18,6 +19,7 @@
 pub mod cache;
 mod error;
 mod files;
+mod libc;
 mod loaders;
 mod processor;
 mod program;
@@ -28,6 +30,7 @@ mod surroundings;
 
 pub use error::StartError;
 pub use files::{Files, ObjectFile, ProgramKind};
+pub use libc::HostLibcs;
 pub use loaders::{loader_of, loaders_of_family, rules_of_loader};
 pub use processor::Levels;
 pub use root::{Lookup, Root, RootError};

@@ -1,6 +1,5 @@
 //! `coldstart pack`: rewrite ELF files so that their relocations take little room, and prove it.
 
-mod libc_here;
 mod one;
 mod report;
 mod show;
@@ -10,6 +9,7 @@ use std::path::PathBuf;
 
 use coldstart_launch::Interrupt;
 use coldstart_rewrite::{Allowed, Caution, PackOptions};
+use coldstart_startup::HostLibcs;
 
 use super::rewriting::{Destination, Rule, complain, finish, gather, over_tasks};
 use crate::args::pack::PackArgs;
@@ -18,7 +18,6 @@ use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
 use crate::output::text::{counted, plain};
 use crate::output::{self, kinds, note};
-use libc_here::LibcsHere;
 use one::Packer;
 use report::{Report, warnings};
 
@@ -53,7 +52,7 @@ pub(super) fn run(args: &PackArgs) -> Result<Exit, CliError> {
         rule,
         keep_original,
         copies_unchanged: is_one,
-        libcs: LibcsHere::default(),
+        libcs: HostLibcs::default(),
     };
     let passage = over_tasks(gathered.tasks, &interrupt, |task| packer.pack(task));
     let report = Report::new(passage, args.dry_run);
