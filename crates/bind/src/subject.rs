@@ -44,9 +44,6 @@ impl Subject {
         environment: &Environment,
         options: &Options,
     ) -> Result<Self, Refusal> {
-        if environment.sysroot.is_some() {
-            return Err(Refusal::Sysroot);
-        }
         let path = files.canonical(&program.path).ok_or_else(|| Refusal::NoProgram(program.path.clone()))?;
         let unreadable = |reason| Refusal::Unreadable(coldstart_loader::Error::Program { path: path.clone(), reason });
         let (identity, mut facts) = match files.object(&path) {

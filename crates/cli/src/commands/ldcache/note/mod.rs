@@ -10,8 +10,8 @@ mod write;
 
 use anyhow::Context;
 use coldstart_elf::ElfFile;
+use coldstart_loader::ObjectFacts;
 use coldstart_loader::nix_note::{NixNote, NixNoteError, NixPlace, SECTION};
-use coldstart_loader::{Environment, ObjectFacts};
 use coldstart_startup::Files;
 use coldstart_sys::file_view::FileView;
 
@@ -66,7 +66,7 @@ fn has_section(file: &ElfFile<'_>) -> bool {
 
 /// What a search finds now.
 fn fresh(facts: &ObjectFacts, files: &Files) -> NixNote {
-    NixNote::of(facts, files, &Environment::default())
+    NixNote::of(facts, files)
 }
 
 /// A place as it stands in the note.
