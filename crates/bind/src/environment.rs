@@ -1,43 +1,77 @@
 //! What this machine's loader has around it, for one program.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use coldstart_loader::cache::LdSoCache;
-use coldstart_loader::{Environment, FileSystem, Hwcaps, LoaderBuild, Probe, Rules, hwcaps};
-use coldstart_sys::named_file::read_regular;
+use coldstart_loader::Environment;
+use coldstart_startup::{Conditions, Inherit, Surroundings};
 
-/// The largest loader, cache or configuration file that is read, in bytes. All of them are below 2 MiB as a rule.
-const MOST_BYTES: u64 = 64 << 20;
+use crate::MachineFiles;
 
 /// What a start of `program` on this machine depends on besides files, without `LD_LIBRARY_PATH`, `LD_PRELOAD` and
 /// /etc/ld.so.preload: a bound program must fit starts without them. `secure` is [`Environment::secure`].
 ///
 /// What cannot be read (the interpreter, its cache) is left out; `plan` then says what is missing.
-pub fn machine_environment(program: &Path, files: &impl FileSystem, secure: bool) -> Environment {
-    let mut environment = Environment {
-        platform: hwcaps::platform_of_this_cpu().map(|platform| platform.as_bytes().to_vec()),
-        current_directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
-        secure,
-        ..Environment::default()
-    };
-    let Probe::Object { facts, .. } = files.object(program) else { return environment };
-    let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
-    let Some(bytes) = facts.interpreter.as_deref().and_then(|name| read_regular(&path(name), MOST_BYTES).ok()) else {
-        return environment;
-    };
-    let build = LoaderBuild::read(&bytes);
-    build.apply(&mut environment);
-    environment.hwcaps = build.release.map(Hwcaps::of_this_cpu).unwrap_or_default();
-    let read_cache = |cache| LdSoCache::parse(&read_regular(&path(cache), MOST_BYTES).ok()?).ok();
-    environment.cache = build.cache_path.as_deref().and_then(read_cache);
-    if environment.rules == Rules::Musl {
-        // The file stands beside the loader's folder: /lib/ld-musl-x86_64.so.1 reads /etc/ld-musl-x86_64.path.
-        let name = facts.interpreter.as_deref().and_then(|name| name.rsplit(|byte| *byte == b'/').next());
-        let stem = name.and_then(|name| name.split(|byte| *byte == b'.').next());
-        environment.musl_path_file = stem
-            .and_then(|stem| read_regular(&Path::new("/etc").join(path(&[stem, b".path"].concat())), MOST_BYTES).ok());
+pub fn machine_environment(program: &Path, files: &MachineFiles, secure: bool) -> Environment {
+    let conditions = Conditions { inherit: Inherit::Nothing, secure: Some(secure), ..Conditions::default() };
+    match files.files().object_file(program) {
+        Ok(object) => Surroundings::of(&object, files.files(), &conditions).environment,
+        Err(_) => {
+            Environment { current_directory: files.files().current_directory(), secure, ..Environment::default() }
+        }
     }
-    environment
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+
+    use coldstart_loader::{Hwcaps, Rules};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A program whose loader, a file `lib/NAME` beside it, holds these strings.
+    fn environment(name: &str, strings: &[&str], options: &[&str], more: impl FnOnce(&Path)) -> Environment {
+        let directory = TempDir::new().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir_all(at("lib")).unwrap();
+        fs::create_dir_all(at("etc")).unwrap();
+        let strings: String = strings.iter().map(|text| format!("{text}\\0")).collect();
+        fs::write(at("loader.c"), format!("__attribute__((used)) static const char strings[] = \"{strings}\"; int x;"))
+            .unwrap();
+        let loader = at("lib").join(name);
+        let interpreter = format!("-Wl,-dynamic-linker,{}", loader.display());
+        for (output, kind) in [
+            (&loader, &["-shared", "-fPIC"][..]),
+            (&at("program"), &["-pie", "-fPIE", "-Wl,-e,0", "-Wl,--no-as-needed", &interpreter]),
+        ] {
+            let mut compiler = Command::new("gcc");
+            compiler.args(["-nostdlib", "-o"]).arg(output).arg(at("loader.c")).args(kind).args(options);
+            assert!(compiler.status().unwrap().success());
+        }
+        more(directory.path());
+        machine_environment(&at("program"), &MachineFiles::new(), false)
+    }
+
+    #[test]
+    fn musl_s_list_is_the_one_that_the_loader_names() {
+        // The list's name is not that of the loader's file, and it stands above the loader's own directory.
+        let strings = ["musl libc (x86_64)", "%.*s/etc/ld-musl-x86_64.path"];
+        let environment = environment("ld-musl-renamed.so.1", &strings, &[], |directory| {
+            fs::write(directory.join("etc/ld-musl-x86_64.path"), "/opt/lib").unwrap();
+            fs::write(directory.join("etc/ld-musl-renamed.path"), "/opt/wrong").unwrap();
+        });
+        assert_eq!(environment.rules, Rules::Musl);
+        assert_eq!(environment.musl_path_file.as_deref(), Some(b"/opt/lib".as_slice()));
+    }
+
+    #[test]
+    fn programs_for_other_processors_get_no_subfolders_of_this_one() {
+        let strings = ["ld.so (Debian GLIBC 2.36-9) stable release version 2.36.", "", "/lib/", ""];
+        let environment = environment("ld-linux.so.2", &strings, &["-m32"], |_| {});
+        assert_eq!(environment.hwcaps, Hwcaps::default());
+        assert_eq!(environment.platform.as_deref(), Some(b"i686".as_slice()));
+        assert_eq!((environment.ld_library_path, environment.preload_file), (None, None));
+    }
 }

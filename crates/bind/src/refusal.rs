@@ -174,9 +174,6 @@ pub enum Refusal {
         /// Where.
         path: PathBuf,
     },
-    /// The environment looks into another system.
-    #[error("libraries of a system in another folder cannot be bound")]
-    Sysroot,
     /// Nothing to gain.
     #[error("it needs no library but its interpreter")]
     NothingToBind,
@@ -219,7 +216,6 @@ impl Refusal {
             Self::AnswerWouldChange { .. } => "answer-would-change",
             Self::PathWouldChange { .. } => "path-would-change",
             Self::StillSearched { .. } => "still-searched",
-            Self::Sysroot => "sysroot",
             Self::NothingToBind => "nothing-to-bind",
         }
     }

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use coldstart_loader::{Environment, FileSystem, Identity, ObjectFacts, Probe, ProbeFailure, Rules};
+use coldstart_startup::rules_of_loader;
 
 use crate::hoist::{Hoisted, hoist, lossy};
 use crate::keep::{Kept, kept};
@@ -43,9 +44,6 @@ impl Subject {
         environment: &Environment,
         options: &Options,
     ) -> Result<Self, Refusal> {
-        if environment.sysroot.is_some() {
-            return Err(Refusal::Sysroot);
-        }
         let path = files.canonical(&program.path).ok_or_else(|| Refusal::NoProgram(program.path.clone()))?;
         let unreadable = |reason| Refusal::Unreadable(coldstart_loader::Error::Program { path: path.clone(), reason });
         let (identity, mut facts) = match files.object(&path) {
@@ -135,11 +133,7 @@ pub(crate) fn followed(files: &impl FileSystem, path: &Path) -> PathBuf {
 fn allowed(facts: &ObjectFacts, secure: bool, rules: Rules, options: &Options) -> Result<(), Refusal> {
     let interpreter = facts.interpreter.as_deref().unwrap_or_default();
     let name = interpreter.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    let is_musl = name.starts_with(b"ld-musl-");
-    // ld-linux-x86-64.so.2, ld-linux.so.2, ld64.so.2 (PowerPC, s390x), ld.so.1 (s390, MIPS), ld-2.31.so.
-    let glibc: [&[u8]; 5] = [b"ld-linux", b"ld64.so.", b"ld.so.1", b"ld-2.", b"ld-lsb-"];
-    let is_glibc = glibc.iter().any(|start| name.starts_with(start));
-    if !(if rules == Rules::Musl { is_musl } else { is_glibc }) {
+    if rules_of_loader(name) != Some(rules) {
         return Err(Refusal::Interpreter(lossy(interpreter)));
     }
     if rules == Rules::Musl {

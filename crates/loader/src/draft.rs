@@ -19,10 +19,10 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// Begins with the program.
-    pub(crate) fn begin(program: &Path, system: &impl FileSystem, environment: &Environment) -> Result<Self, Error> {
+    pub(crate) fn begin(program: &Path, system: &impl FileSystem) -> Result<Self, Error> {
         let name = std::os::unix::ffi::OsStrExt::as_bytes(program.as_os_str());
         let refuse = |reason| Error::Program { path: program.to_owned(), reason };
-        let (identity, facts) = match system.object(&environment.on_disk(name)) {
+        let (identity, facts) = match system.object(program) {
             Probe::Object { identity, facts } => (identity, facts),
             Probe::Absent(kind) => return Err(refuse(ProbeFailure::Absent(kind))),
             Probe::NotAnObject(reason) => return Err(refuse(ProbeFailure::NotAnObject(reason))),
@@ -70,7 +70,7 @@ impl Draft {
             path: crate::names::path(&path).to_owned(),
             reason,
         };
-        let (identity, facts) = match system.object(&environment.on_disk(&path)) {
+        let (identity, facts) = match system.object(crate::names::path(&path)) {
             Probe::Object { identity, facts } => match misfit(&program.facts, &facts) {
                 None => (identity, facts),
                 Some(failure) => return Err(refuse(failure)),

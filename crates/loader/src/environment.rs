@@ -1,8 +1,6 @@
 //! What a start depends on besides the files: variables, the processor, the loader's own build.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::Hwcaps;
 use crate::cache::LdSoCache;
@@ -72,22 +70,11 @@ pub struct Environment {
     pub interpreter: Option<Vec<u8>>,
     /// The program gains rights when it starts (`AT_SECURE`): set-user-ID, set-group-ID, file capabilities.
     pub secure: bool,
-    /// Where absolute paths begin; paths in answers are as seen from inside. Links inside are the file system's matter.
-    pub sysroot: Option<PathBuf>,
     /// The directory the program is started in, for `$ORIGIN` of objects found by a relative path.
     pub current_directory: PathBuf,
 }
 
 impl Environment {
-    /// The place to look at for a path as the loader names it.
-    pub(crate) fn on_disk(&self, path: &[u8]) -> PathBuf {
-        let path = Path::new(OsStr::from_bytes(path));
-        match &self.sysroot {
-            Some(sysroot) => sysroot.join(path.strip_prefix("/").unwrap_or(path)),
-            None => path.to_owned(),
-        }
-    }
-
     /// The levels that the processor has.
     pub(crate) fn processor_levels(&self) -> &[Vec<u8>] {
         self.processor_levels.as_deref().unwrap_or(&self.hwcaps.levels)

@@ -35,7 +35,8 @@ impl Probe {
     }
 }
 
-/// Answers the loader's questions about files. Paths may be relative to the current directory.
+/// Answers the loader's questions about files. Paths may be relative to the current directory of the start, and are as its loader
+/// sees them: where its root is another directory, that is the implementation's matter.
 pub trait FileSystem {
     /// What `open` and the ELF header at `path` say, symbolic links followed.
     fn object(&self, path: &Path) -> Probe;

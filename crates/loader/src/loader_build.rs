@@ -20,6 +20,9 @@ pub struct LoaderBuild {
     pub strict_identification: bool,
     /// Where its cache is: /etc/ld.so.cache, or a place in the store under Nix and Guix.
     pub cache_path: Option<Vec<u8>>,
+    /// The name of musl's list of directories, as /etc/ld-musl-x86_64.path. It begins above the loader's directory: a loader
+    /// that is not in /lib has an `etc` of its own (ldso/dynlink.c, `load_library`).
+    pub musl_path_file: Option<Vec<u8>>,
 }
 
 impl LoaderBuild {
@@ -35,7 +38,8 @@ impl LoaderBuild {
     /// Whether everything is told that there is to tell.
     fn is_told(&self) -> bool {
         let glibc = self.release.is_some() && self.system_directories.is_some() && self.cache_path.is_some();
-        self.rules == Rules::Musl || glibc
+        let musl = self.rules == Rules::Musl && self.musl_path_file.is_some();
+        musl || glibc
     }
 
     fn from_strings(loader: &[u8]) -> Self {
@@ -52,6 +56,9 @@ impl LoaderBuild {
             if text.starts_with(b"musl libc") {
                 build.rules = Rules::Musl;
             }
+            if build.musl_path_file.is_none() {
+                build.musl_path_file = musl_path_file(text);
+            }
             if text.starts_with(b"/") && text.ends_with(b"/ld.so.cache") {
                 build.cache_path.get_or_insert_with(|| text.to_vec());
             }
@@ -64,6 +71,8 @@ impl LoaderBuild {
             // Its list is one string, and the same in every build.
             build.system_directories = None;
             (build.release, build.strict_identification) = (None, false);
+        } else {
+            build.musl_path_file = None;
         }
         build
     }
@@ -84,6 +93,13 @@ impl LoaderBuild {
         environment.system_directories = self.system_directories.clone().or(environment.system_directories.take());
         environment.lib = self.lib().or(environment.lib.take());
     }
+}
+
+/// The name of musl's list of directories in a string that ends in it.
+fn musl_path_file(text: &[u8]) -> Option<Vec<u8>> {
+    const BEFORE: &[u8] = b"/etc/ld-musl-";
+    let place = text.ends_with(b".path").then(|| text.windows(BEFORE.len()).position(|window| window == BEFORE))??;
+    text.get(place..).map(<[u8]>::to_vec)
 }
 
 /// Whether a string is a directory's name with a slash at its end and a part that begins with "lib".
@@ -125,6 +141,15 @@ mod tests {
         assert_eq!(build.system_directories.as_deref(), Some([b"/store/1-glibc/lib/".to_vec()].as_slice()));
         assert_eq!(build.lib().as_deref(), Some(b"lib".as_slice()));
         assert_eq!(build.cache_path.as_deref(), Some(b"/store/1-glibc/etc/ld.so.cache".as_slice()));
+    }
+
+    #[test]
+    fn reads_the_name_of_musl_s_list() {
+        let build = LoaderBuild::read(b"musl libc (x86_64)\nVersion %s\0%.*s/etc/ld-musl-x86_64.path\0/lib:/usr/lib\0");
+        assert_eq!(build.rules, crate::Rules::Musl);
+        assert_eq!(build.musl_path_file.as_deref(), Some(b"/etc/ld-musl-x86_64.path".as_slice()));
+        // One that only speaks of musl.
+        assert_eq!(LoaderBuild::read(b"x\0/etc/ld-musl-x86_64.path\0"), LoaderBuild::default());
     }
 
     #[test]

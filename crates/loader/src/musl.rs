@@ -44,7 +44,7 @@ enum Tried {
 impl<'a, System: FileSystem> Musl<'a, System> {
     /// Takes in the program and its interpreter.
     pub(crate) fn begin(program: &Path, system: &'a System, environment: &'a Environment) -> Result<Self, Error> {
-        let mut draft = Draft::begin(program, system, environment)?;
+        let mut draft = Draft::begin(program, system)?;
         let interpreter = draft.add_interpreter(system, environment)?;
         Ok(Self::around(draft, program, interpreter, system, environment))
     }
@@ -57,7 +57,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
         environment: &'a Environment,
     ) -> Self {
         let short_names = vec![None; draft.closure.objects.len()];
-        let real = system.canonical(&environment.on_disk(names::bytes(program)));
+        let real = system.canonical(program);
         let program_origin = real.and_then(|real| real.parent().map(|parent| names::bytes(parent).to_vec()));
         Self {
             system,
@@ -256,7 +256,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
 
     /// Opens a file. What can be opened and does not fit ends the search: musl has no second try.
     fn probe(&mut self, asked: Asked<'_>, path: Vec<u8>, rule: FoundBy) -> Tried {
-        let (failure, goes_on) = match self.system.object(&self.environment.on_disk(&path)) {
+        let (failure, goes_on) = match self.system.object(names::path(&path)) {
             Probe::Object { identity, facts } => {
                 match self.object(PROGRAM).and_then(|program| misfit(&program.facts, &facts)) {
                     None => return Tried::Fits(path, rule, identity, Box::new(facts)),

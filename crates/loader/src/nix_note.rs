@@ -11,7 +11,7 @@ use std::io;
 
 use coldstart_elf::{ByteOrder, ElfFile, Note, Notes, SegmentKind, notes};
 
-use crate::{Environment, FileSystem, ObjectFacts, Probe};
+use crate::{FileSystem, ObjectFacts, Probe, names};
 
 /// Name of the section that holds the note.
 pub const SECTION: &str = ".note.nixos.ldcache";
@@ -82,22 +82,21 @@ impl NixNote {
     /// The note of an object, from its run path (`DT_RUNPATH`, without it `DT_RPATH`) and the files that are there now.
     ///
     /// Names with a slash are opened as they are and get no entry; so do names that no directory holds or may come to hold,
-    /// and names with a colon, which separates places. Empty when the object has no run path. Of the environment, only the
-    /// sysroot counts: paths in the note are as seen from inside.
-    pub fn of(facts: &ObjectFacts, system: &impl FileSystem, environment: &Environment) -> Self {
+    /// and names with a colon, which separates places. Empty when the object has no run path.
+    pub fn of(facts: &ObjectFacts, system: &impl FileSystem) -> Self {
         let run_path = facts.runpath.as_deref().or(facts.rpath.as_deref()).unwrap_or_default();
         if run_path.is_empty() {
             return Self::default();
         }
         let directories: Vec<Directory<'_>> = run_path
             .split(|&byte| byte == b':')
-            .map(|name| Directory { name, is_hint: is_hint(name, system, environment) })
+            .map(|name| Directory { name, is_hint: is_hint(name, system) })
             .collect();
         let mut names: Vec<&Vec<u8>> = facts.needed.iter().filter(|name| is_searched(name)).collect();
         names.sort_unstable();
         names.dedup();
         let entry = |needed: &Vec<u8>| {
-            let places = directories.iter().filter_map(|directory| directory.place(needed, facts, system, environment));
+            let places = directories.iter().filter_map(|directory| directory.place(needed, facts, system));
             NixEntry { needed: needed.clone(), places: places.collect() }
         };
         let entries = names.into_iter().map(entry).filter(|entry| !entry.places.is_empty());
@@ -231,8 +230,8 @@ struct Directory<'a> {
 }
 
 /// Whether only a start can tell what a directory holds.
-fn is_hint(name: &[u8], system: &impl FileSystem, environment: &Environment) -> bool {
-    let is_directory = |name: &[u8]| system.is_directory(&environment.on_disk(name));
+fn is_hint(name: &[u8], system: &impl FileSystem) -> bool {
+    let is_directory = |name: &[u8]| system.is_directory(names::path(name));
     !name.starts_with(b"/")
         || name.contains(&b'$')
         || !is_directory(name)
@@ -241,19 +240,13 @@ fn is_hint(name: &[u8], system: &impl FileSystem, environment: &Environment) -> 
 
 impl Directory<'_> {
     /// What the directory has to say about a name; none when the library is not in it.
-    fn place(
-        &self,
-        needed: &[u8],
-        asking: &ObjectFacts,
-        system: &impl FileSystem,
-        environment: &Environment,
-    ) -> Option<NixPlace> {
+    fn place(&self, needed: &[u8], asking: &ObjectFacts, system: &impl FileSystem) -> Option<NixPlace> {
         let search = NixPlace::Search(self.name.to_vec());
         if self.is_hint {
             return Some(search);
         }
         let file = [self.name, b"/", needed].concat();
-        match system.object(&environment.on_disk(&file)) {
+        match system.object(names::path(&file)) {
             // A loader passes an object for another machine over.
             Probe::Object { facts, .. } if crate::draft::misfit(asking, &facts).is_some() => None,
             // It ends a start, which a path that is not in the note would not.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use coldstart_elf::ByteOrder;
 use coldstart_loader::nix_note::{NixEntry, NixNote, NixNoteError, NixPlace};
-use coldstart_loader::{Class, Environment, FileSystem, Identity, ObjectFacts, Probe};
+use coldstart_loader::{Class, FileSystem, Identity, ObjectFacts, Probe};
 
 /// Files and folders that are only said to be there.
 #[derive(Default)]
@@ -61,7 +61,7 @@ fn descriptor(system: &Said, run_path: &str, needed: &[&str]) -> String {
         needed: needed.iter().map(|name| name.as_bytes().to_vec()).collect(),
         ..ObjectFacts::default()
     };
-    String::from_utf8(NixNote::of(&facts, system, &Environment::default()).descriptor()).unwrap()
+    String::from_utf8(NixNote::of(&facts, system).descriptor()).unwrap()
 }
 
 #[test]

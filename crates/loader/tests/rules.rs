@@ -64,20 +64,6 @@ fn paths(closure: &coldstart_loader::Closure) -> Vec<&str> {
 }
 
 #[test]
-fn a_sysroot_is_looked_into_and_not_spoken_of() {
-    let files = Memory::default()
-        .with("/root/bin/app", ObjectFacts { runpath: Some("$ORIGIN/../opt".into()), ..program(&["liba.so"]) })
-        .with("/root/lib64/ld-linux-x86-64.so.2", object(&[]))
-        .with("/root/bin/../opt/liba.so", object(&["libb.so"]))
-        .with("/root/usr/lib/libb.so", object(&[]));
-    let environment = Environment { sysroot: Some("/root".into()), ..Environment::default() };
-    let closure = resolve(Path::new("/bin/app"), &files, &environment).unwrap();
-    assert_eq!(paths(&closure), ["/bin/app", "/bin/../opt/liba.so", "/usr/lib/libb.so", INTERPRETER]);
-    let failed: Vec<_> = closure.failed_probes.iter().map(|probe| probe.path.to_str().unwrap()).collect();
-    assert_eq!(failed, ["/lib/x86_64-linux-gnu/libb.so", "/usr/lib/x86_64-linux-gnu/libb.so", "/lib/libb.so"]);
-}
-
-#[test]
 fn a_directory_is_asked_about_once() {
     let files = Memory::default()
         .with("/app", ObjectFacts { runpath: Some("/gone:/here".into()), ..program(&["liba.so", "libb.so"]) })

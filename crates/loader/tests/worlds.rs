@@ -79,10 +79,10 @@ fn a_root_of_its_own() {
         cache: Some(cache),
         preload_file: None,
         current_directory: "/".into(),
-        sysroot: Some(root.clone()),
         ..here
     };
     let counts = for_every_seed(programs.len() as u64 * 2, |number, counts| {
+        let rooted = Rooted { root: root.clone(), files: Files::default() };
         let program = programs[number as usize / 2];
         let mut environment = inside.clone();
         let option = if number % 2 == 0 { "" } else { "--inhibit-cache" };
@@ -92,7 +92,7 @@ fn a_root_of_its_own() {
         let mut command = Command::new("python3");
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).args(["-c", IN_ROOT]);
         command.arg(&root).args([loader.as_str(), option, program]);
-        let difference = compare(command, Path::new(program), &environment, &Files::default(), counts);
+        let difference = compare(command, Path::new(program), &environment, &rooted, counts);
         difference.map(|difference| format!("{program}: {difference}")).into_iter().collect()
     });
     assert!(counts.contains_key("ld.so.cache") && counts.contains_key("default directory"));
@@ -143,6 +143,7 @@ fn a_mask_hides_names_and_not_the_processor() {
     let cache = LdSoCache::parse(&fs::read(root.join("etc/ld.so.cache")).unwrap()).unwrap();
     let masks = ["x86-64-v2", "x86-64-v3", "x86-64-v3:x86-64-v2", "none"];
     for_every_seed(masks.len() as u64, |number, counts| {
+        let rooted = Rooted { root: root.clone(), files: Files::default() };
         let mask = masks[number as usize];
         let environment = Environment {
             start: Start::Loader,
@@ -152,19 +153,45 @@ fn a_mask_hides_names_and_not_the_processor() {
             processor_levels: Some(own.hwcaps.levels.clone()),
             preload_file: None,
             current_directory: "/".into(),
-            sysroot: Some(root.clone()),
             ..own.clone()
         };
         let mut command = Command::new("python3");
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).args(["-c", IN_ROOT]);
         command.arg(&root).args([loader.as_str(), &format!("--glibc-hwcaps-mask {mask}"), "/bin/program"]);
-        let closure = resolve(Path::new("/bin/program"), &Files::default(), &environment).unwrap();
+        let closure = resolve(Path::new("/bin/program"), &rooted, &environment).unwrap();
         let third = closure.objects.iter().find(|object| object.name_asked == b"libthird.so").unwrap();
         let is_leveled = third.path.starts_with("/opt/odd/glibc-hwcaps/x86-64-v2");
         assert_eq!(is_leveled, mask.ends_with("x86-64-v2"), "{mask}: {}", third.path.display());
-        let difference = compare(command, Path::new("/bin/program"), &environment, &Files::default(), counts);
+        let difference = compare(command, Path::new("/bin/program"), &environment, &rooted, counts);
         difference.map(|difference| format!("{mask}: {difference}")).into_iter().collect()
     });
+}
+
+/// Files of a root that has no links.
+struct Rooted {
+    root: PathBuf,
+    files: Files,
+}
+
+impl Rooted {
+    fn outside(&self, path: &Path) -> PathBuf {
+        self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+}
+
+impl FileSystem for Rooted {
+    fn object(&self, path: &Path) -> Probe {
+        self.files.object(&self.outside(path))
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        self.files.is_directory(&self.outside(path))
+    }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        let real = self.files.canonical(&self.outside(path))?;
+        Some(Path::new("/").join(real.strip_prefix(&self.root).ok()?))
+    }
 }
 
 /// Files as a program under qemu's `-L` sees them: absolute paths are looked for under the prefix first.

@@ -1,6 +1,5 @@
 //! `pack`: rewrite ELF files so that their relocations take little room, and prove it.
 
-mod libc_here;
 mod one;
 mod report;
 
@@ -8,12 +7,12 @@ use std::path::PathBuf;
 
 use coldstart_launch::Interrupt;
 use coldstart_rewrite::{Allowed, LibcFloor};
+use coldstart_startup::HostLibcs;
 
 use crate::error::AppError;
 use crate::kinds;
 use crate::observer::Observer;
 use crate::rewriting::{Destination, PlaceOptions, Rule, gather, over_tasks};
-use libc_here::LibcsHere;
 use one::Packer;
 
 pub use one::Done;
@@ -87,7 +86,7 @@ pub fn pack(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -
         rule,
         keep_original,
         copies_unchanged: is_one,
-        libcs: LibcsHere::default(),
+        libcs: HostLibcs::default(),
     };
     let passage = over_tasks(gathered.tasks, interrupt, observer, |task| packer.pack(task));
     let Packer { place, .. } = packer;

@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use coldstart_elf::ElfFile;
+use coldstart_loader::ObjectFacts;
 use coldstart_profile::printable;
 use coldstart_prove::Proof;
 use coldstart_rewrite::{
     Allowed, Claim, NothingToPack, OriginalFile, PackDecision, PackOptions, PackSummary, Refusal, Replacement, Script,
     WayBack,
 };
+use coldstart_startup::HostLibcs;
 use coldstart_sys::file_view::FileView;
 
-use super::libc_here::LibcsHere;
 use crate::error::AppError;
 use crate::rewriting::{
     Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, shrank, write,
@@ -29,7 +30,7 @@ pub(super) struct Packer {
     pub(super) keep_original: Option<Destination>,
     /// Whether a file that cannot be packed any further is copied as it is.
     pub(super) copies_unchanged: bool,
-    pub(super) libcs: LibcsHere,
+    pub(super) libcs: HostLibcs,
 }
 
 /// What came of a file that could be packed.
@@ -96,7 +97,7 @@ impl Packer {
             return Ok(Outcome::Refused(refusal.into()));
         }
         if self.options.libc_floor.is_none()
-            && let Some(refused) = self.libcs.refusal(&file)
+            && let Some(refused) = loader_here_too_old(&self.libcs, &file)
         {
             return Ok(Outcome::Refused(refused));
         }
@@ -155,4 +156,15 @@ fn write_or_refuse(
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Refuses if this machine has a C library for such files, whose loader does not know `DT_RELR`. On an older machine a file is most
+/// likely meant for the machine it is packed on, and would be of no use there.
+fn loader_here_too_old(libcs: &HostLibcs, file: &ElfFile<'_>) -> Option<Refused> {
+    let libc = libcs.without_relr(&ObjectFacts::of(file).ok()?)?;
+    Some(Refused {
+        code: "loader-here-too-old",
+        reason: format!("the loader of this machine's `{}` does not apply DT_RELR", printable(&libc)),
+        hint: Some("if it is for machines with glibc 2.36 or later, say `--min-libc 2.36`".to_owned()),
+    })
 }

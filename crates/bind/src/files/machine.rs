@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_elf::{BuildId, ElfFile, FileType, Tag, build_id};
-use coldstart_loader::{Fault, FileSystem, Glance, Identity, ObjectFacts, Probe};
+use coldstart_loader::{FileSystem, Probe};
 use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::open_regular;
 
@@ -31,8 +31,9 @@ const TELL_OWN_PATH: [&[u8]; 7] = [
 ];
 
 /// The files of this machine as they were when first asked for. A new one sees changes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MachineFiles {
+    files: coldstart_startup::Files,
     seen: RefCell<HashMap<PathBuf, Probe>>,
     details: RefCell<HashMap<PathBuf, Details>>,
 }
@@ -40,7 +41,18 @@ pub struct MachineFiles {
 impl MachineFiles {
     /// Nothing looked at yet.
     pub fn new() -> Self {
-        Self::default()
+        Self { files: coldstart_startup::Files::host(), seen: RefCell::default(), details: RefCell::default() }
+    }
+
+    /// The same files, of which nothing is remembered.
+    pub(crate) fn files(&self) -> &coldstart_startup::Files {
+        &self.files
+    }
+}
+
+impl Default for MachineFiles {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -49,26 +61,23 @@ impl FileSystem for MachineFiles {
         if let Some(seen) = self.seen.borrow().get(path) {
             return seen.clone();
         }
-        let probe = match look(path) {
-            Ok((identity, facts)) => Probe::Object { identity, facts },
-            Err(error) => match error.kind() {
-                io::ErrorKind::InvalidData
-                | io::ErrorKind::InvalidInput
-                | io::ErrorKind::UnexpectedEof
-                | io::ErrorKind::IsADirectory => Probe::NotAnObject(error.to_string()),
-                kind => Probe::Absent(kind),
-            },
+        let probe = match self.files.object(path) {
+            // The loader's words are terse ("invalid ELF header"); ours tell what it is instead.
+            Probe::NotAnObject(reason) => {
+                Probe::NotAnObject(self.files.object_file(path).err().map_or(reason, |error| error.to_string()))
+            }
+            probe => probe,
         };
         self.seen.borrow_mut().insert(path.to_owned(), probe.clone());
         probe
     }
 
     fn is_directory(&self, path: &Path) -> bool {
-        path.is_dir()
+        self.files.is_directory(path)
     }
 
     fn canonical(&self, path: &Path) -> Option<PathBuf> {
-        path.canonicalize().ok()
+        self.files.canonical(path)
     }
 }
 
@@ -136,30 +145,6 @@ fn details(path: &Path) -> io::Result<Details> {
         }
     }
     Ok(details)
-}
-
-/// Which file it is, and what the loader looks at in it.
-fn look(path: &Path) -> io::Result<(Identity, ObjectFacts)> {
-    let file = open_regular(path)?;
-    let metadata = file.metadata()?;
-    let identity = Identity { device: metadata.dev(), inode: metadata.ino() };
-    let set_user_id = metadata.mode() & 0o4000 != 0;
-    let glance = Glance::of(metadata.len(), |buffer, offset| file.read_at(buffer, offset));
-    if let Some(Glance { facts, file_type: FileType::Dynamic | FileType::Executable, .. }) = glance
-        && matches!(facts.fault, None | Some(Fault::Mapping(_)))
-    {
-        return Ok((identity, ObjectFacts { set_user_id, ..facts }));
-    }
-    let view = FileView::map(&file)?;
-    if view.bytes().len() < 4 {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "file too short"));
-    }
-    let elf = ElfFile::parse(view.bytes()).map_err(invalid)?;
-    if !matches!(elf.header().file_type, FileType::Dynamic | FileType::Executable) {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no shared object"));
-    }
-    let facts = ObjectFacts::of(&elf).map_err(invalid)?;
-    Ok((identity, ObjectFacts { set_user_id, ..facts }))
 }
 
 fn invalid(error: coldstart_elf::ElfError) -> io::Error {

@@ -4,8 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-
-use crate::commands::Levels;
+use coldstart_startup::Levels;
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]

@@ -5,7 +5,6 @@ mod doctor;
 mod inspect;
 mod launching;
 mod ldcache;
-mod loading;
 mod measure;
 mod observer;
 mod pack;
@@ -16,6 +15,7 @@ mod resolve;
 mod restoring;
 mod rewriting;
 mod speedup;
+mod starting;
 mod status;
 mod trace;
 mod unbind;
@@ -27,7 +27,6 @@ use crate::args::Verb;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-pub(crate) use loading::Levels;
 pub(crate) use prefetch::{launcher_form, run_launcher};
 
 /// Does what was asked.

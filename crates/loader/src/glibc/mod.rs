@@ -81,7 +81,7 @@ enum Tried {
 impl<'a, System: FileSystem> Glibc<'a, System> {
     /// Takes in the program and its interpreter.
     pub(crate) fn begin(program: &Path, system: &'a System, environment: &'a Environment) -> Result<Self, Error> {
-        let mut draft = Draft::begin(program, system, environment)?;
+        let mut draft = Draft::begin(program, system)?;
         let interpreter = draft.add_interpreter(system, environment)?;
         let mut glibc = Self::around(draft, system, environment);
         glibc.enter_program(names::bytes(program));
@@ -297,10 +297,10 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
     /// learns which file it is.
     fn enter_program(&mut self, given: &[u8]) {
         let real = match self.environment.start {
-            Start::Kernel => self.system.canonical(&self.environment.on_disk(given)),
+            Start::Kernel => self.system.canonical(names::path(given)),
             Start::Loader => None,
         };
-        let path = real.map(|real| self.as_seen_inside(&real)).unwrap_or_else(|| given.to_vec());
+        let path = real.map_or_else(|| given.to_vec(), |real| names::bytes(&real).to_vec());
         self.values.origins.push(names::folder(&path, &self.environment.current_directory));
         self.know(b"", PROGRAM, Known::Name);
         self.enter_soname(PROGRAM);
@@ -337,16 +337,6 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
     fn rpath_owner_above(&self, object: usize) -> Option<usize> {
         let requester = self.object(object)?.requester.filter(|&requester| requester != object)?;
         self.rpath_owners.get(requester).copied().flatten()
-    }
-
-    /// A path on disk as it is seen from inside the sysroot.
-    fn as_seen_inside(&self, path: &Path) -> Vec<u8> {
-        let sysroot =
-            self.environment.sysroot.as_ref().map(|root| root.canonicalize().unwrap_or_else(|_| root.clone()));
-        match sysroot.and_then(|sysroot| path.strip_prefix(sysroot).ok()) {
-            Some(inside) => [b"/", names::bytes(inside)].concat(),
-            None => names::bytes(path).to_vec(),
-        }
     }
 
     fn object(&self, object: usize) -> Option<&LoadedObject> {

@@ -161,7 +161,7 @@ impl<System: FileSystem> Glibc<'_, System> {
     /// there, and does not try the root again.
     fn look_at(&mut self, folder: &[u8]) -> bool {
         let folder = folder.strip_suffix(b"/").unwrap_or(folder);
-        let exists = !folder.is_empty() && self.system.is_directory(&self.environment.on_disk(folder));
+        let exists = !folder.is_empty() && self.system.is_directory(names::path(folder));
         self.draft.closure.directory_probes.push(DirectoryProbe {
             path: names::path(folder).to_owned(),
             exists,
@@ -186,7 +186,7 @@ impl<System: FileSystem> Glibc<'_, System> {
 
     /// Opens a file and holds it against the program (`open_verify`).
     pub(super) fn probe(&mut self, asked: Asked<'_>, path: Vec<u8>, rule: FoundBy) -> Tried {
-        let failure = match self.system.object(&self.environment.on_disk(&path)) {
+        let failure = match self.system.object(names::path(&path)) {
             Probe::Object { identity, facts } => {
                 let program = self.object(PROGRAM).map(|program| &program.facts);
                 match program.and_then(|program| misfit_in_search(program, &facts, self.environment)) {

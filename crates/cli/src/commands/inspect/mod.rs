@@ -12,10 +12,11 @@ use coldstart_app::{
 };
 use coldstart_inspect::FindingKind;
 use coldstart_output::{Inputs, OutputPlace};
+use coldstart_startup::StartOptions;
 
 use crate::args::inspect::{FailOn, InspectArgs};
-use crate::commands::loading::{Loading, LoadingOptions};
 use crate::commands::observer::Console;
+use crate::commands::starting;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::printable;
@@ -32,7 +33,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
     let mut picture_place = args.svg.as_deref().map(|path| place(path, kinds::SVG)).transpose()?;
     writing::try_out(page_place.iter().chain(&picture_place))?;
     let console = Console::default();
-    let loads_of = |program: &Path| Loading::new(program, &LoadingOptions::default())?.closure();
+    let loads_of = |program: &Path| starting::closure(&starting::start(program, &StartOptions::default())?);
     let options = Options {
         targets: args.targets.clone(),
         compare: args.compare.clone(),

@@ -2,12 +2,13 @@
 
 use anyhow::Context;
 use coldstart_loader::cache::LdSoCache;
+use coldstart_startup::cache::parent;
 use serde::Serialize;
 
 use super::check_files::compare_with_files;
-use super::root::Root;
 use super::{Place, SCHEMA, levels, read_file, shown};
 use crate::args::ldcache::CheckArgs;
+use crate::commands::starting::open_root;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
@@ -54,7 +55,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, CliError> {
         .collect();
     look_at_order(&cache, &mut findings);
     if !args.only_cache {
-        let root = Root::open(args.sysroot.as_deref())?;
+        let root = open_root(args.sysroot.as_deref())?;
         compare_with_files(&cache, &root, levels.as_ref(), &mut findings);
     }
     answer(args, Answer { entries: cache.entries().len(), noun: ["entry", "entries"], findings })
@@ -96,7 +97,7 @@ fn look_at_order(cache: &LdSoCache, findings: &mut Vec<Finding>) {
     for shadowed in cache.shadowed().filter(|shadowed| shadowed.entry.path != shadowed.by.path) {
         let (entry, by) = (shadowed.entry, shadowed.by);
         // One folder cannot hold two libraries of one name, so `ldconfig` does not write such.
-        let is_fault = entry.name != by.name || super::folders::parent(entry.path) == super::folders::parent(by.path);
+        let is_fault = entry.name != by.name || parent(entry.path) == parent(by.path);
         let message = format!("it is never taken: `{}` stands before it", shown(by.path));
         findings.push(Finding::of("hidden", is_fault, entry.name, entry.path, message));
     }

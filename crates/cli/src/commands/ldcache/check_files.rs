@@ -7,10 +7,11 @@ use coldstart_loader::cache::{
     ScannedLibrary, scan,
 };
 
+use coldstart_startup::Root;
+use coldstart_startup::cache::{NEWEST_RELEASE, family_loader, file_name, parent};
+
 use super::check::Finding;
-use super::folders::{NEWEST_RELEASE, file_name, loader, parent};
-use super::root::Root;
-use super::shown;
+use super::{path, shown};
 
 /// What our own caches of programs say of themselves: they hold what was needed, not what folders hold.
 const CLOSURE: &[u8] = b"ldcache (closure)";
@@ -70,7 +71,7 @@ fn compare_folders(
     levels: Option<&BTreeSet<Vec<u8>>>,
     findings: &mut Vec<Finding>,
 ) {
-    let release = loader(root, family).and_then(|loader| loader.release).unwrap_or(NEWEST_RELEASE);
+    let release = family_loader(root, family).and_then(|loader| loader.release).unwrap_or(NEWEST_RELEASE);
     let mut folders: Vec<&[u8]> = Vec::new();
     for entry in cache.entries() {
         let folder = match entry.required() {
@@ -90,9 +91,9 @@ fn compare_folders(
     }
     // One folder may have two names, of which the cache has one.
     let same_file = |library: &ScannedLibrary| {
-        let own = root.identity(&library.entry.path).ok();
+        let own = root.identity(path(&library.entry.path)).ok();
         let mut others = paths.get(library.entry.name.as_slice()).into_iter().flatten();
-        own.is_some() && others.any(|path| root.identity(path).ok() == own)
+        own.is_some() && others.any(|path| root.identity(super::path(path)).ok() == own)
     };
     for library in &found.libraries {
         let entry = &library.entry;
@@ -114,7 +115,7 @@ fn compare_folders(
 /// A newer library with the soname than the one that the soname's link leads to.
 fn newer(root: &Root, library: &ScannedLibrary) -> Option<Finding> {
     let file = [library.folder.as_slice(), b"/", &library.file].concat();
-    let (chosen, linked) = (root.identity(&file).ok()?, root.identity(&library.entry.path).ok()?);
+    let (chosen, linked) = (root.identity(path(&file)).ok()?, root.identity(path(&library.entry.path)).ok()?);
     let message = || {
         format!("`{}` has the same soname and is newer; `ldconfig` would let the link lead there", shown(&library.file))
     };

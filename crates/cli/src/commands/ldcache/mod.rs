@@ -2,11 +2,8 @@
 
 mod check;
 mod check_files;
-mod closures;
-mod conf;
-mod folders;
+mod errors;
 mod note;
-mod root;
 mod show;
 mod target;
 mod write;

@@ -8,13 +8,15 @@ use anyhow::Context;
 use coldstart_app::reading::directory;
 use coldstart_loader::cache::{CacheBuilder, LdSoCache, NoLibrary, read_back};
 use coldstart_output::Inputs;
+use coldstart_startup::cache::{Asked, Following, files_below, follow, gather};
+use coldstart_startup::{Files, Root};
 use serde::Serialize;
 
-use super::closures::{Following, files_below, follow};
-use super::root::Root;
+use super::errors::in_words;
 use super::target::Target;
-use super::{Place, SCHEMA, folders, levels, shown};
+use super::{Place, SCHEMA, levels, shown};
 use crate::args::ldcache::WriteArgs;
+use crate::commands::starting::open_root;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
@@ -72,14 +74,16 @@ struct TwoMeanings {
 }
 
 pub(super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
-    let root = Root::open(args.sysroot.as_deref())?;
+    let files = Files::new(open_root(args.sysroot.as_deref())?, None);
+    let root = files.root();
     let levels = levels(&args.hwcaps)?;
-    let output = output_path(args, &root)?;
+    let output = output_path(args, root)?;
     let mut inputs = Inputs::default();
     for path in args.closure.iter().chain(&args.ld_so_conf) {
         // Paths are those inside the sysroot.
-        let read =
-            root.sysroot().map_or_else(|| path.clone(), |sysroot| sysroot.join(path.strip_prefix("/").unwrap_or(path)));
+        let read = root
+            .given_sysroot()
+            .map_or_else(|| path.clone(), |sysroot| sysroot.join(path.strip_prefix("/").unwrap_or(path)));
         inputs.add(format!("`{}`, which is read", printable(&read)), &read);
     }
     let target = Target::new(&output, inputs, args.force.force)?;
@@ -89,14 +93,14 @@ pub(super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
     };
     let mut written = Written::new(&output);
     let builder = if args.closure.is_empty() && args.guix.is_none() {
-        from_folders(args, &root, levels, &generator("folders"), &mut written)?
+        from_folders(args, root, levels, &generator("folders"), &mut written)?
     } else {
-        from_closures(args, &root, levels, &generator("closure"), &mut written)?
+        from_closures(args, &files, levels, &generator("closure"), &mut written)?
     };
     let bytes = builder.write().context("cannot make the cache")?;
     let cache = read_back(&bytes).context("the cache that was made cannot be read back")?;
     written.describe(&cache, bytes.len());
-    written.dangling = dangling(&cache, &root, args);
+    written.dangling = dangling(&cache, root, args);
     target.write(&bytes)?;
     let exit = if written.missing.is_empty() { Exit::Done } else { Exit::No };
     if args.json {
@@ -110,7 +114,7 @@ pub(super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
 /// Where to write; below a store item, its folder `etc` is made.
 fn output_path(args: &WriteArgs, root: &Root) -> Result<PathBuf, CliError> {
     let Some(prefix) = &args.guix else { return Ok(args.output.clone().unwrap_or_default()) };
-    let prefix = match root.sysroot() {
+    let prefix = match root.given_sysroot() {
         Some(sysroot) => sysroot.join(prefix.strip_prefix("/").unwrap_or(prefix)),
         None => prefix.clone(),
     };
@@ -127,7 +131,20 @@ fn from_folders(
     generator: &[u8],
     written: &mut Written,
 ) -> Result<CacheBuilder, CliError> {
-    let gathered = folders::gather(root, args, levels)?;
+    let asked = Asked {
+        root,
+        directories: &args.folders,
+        recursive: args.recursive,
+        configuration: args.ld_so_conf.as_deref(),
+        arch: args.arch.as_deref(),
+        release: args.glibc,
+        levels: levels.as_ref(),
+    };
+    let gathered = gather(asked).map_err(|error| in_words(error, root))?;
+    for line in &gathered.relative {
+        let (name, file) = (printable(&line.directory), printable(&line.file));
+        output::note(&format!("`{file}` names the folder `{name}`, which is relative; it is passed over"));
+    }
     let (mut scan, rules) = (gathered.scan, gathered.rules);
     for library in &mut scan.libraries {
         make_absolute(args, root, &mut library.entry.path);
@@ -147,13 +164,15 @@ fn from_folders(
 
 fn from_closures(
     args: &WriteArgs,
-    root: &Root,
+    files: &Files,
     levels: Option<BTreeSet<Vec<u8>>>,
     generator: &[u8],
     written: &mut Written,
 ) -> Result<CacheBuilder, CliError> {
+    let root = files.root();
+    let in_words = |error| in_words(error, root);
     let following = Following {
-        root,
+        files,
         arch: args.arch.as_deref(),
         release: args.glibc,
         levels,
@@ -161,10 +180,10 @@ fn from_closures(
         with_cache: args.guix.is_none(),
     };
     let programs = match &args.guix {
-        Some(prefix) => files_below(root, prefix)?,
+        Some(prefix) => files_below(root, prefix).map_err(in_words)?,
         None => args.closure.clone(),
     };
-    let followed = follow(&following, &programs, args.guix.is_none())?;
+    let followed = follow(&following, &programs, args.guix.is_none()).map_err(in_words)?;
     written.machine(followed.family, followed.release);
     written.programs = Some(followed.programs);
     let missing = followed.missing.iter();
@@ -188,16 +207,17 @@ fn from_closures(
 
 /// Puts the sysroot in front of a path, where that was asked for.
 fn make_absolute(args: &WriteArgs, root: &Root, path: &mut Vec<u8>) {
-    if let Some(sysroot) = root.sysroot().filter(|_| args.absolute) {
+    if let Some(sysroot) = root.given_sysroot().filter(|_| args.absolute) {
         *path = [sysroot.as_os_str().as_bytes(), path].concat();
     }
 }
 
 /// Entries whose path leads nowhere: the soname's link is missing, which `ldconfig` makes unless it is told not to.
 fn dangling(cache: &LdSoCache, root: &Root, args: &WriteArgs) -> Vec<Place> {
-    let sysroot = root.sysroot().filter(|_| args.absolute).map(|path| path.as_os_str().as_bytes()).unwrap_or_default();
+    let sysroot =
+        root.given_sysroot().filter(|_| args.absolute).map(|path| path.as_os_str().as_bytes()).unwrap_or_default();
     let inside = cache.entries().map(|entry| entry.path.strip_prefix(sysroot).unwrap_or(entry.path));
-    inside.filter(|path| root.identity(path).is_err()).map(Place::new).collect()
+    inside.filter(|path| root.identity(super::path(path)).is_err()).map(Place::new).collect()
 }
 
 impl Written {

@@ -4,17 +4,18 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use coldstart_loader::{Closure, FailedProbe, FoundBy, LoadedObject, Request};
+use coldstart_startup::{SimulatedStart, StartOptions};
 
 use super::hints::{self, Hints};
 use super::known_later::{self, Opened};
-use crate::commands::loading::{Loading, LoadingOptions};
+use crate::commands::starting;
 use crate::error::CliError;
 use crate::output::path::printable;
 
 /// The program, everything it loads, and what it may open later.
 pub(super) struct Answer {
-    /// The start that was thought of.
-    pub(super) loading: Loading,
+    /// The start that was simulated.
+    pub(super) start: SimulatedStart,
     /// What it loads.
     pub(super) closure: Closure,
     /// What its objects say of libraries opened later.
@@ -33,13 +34,13 @@ impl Answer {
     /// Finds the program, follows the loader's rules, and reads the notes of what is loaded.
     pub(super) fn find(
         typed: &Path,
-        options: &LoadingOptions,
+        options: &StartOptions,
         known_later: Option<&[PathBuf]>,
     ) -> Result<Self, CliError> {
-        let loading = Loading::new(typed, options)?;
-        let closure = loading.closure()?;
-        let hints = hints::gather(&loading, &closure);
-        let opened = known_later.map(|paths| known_later::not_loaded(paths, &loading, &closure));
+        let start = starting::start(typed, options)?;
+        let closure = starting::closure(&start)?;
+        let hints = hints::gather(&start, &closure);
+        let opened = known_later.map(|paths| known_later::not_loaded(paths, &start, &closure));
         let mut brought_by = vec![None; closure.objects.len()];
         for (index, request) in closure.requests.iter().enumerate() {
             let is_first = !matches!(request.found_by, Some(FoundBy::AlreadyLoaded(_)));
@@ -54,9 +55,9 @@ impl Answer {
         for (index, probe) in closure.failed_probes.iter().enumerate() {
             failed.entry((probe.requester, probe.needed.clone())).or_default().push(index);
         }
-        let mut subfolders = loading.environment.hwcaps.subfolders();
+        let mut subfolders = start.surroundings.environment.hwcaps.subfolders();
         subfolders.retain(|subfolder| !subfolder.is_empty());
-        Ok(Self { loading, closure, hints, opened, subfolders, brought_by, failed })
+        Ok(Self { start, closure, hints, opened, subfolders, brought_by, failed })
     }
 
     /// Whether a start would come through: preloaded objects may be missing.

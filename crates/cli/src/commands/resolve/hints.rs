@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use coldstart_loader::dlopen_notes::{DlopenEntry, read_dlopen_text};
 use coldstart_loader::{Closure, FileSystem, FoundBy, Identity, Probe, resolve};
 
+use coldstart_startup::{Files, SimulatedStart};
+
 use super::words;
-use crate::commands::loading::{Files, Loading};
 
 /// Everything that the notes of a closure's objects say.
 #[derive(Debug, Default)]
@@ -53,11 +54,11 @@ pub(super) struct Found {
 }
 
 /// Reads the notes of a closure's objects and searches what they name.
-pub(super) fn gather(loading: &Loading, closure: &Closure) -> Hints {
+pub(super) fn gather(start: &SimulatedStart, closure: &Closure) -> Hints {
     let mut gathered = Hints::default();
     let mut wanted: HashMap<Identity, Vec<Vec<u8>>> = HashMap::new();
     for (index, object) in closure.objects.iter().enumerate() {
-        for text in loading.files.dlopen_texts(object.identity) {
+        for text in start.files.dlopen_texts(object.identity) {
             match read_dlopen_text(&text) {
                 Err(problem) => gathered.unreadable.push((index, problem.to_string())),
                 Ok(entries) => {
@@ -70,10 +71,10 @@ pub(super) fn gather(loading: &Loading, closure: &Closure) -> Hints {
             }
         }
     }
-    if gathered.hints.is_empty() || loading.loads_nothing() {
+    if gathered.hints.is_empty() || start.loads_nothing() {
         return gathered;
     }
-    let wider = resolve(&loading.program, &Wanting { files: &loading.files, wanted }, &loading.environment);
+    let wider = resolve(&start.program, &Wanting { files: &start.files, wanted }, &start.surroundings.environment);
     let Ok(wider) = wider else { return gathered };
     for hint in &mut gathered.hints {
         let identity = closure.objects.get(hint.object).map(|object| object.identity);

@@ -5,12 +5,12 @@
 use std::path::Path;
 
 use coldstart_loader::{FailedProbe, FoundBy, LoadedObject, Missing, Request, Rules, Stopped};
+use coldstart_startup::ProgramKind;
 use serde::Serialize;
 
 use super::answer::Answer;
 use super::hints::Hint;
 use super::{notable, words};
-use crate::commands::loading::ProgramKind;
 use crate::output::path::JsonPath;
 
 /// All programs that were asked about.
@@ -205,14 +205,14 @@ fn lossy(bytes: &[u8]) -> String {
 
 fn program(answer: &Answer) -> Program {
     let closure = &answer.closure;
-    let kind = match answer.loading.kind {
-        _ if answer.loading.is_its_own_loader() => "loader",
+    let kind = match answer.start.kind {
+        _ if answer.start.is_its_own_loader() => "loader",
         ProgramKind::Dynamic => "dynamic",
         ProgramKind::Static => "static",
         ProgramKind::Library => "library",
     };
     Program {
-        path: JsonPath::new(&answer.loading.program),
+        path: JsonPath::new(&answer.start.program),
         kind,
         complete: answer.is_complete(),
         environment: surroundings(answer),
@@ -259,18 +259,19 @@ fn program(answer: &Answer) -> Program {
 }
 
 fn surroundings(answer: &Answer) -> Surroundings {
-    let (loading, environment) = (&answer.loading, &answer.loading.environment);
+    let surroundings = &answer.start.surroundings;
+    let environment = &surroundings.environment;
     Surroundings {
         rules: match environment.rules {
             Rules::Glibc => "glibc",
             Rules::Musl => "musl",
         },
-        release: loading.build.release.map(|release| format!("2.{release}")),
-        interpreter: loading.interpreter.as_deref().map(JsonPath::new),
-        sysroot: loading.files.sysroot().map(JsonPath::new),
-        cache: loading.cache_file.as_deref().map(JsonPath::new),
+        release: surroundings.build.release.map(|release| format!("2.{release}")),
+        interpreter: surroundings.interpreter.as_deref().map(JsonPath::new),
+        sysroot: answer.start.files.root().sysroot().map(JsonPath::new),
+        cache: surroundings.cache_file.as_deref().map(JsonPath::new),
         cache_entries: environment.cache.as_ref().map(|cache| cache.entries().len()),
-        cache_problem: loading.cache_problem.clone(),
+        cache_problem: surroundings.cache_problem.clone(),
         hwcaps: environment.hwcaps.levels.iter().map(|level| lossy(level)).collect(),
         subfolders: environment.hwcaps.subfolders().iter().map(|subfolder| lossy(subfolder)).collect(),
         ld_library_path: environment.ld_library_path.as_deref().map(lossy),

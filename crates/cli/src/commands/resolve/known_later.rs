@@ -1,19 +1,18 @@
 //! Shared objects that a recorded plan or a running process knows of and a start does not load: they were opened later.
 
 use std::collections::{BTreeSet, HashSet};
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_app::prefetch::{read_plan, view_plan};
 use coldstart_app::reading::read;
+use coldstart_host::process::{ProcessFiles, parse_maps};
 use coldstart_loader::{Closure, Identity};
 use coldstart_profile::plan::TargetKind;
+use coldstart_startup::{ProgramKind, SimulatedStart};
 use coldstart_sys::named_file::read_regular;
 
 use crate::args::resolve::LaterArgs;
-use crate::commands::loading::{Loading, ProgramKind};
 use crate::error::{CliError, HintExt};
 
 /// The most that is read of a process's map, in bytes: a line takes some hundred, and a process has at most 65,530 mappings
@@ -39,7 +38,7 @@ pub(super) fn gather(args: &LaterArgs) -> Result<Option<Vec<PathBuf>>, CliError>
         paths.extend(targets.filter(|(_, kind)| matches!(kind, TargetKind::File(_))).map(|(path, _)| path.to_owned()));
     }
     if let Some(pid) = args.pid {
-        let maps = read_regular(format!("/proc/{pid}/maps").as_ref(), MOST_MAPS);
+        let maps = read_regular(&ProcessFiles::of(pid).at("maps"), MOST_MAPS);
         let maps = maps.with_context(|| format!("cannot read what process {pid} has mapped"));
         paths.extend(mapped(&maps.hint(|| "it may have ended; other users' processes need root")?));
     }
@@ -50,47 +49,28 @@ pub(super) fn gather(args: &LaterArgs) -> Result<Option<Vec<PathBuf>>, CliError>
     Ok(asked.then(|| paths.into_iter().collect()))
 }
 
-/// The files in the text of /proc/PID/maps: what follows the fifth field, with line breaks as `\012` (fs/proc/task_mmu.c).
+/// The files in the text of `maps`, without those that were removed.
 fn mapped(maps: &[u8]) -> BTreeSet<PathBuf> {
-    let lines = maps.split(|&byte| byte == b'\n');
-    let names = lines.filter_map(|line| line.iter().position(|&byte| byte == b'/').and_then(|place| line.get(place..)));
-    let names = names.filter(|name| !name.ends_with(b" (deleted)"));
-    names.map(|name| PathBuf::from(OsString::from_vec(without_escapes(name)))).collect()
-}
-
-fn without_escapes(name: &[u8]) -> Vec<u8> {
-    let mut parts = name;
-    let mut result = Vec::with_capacity(name.len());
-    while let Some((&first, rest)) = parts.split_first() {
-        match rest.strip_prefix(b"012").filter(|_| first == b'\\') {
-            Some(after) => {
-                result.push(b'\n');
-                parts = after;
-            }
-            None => {
-                result.push(first);
-                parts = rest;
-            }
-        }
-    }
-    result
+    let paths = parse_maps(maps).into_iter().map(|mapping| mapping.path);
+    let is_there = |path: &PathBuf| path.is_absolute() && !path.as_os_str().as_encoded_bytes().ends_with(b" (deleted)");
+    paths.filter(is_there).collect()
 }
 
 /// Those of the files that are shared objects and not in the closure.
-pub(super) fn not_loaded(paths: &[PathBuf], loading: &Loading, closure: &Closure) -> Vec<Opened> {
+pub(super) fn not_loaded(paths: &[PathBuf], start: &SimulatedStart, closure: &Closure) -> Vec<Opened> {
     let mut known: HashSet<Identity> = closure.objects.iter().map(|object| object.identity).collect();
     let machine = closure.objects.first().map(|program| (program.facts.machine, program.facts.class));
     let mut opened = Vec::new();
     for path in paths {
-        let seen = match loading.files.sysroot().and_then(|sysroot| path.strip_prefix(sysroot).ok()) {
+        let seen = match start.files.root().sysroot().and_then(|sysroot| path.strip_prefix(sysroot).ok()) {
             Some(within) => Path::new("/").join(within),
             None => path.clone(),
         };
-        let Ok(contents) = loading.files.contents(&seen) else { continue };
+        let Ok(object) = start.files.object_file(&seen) else { continue };
         // A plan may hold files of programs that were started on the way.
-        let fits = Some((contents.facts.machine, contents.facts.class)) == machine;
-        if fits && contents.kind == ProgramKind::Library && known.insert(contents.identity) {
-            opened.push(Opened { path: seen, soname: contents.facts.soname });
+        let fits = Some((object.facts.machine, object.facts.class)) == machine;
+        if fits && object.kind == ProgramKind::Library && known.insert(object.identity) {
+            opened.push(Opened { path: seen, soname: object.facts.soname });
         }
     }
     opened

@@ -12,8 +12,9 @@ mod tree;
 mod why;
 mod words;
 
+use coldstart_startup::{Conditions, Inherit, StartOptions};
+
 use crate::args::resolve::{Form, ResolveArgs, StartArgs};
-use crate::commands::loading::LoadingOptions;
 use crate::error::{CliError, Complaints};
 use crate::exit::Exit;
 use crate::output::{self, json};
@@ -62,15 +63,18 @@ pub(super) fn run(args: &ResolveArgs) -> Result<Exit, CliError> {
     Ok(complaints.finish().worse(exit))
 }
 
-fn options(start: &StartArgs) -> LoadingOptions {
-    LoadingOptions {
+fn options(start: &StartArgs) -> StartOptions {
+    StartOptions {
         sysroot: start.sysroot.clone(),
-        interpreter: start.interpreter.clone(),
-        ld_library_path: start.ld_library_path.clone(),
-        ld_preload: start.ld_preload.clone(),
-        levels: start.hwcaps.clone().unwrap_or_default(),
-        inhibit_cache: start.no_cache,
         current_directory: start.current_directory.clone(),
-        secure: None,
+        conditions: Conditions {
+            interpreter: start.interpreter.clone(),
+            ld_library_path: start.ld_library_path.clone(),
+            ld_preload: start.ld_preload.clone(),
+            inherit: Inherit::All,
+            levels: start.hwcaps.clone().unwrap_or_default(),
+            inhibit_cache: start.no_cache,
+            secure: None,
+        },
     }
 }

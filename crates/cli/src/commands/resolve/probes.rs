@@ -10,7 +10,7 @@ use crate::output::text::{counted, plain};
 /// One line for each failed probe, below a line for the name it is tried for. Lines are as long as their paths.
 pub(super) fn list(answer: &Answer) -> String {
     let failed = &answer.closure.failed_probes;
-    let program = printable(&answer.loading.program);
+    let program = printable(&answer.start.program);
     let mut text = format!("{program} tries {} in vain\n", plain(&counted(failed.len() as u64, "file")));
     let mut asked: Option<(usize, &[u8])> = None;
     for probe in failed {

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use coldstart_app::command;
 use coldstart_loader::{Missing, Rules};
+use coldstart_startup::ProgramKind;
 
 use super::answer::Answer;
 use super::hints::Hint;
 use super::{notable, words};
-use crate::commands::loading::ProgramKind;
 use crate::output::path::{fitted, printable};
 use crate::output::style::HEADING;
 use crate::output::table::{Align, Table};
@@ -25,11 +25,11 @@ const RULE: usize = 32;
 
 /// The report on one program; `all` lists what is otherwise cut.
 pub(super) fn report(answer: &Answer, all: bool) -> String {
-    let program = printable(&answer.loading.program);
+    let program = printable(&answer.start.program);
     let title = format!("{HEADING}{}{HEADING:#}", cut(&program, 60));
     let mut text = prose(&format!("{} {}", cut(&program, 60), summary(answer)), 0, 2);
     text = text.replacen(&cut(&program, 60), &title, 1);
-    if answer.loading.loads_nothing() {
+    if answer.start.loads_nothing() {
         return text;
     }
     text.push_str(&facts(answer));
@@ -43,10 +43,10 @@ pub(super) fn report(answer: &Answer, all: bool) -> String {
 }
 
 fn summary(answer: &Answer) -> String {
-    if answer.loading.is_its_own_loader() {
+    if answer.start.is_its_own_loader() {
         return "is a loader itself: it loads nothing".to_owned();
     }
-    if answer.loading.kind == ProgramKind::Static {
+    if answer.start.kind == ProgramKind::Static {
         return "is linked statically: it loads nothing, and nothing is searched".to_owned();
     }
     let loads = format!("loads {}", counted(answer.library_count() as u64, "library"));
@@ -76,27 +76,28 @@ fn facts(answer: &Answer) -> String {
         text.push_str(&fact("in vain", &format!("{}: {}", counted(failed.len() as u64, "file"), by_rule(counts))));
     }
     text.push_str(&fact("calls", &calls(answer)));
-    if let Some(problem) = &answer.loading.cache_problem {
-        let path = answer.loading.cache_file.as_deref().map(printable).unwrap_or_default();
+    if let Some(problem) = &answer.start.surroundings.cache_problem {
+        let path = answer.start.surroundings.cache_file.as_deref().map(printable).unwrap_or_default();
         text.push_str(&fact("cache", &format!("{path} counts as empty: {}", words::text(problem.as_bytes()))));
     }
     if !failed.is_empty() && answer.is_complete() {
-        let bind = command::of_ours_in_prose("bind", &answer.loading.program);
+        let bind = command::of_ours_in_prose("bind", &answer.start.program);
         text.push_str(&list("fix", &format!("`{bind}` lets every library be found at the first try")));
     }
     text
 }
 
 fn rules(answer: &Answer) -> String {
-    let (loading, environment) = (&answer.loading, &answer.loading.environment);
+    let surroundings = &answer.start.surroundings;
+    let environment = &surroundings.environment;
     let mut parts = vec![words::loader(answer)];
-    if let Some(interpreter) = &loading.interpreter {
+    if let Some(interpreter) = &surroundings.interpreter {
         parts.push(printable(interpreter));
     }
-    if let Some(sysroot) = loading.files.sysroot() {
+    if let Some(sysroot) = answer.start.files.root().sysroot() {
         parts.push(format!("in {}", printable(sysroot)));
     }
-    match (&environment.cache, environment.rules, &loading.cache_file) {
+    match (&environment.cache, environment.rules, &surroundings.cache_file) {
         (Some(cache), _, Some(path)) => {
             parts.push(format!("{} with {}", printable(path), counted(cache.entries().len() as u64, "entry")));
         }
@@ -208,7 +209,7 @@ pub(super) fn searched(answer: &Answer, missing: &Missing) -> String {
     let mut places: Vec<String> =
         places.into_iter().map(|(rule, directories)| format!("{rule} ({})", directories.join(", "))).collect();
     let is_path = missing.name_asked.contains(&b'/');
-    if answer.loading.environment.cache.is_some() && !is_path {
+    if answer.start.surroundings.environment.cache.is_some() && !is_path {
         places.push("the loader's cache has no such name".to_owned());
     }
     if answer.closure.directory_probes.iter().any(|look| !look.exists) && !is_path {

@@ -10,7 +10,7 @@ use crate::output::path::printable;
 
 /// The tree, one line for each request. Lines are as long as their paths.
 pub(super) fn tree(answer: &Answer) -> String {
-    let mut text = format!("{}\n", printable(&answer.loading.program));
+    let mut text = format!("{}\n", printable(&answer.start.program));
     let mut asked_by: Vec<Vec<usize>> = vec![Vec::new(); answer.closure.objects.len()];
     for (index, request) in answer.closure.requests.iter().enumerate() {
         if let Some(requests) = asked_by.get_mut(request.requester) {

@@ -69,7 +69,7 @@ pub(super) fn story(answer: &Answer, library: &OsStr) -> (String, bool) {
         }
     }
     if text.is_empty() {
-        let program = printable(&answer.loading.program);
+        let program = printable(&answer.start.program);
         text = prose(
             &format!("{program} does not load {}, and nothing that it loads asks for it.", words::text(wanted)),
             0,
@@ -145,7 +145,7 @@ fn found(answer: &Answer, index: usize, rule: FoundBy, request: &Request) -> Str
     match rule {
         FoundBy::Path => "The name holds a slash, so it is a path, and nothing was searched.".to_owned(),
         FoundBy::LdSoCache => {
-            let cache = answer.loading.cache_file.as_deref().map(printable).unwrap_or_default();
+            let cache = answer.start.surroundings.cache_file.as_deref().map(printable).unwrap_or_default();
             format!("The loader's cache {cache} names this file.")
         }
         FoundBy::DefaultDirectory => format!("It is in {place}, a directory that the loader searches by default."),

@@ -96,7 +96,8 @@ pub(super) fn listed_directory(answer: &Answer, path: &Path) -> PathBuf {
 
 /// The loader's kind and release.
 pub(super) fn loader(answer: &Answer) -> String {
-    match (answer.loading.environment.rules, answer.loading.build.release) {
+    let surroundings = &answer.start.surroundings;
+    match (surroundings.environment.rules, surroundings.build.release) {
         (Rules::Musl, _) => "musl".to_owned(),
         (Rules::Glibc, Some(release)) => format!("glibc 2.{release}"),
         (Rules::Glibc, None) => "glibc".to_owned(),

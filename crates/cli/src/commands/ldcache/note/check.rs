@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use coldstart_loader::nix_note::{NixEntry, NixNote, NixPlace};
-use coldstart_loader::{FileSystem, Probe};
+use coldstart_startup::Files;
 
 use super::super::check::{Answer, Finding, answer};
-use super::super::root::Root;
-use super::super::shown;
+use super::super::{path, shown};
 use super::{Noted, fresh, places_text};
 use crate::args::ldcache::CheckArgs;
+use crate::commands::starting::open_root;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::printable;
@@ -37,9 +37,9 @@ pub(in super::super) fn run(args: &CheckArgs) -> Result<Exit, CliError> {
             }
             look_at_names(note, &mut findings);
             if !args.only_cache {
-                let root = Root::open(args.sysroot.as_deref())?;
-                look_at_files(note, &root, &mut findings);
-                compare(note, &fresh(&noted.facts, &root), &mut findings);
+                let files = Files::new(open_root(args.sysroot.as_deref())?, None);
+                look_at_files(note, &files, &mut findings);
+                compare(note, &fresh(&noted.facts, &files), &mut findings);
             }
         }
     }
@@ -60,12 +60,12 @@ fn look_at_names(note: &NixNote, findings: &mut Vec<Finding>) {
 }
 
 /// The files that the note says are there.
-fn look_at_files(note: &NixNote, root: &Root, findings: &mut Vec<Finding>) {
+fn look_at_files(note: &NixNote, files: &Files, findings: &mut Vec<Finding>) {
     let mut probes: BTreeMap<&[u8], Option<(&'static str, String)>> = BTreeMap::new();
     for entry in &note.entries {
         for place in &entry.places {
             let NixPlace::Exact(file) = place else { continue };
-            let fault = probes.entry(file).or_insert_with(|| file_fault(root, file));
+            let fault = probes.entry(file).or_insert_with(|| file_fault(files, file));
             if let Some((kind, message)) = fault {
                 findings.push(Finding::of(kind, true, &entry.needed, file, message.clone()));
             }
@@ -74,15 +74,14 @@ fn look_at_files(note: &NixNote, root: &Root, findings: &mut Vec<Finding>) {
 }
 
 /// What is wrong with a file that the note names.
-fn file_fault(root: &Root, file: &[u8]) -> Option<(&'static str, String)> {
-    match root.object(&root.outside(file)) {
-        Probe::Object { .. } => None,
-        Probe::NotAnObject(reason) => Some(("no-library", reason)),
-        Probe::Absent(std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-            Some(("gone", "there is no such file".to_owned()))
-        }
-        Probe::Absent(error) => Some(("unreadable", format!("it cannot be read: {error}"))),
-    }
+fn file_fault(files: &Files, file: &[u8]) -> Option<(&'static str, String)> {
+    use std::io::ErrorKind::{InvalidData, InvalidInput, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
+    let error = files.object_file(path(file)).err()?;
+    Some(match error.kind() {
+        InvalidData | InvalidInput | IsADirectory | UnexpectedEof => ("no-library", error.to_string()),
+        NotFound | NotADirectory => ("gone", "there is no such file".to_owned()),
+        kind => ("unreadable", format!("it cannot be read: {kind}")),
+    })
 }
 
 /// What a search along the run path finds, that the note does not say.

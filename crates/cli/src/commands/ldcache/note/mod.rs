@@ -11,11 +11,11 @@ mod write;
 use anyhow::Context;
 use coldstart_app::reading::{kind_of, map};
 use coldstart_elf::ElfFile;
+use coldstart_loader::ObjectFacts;
 use coldstart_loader::nix_note::{NixNote, NixNoteError, NixPlace, SECTION};
-use coldstart_loader::{Environment, ObjectFacts};
+use coldstart_startup::Files;
 use coldstart_sys::file_view::FileView;
 
-use super::root::Root;
 use crate::error::CliError;
 use crate::output::path::printable;
 
@@ -65,9 +65,8 @@ fn has_section(file: &ElfFile<'_>) -> bool {
 }
 
 /// What a search finds now.
-fn fresh(facts: &ObjectFacts, root: &Root) -> NixNote {
-    let environment = Environment { sysroot: root.sysroot().map(std::path::Path::to_owned), ..Environment::default() };
-    NixNote::of(facts, root, &environment)
+fn fresh(facts: &ObjectFacts, files: &Files) -> NixNote {
+    NixNote::of(facts, files)
 }
 
 /// A place as it stands in the note.

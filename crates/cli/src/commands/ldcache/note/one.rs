@@ -16,15 +16,15 @@ use coldstart_rewrite::{
     About, Allowed, ChangedFile, Claim, EditNote, OriginalFile, Refusal, Replacement, SearchSummary, plan_search,
     plan_unpack,
 };
+use coldstart_startup::Files;
 
-use super::super::root::Root;
 use super::{EDIT, fresh, has_section};
 use crate::error::CliError;
 use crate::output::path::printable;
 
 /// How to write notes, and where to.
 pub(super) struct Noter {
-    pub(super) root: Root,
+    pub(super) files: Files,
     pub(super) allowed: Allowed,
     pub(super) place: Destination,
     /// What a result may replace there.
@@ -133,7 +133,7 @@ impl Noter {
         let content = without_note(bytes)?;
         let file = ElfFile::parse(&content).map_err(Refusal::from)?;
         let facts = ObjectFacts::of(&file).map_err(Refusal::from)?;
-        let note = fresh(&facts, &self.root);
+        let note = fresh(&facts, &self.files);
         if note.entries.is_empty() {
             return Err(nothing_to_note(&facts));
         }

@@ -9,6 +9,7 @@ use coldstart_launch::Interrupt;
 use coldstart_loader::nix_note::NixEntry;
 use coldstart_prove::Proof;
 use coldstart_rewrite::{Allowed, ChangedFile, Replacement, SearchSummary};
+use coldstart_startup::Files;
 use serde::Serialize;
 
 use super::EDIT;
@@ -16,10 +17,10 @@ use super::one::{Done, Noter};
 use super::show::{ShownEntry, entry_to_json};
 use crate::args::ldcache::WriteArgs;
 use crate::args::rewriting::ManyArgs;
-use crate::commands::ldcache::root::Root;
 use crate::commands::observer::Console;
 use crate::commands::restoring::run as run_restoring;
 use crate::commands::rewriting::{finish, into_words, proof_words};
+use crate::commands::starting::open_root;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
@@ -63,7 +64,7 @@ pub(in super::super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
     let rule = Rule::new(kinds::NOTED, args.force.force, &tasks);
     place.check(VERB, &tasks, &rule)?;
     let noter = Noter {
-        root: Root::open(args.sysroot.as_deref())?,
+        files: Files::new(open_root(args.sysroot.as_deref())?, None),
         allowed: Allowed {
             set_id: args.allow_setuid,
             signed: args.allow_signed,

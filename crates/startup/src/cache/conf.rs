@@ -1,54 +1,70 @@
-//! The folders that /etc/ld.so.conf names, with the files that it includes.
+//! The directories that /etc/ld.so.conf names, with the files that it includes.
 
 use std::io;
+use std::path::PathBuf;
 
-use anyhow::Context;
 use coldstart_loader::cache::{ConfLine, FolderAsked, Folders, read_conf};
 use coldstart_profile::pattern::{fits, is_pattern};
 
-use super::root::Root;
-use super::shown;
-use crate::error::{CliError, HintExt};
-use crate::output;
+use super::{CacheSourceError, as_path};
+use crate::Root;
 
 /// Files that include one another are followed this deep; `ldconfig` follows them until it has no descriptors left.
 const DEEPEST: usize = 16;
 /// Files that are read in all.
 const MOST_FILES: usize = 4096;
 
-/// The folders of a configuration file and of what it includes, in their order. A file that is not there names none.
-pub(super) fn folders(root: &Root, file: &[u8]) -> Result<Vec<FolderAsked>, CliError> {
-    let mut reading = Reading { root, folders: Vec::new(), files: 0 };
+/// The most of a configuration file that is read, in bytes.
+const MOST_TEXT: u64 = 64 << 20;
+
+/// A line that names a relative directory, which `ldconfig` passes over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelativeLine {
+    /// The configuration file, as seen from inside the root.
+    pub file: PathBuf,
+    /// The directory as it stands there.
+    pub directory: PathBuf,
+}
+
+/// What a configuration file and those that it includes name.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    /// In their order.
+    pub(super) directories: Vec<FolderAsked>,
+    pub(super) relative: Vec<RelativeLine>,
+}
+
+/// The directories of a configuration file and of what it includes. A file that is not there names none.
+pub(super) fn directories(root: &Root, file: &[u8]) -> Result<Named, CacheSourceError> {
+    let mut reading = Reading { root, named: Named::default(), files: 0 };
     reading.read(file, 0)?;
-    Ok(reading.folders)
+    Ok(reading.named)
 }
 
 struct Reading<'a> {
     root: &'a Root,
-    folders: Vec<FolderAsked>,
+    named: Named,
     files: usize,
 }
 
 impl Reading<'_> {
-    fn read(&mut self, file: &[u8], depth: usize) -> Result<(), CliError> {
+    fn read(&mut self, file: &[u8], depth: usize) -> Result<(), CacheSourceError> {
+        let path = || as_path(file).to_owned();
         self.files += 1;
         if depth > DEEPEST || self.files > MOST_FILES {
-            return Err(anyhow::anyhow!("`{}` is included too deep, or by itself", shown(file)))
-                .hint(|| "look for `include` lines that lead back to their own file");
+            return Err(CacheSourceError::IncludedTooDeep { path: path() });
         }
-        let text = match self.root.read(file) {
+        let text = match self.root.read(as_path(file), MOST_TEXT) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => {
-                return Err(error).with_context(|| format!("cannot read `{}`", shown(file))).map_err(Into::into);
-            }
+            Err(source) => return Err(CacheSourceError::Read { path: path(), source }),
         };
         for line in read_conf(&text) {
             match line {
-                ConfLine::Folder(folder) if folder.path.starts_with(b"/") => self.folders.push(folder),
-                ConfLine::Folder(folder) => {
-                    let (name, file) = (shown(&folder.path), shown(file));
-                    output::note(&format!("`{file}` names the folder `{name}`, which is relative; it is passed over"));
+                ConfLine::Folder(asked) if asked.path.starts_with(b"/") => self.named.directories.push(asked),
+                ConfLine::Folder(asked) => {
+                    let directory = as_path(&asked.path).to_owned();
+                    self.named.relative.push(RelativeLine { file: path(), directory });
                 }
                 ConfLine::Ignored(_) => {}
                 ConfLine::Include(patterns) => {
@@ -88,7 +104,7 @@ impl Reading<'_> {
             found = next;
         }
         if is_pattern(pattern) {
-            found.retain(|path| self.root.identity(path).is_ok());
+            found.retain(|path| self.root.identity(as_path(path)).is_ok());
         }
         found
     }

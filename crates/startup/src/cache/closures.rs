@@ -4,105 +4,110 @@
 //! stands, and the others are told.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use coldstart_loader::cache::{Family, Folders, LdSoCache, Library, Listed, NewEntry, NewHwcap};
-use coldstart_loader::{Closure, Environment, LoaderBuild, Rules, resolve};
+use coldstart_loader::cache::{Family, Folders, Library, Listed, NewEntry, NewHwcap};
+use coldstart_loader::{Closure, Environment, Rules, Start, resolve};
 
-use super::folders::{NEWEST_RELEASE, file_name, loader, named_family, parent};
-use super::root::Root;
-use super::shown;
-use crate::error::{CliError, HintExt};
-use crate::output::path::printable;
+use super::{CacheSourceError, NEWEST_RELEASE, as_path, family_loader, file_name, inside, named_family, parent};
+use crate::{Conditions, Files, Inherit, Levels, ObjectFile, ProgramKind, Root, Surroundings};
 
-/// Files below a store item that are looked at.
+/// Most files below a store item that are looked at.
 const MOST_FILES: usize = 1_000_000;
 
 /// How to follow programs.
-pub(super) struct Following<'a> {
-    pub(super) root: &'a Root,
+#[derive(Debug)]
+pub struct Following<'a> {
+    /// Where the programs and their libraries are.
+    pub files: &'a Files,
     /// Whose cache it is to be; that of the first program when it was not said.
-    pub(super) arch: Option<&'a str>,
-    pub(super) release: Option<u32>,
-    pub(super) levels: Option<BTreeSet<Vec<u8>>>,
+    pub arch: Option<&'a str>,
+    /// glibc's second number; without it that of the first program's loader.
+    pub release: Option<u32>,
+    /// Processor levels that are entered; none for all.
+    pub levels: Option<BTreeSet<Vec<u8>>>,
     /// Whether names may be found by the cache that is in the root.
-    pub(super) with_cache: bool,
+    pub with_cache: bool,
 }
 
 /// What programs need.
-pub(super) struct FromClosures {
-    pub(super) family: &'static Family,
-    pub(super) release: u32,
-    pub(super) entries: Vec<NewEntry>,
-    /// Names of levels that entries have.
-    pub(super) programs: usize,
-    pub(super) missing: Vec<Missing>,
-    pub(super) conflicts: Vec<Conflict>,
+#[derive(Debug)]
+pub struct FromClosures {
+    /// Whose libraries they are.
+    pub family: &'static Family,
+    /// glibc's second number, whose rules were followed.
+    pub release: u32,
+    /// One for each name and processor level, in the order in which names were asked for.
+    pub entries: Vec<NewEntry>,
+    /// Number of objects that were followed.
+    pub programs: usize,
+    /// Names that nothing answers to.
+    pub missing: Vec<Missing>,
+    /// Names with two meanings.
+    pub conflicts: Vec<Conflict>,
 }
 
 /// A name that nothing answers to.
-pub(super) struct Missing {
-    pub(super) name: Vec<u8>,
-    pub(super) needed_by: Vec<u8>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// As it is asked for.
+    pub name: Vec<u8>,
+    /// The path of who asks.
+    pub needed_by: Vec<u8>,
 }
 
 /// A name with two meanings.
-pub(super) struct Conflict {
-    pub(super) name: Vec<u8>,
-    pub(super) taken: Vec<u8>,
-    pub(super) other: Vec<u8>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// As it is asked for.
+    pub name: Vec<u8>,
+    /// The path that is entered.
+    pub taken: Vec<u8>,
+    /// The path that somebody else finds by the name.
+    pub other: Vec<u8>,
 }
 
 /// Follows programs and libraries. `is_named` says that each has to be one; otherwise what is no object is passed over.
-pub(super) fn follow(asked: &Following<'_>, programs: &[PathBuf], is_named: bool) -> Result<FromClosures, CliError> {
+///
+/// # Errors
+/// When one that is named cannot be followed, is for another architecture than the others, or is started by musl's loader.
+pub fn follow(asked: &Following<'_>, programs: &[PathBuf], is_named: bool) -> Result<FromClosures, CacheSourceError> {
     let mut family = asked.arch.map(named_family).transpose()?;
     let mut names =
         Names { asked, release: asked.release, found: BTreeMap::new(), order: Vec::new(), conflicts: Vec::new() };
     let (mut missing, mut count): (Vec<Missing>, usize) = (Vec::new(), 0);
     let mut seen = BTreeSet::new();
     for program in programs {
-        let path = inside(asked.root, program)?;
-        let object = match coldstart_loader::FileSystem::object(asked.root, &asked.root.outside(&path)) {
-            coldstart_loader::Probe::Object { identity, facts } => {
-                // Many names lead to one program in a store.
-                if !seen.insert((identity.device, identity.inode)) {
-                    continue;
-                }
-                Ok(facts)
-            }
-            coldstart_loader::Probe::NotAnObject(reason) => Err(reason),
-            coldstart_loader::Probe::Absent(kind) => Err(kind.to_string()),
-        };
-        let facts = match object {
-            Ok(facts) => facts,
+        let path = inside(asked.files.root(), program)?;
+        let here = || as_path(&path).to_owned();
+        let object = match asked.files.object_file(as_path(&path)) {
+            // Many names lead to one program in a store.
+            Ok(object) if !seen.insert((object.identity.device, object.identity.inode)) => continue,
+            Ok(object) => object,
             Err(_) if !is_named => continue,
-            Err(reason) => {
-                return Err(anyhow::anyhow!("cannot tell what `{}` loads: {reason}", shown(&path)))
-                    .hint(|| "name a program or library; of a script, name the interpreter in its first line");
-            }
+            Err(error) => return Err(CacheSourceError::NotAnObject { path: here(), reason: reason(&error) }),
         };
-        let own = Family::of(&facts);
+        let own = Family::of(&object.facts);
         match (own, family) {
             (Some(own), None) => family = Some(own),
             (Some(own), Some(family)) if own == family => {}
             _ if !is_named => continue,
             _ => {
-                let (name, wanted) = (shown(&path), family.map_or("glibc", |family| family.name));
-                return Err(anyhow::anyhow!("`{name}` is for another machine than {wanted}, and a cache is for one"))
-                    .hint(|| "write a cache for each machine");
+                let wanted = family.map_or("glibc", |family| family.name);
+                return Err(CacheSourceError::OtherFamily { path: here(), wanted });
             }
         }
         let Some(family) = family else { continue };
-        let environment = environment(asked, family, &facts, &mut names.release)?;
+        let environment = environment(asked, family, &object, &mut names.release);
         if environment.rules == Rules::Musl {
-            return Err(anyhow::anyhow!("`{}` is started by musl's loader, which reads no cache", shown(&path)).into());
+            return Err(CacheSourceError::Musl { path: here() });
         }
-        let closure = match resolve(super::path(&path), asked.root, &environment) {
+        let closure = match resolve(as_path(&path), asked.files, &environment) {
             Ok(closure) => closure,
             Err(_) if !is_named => continue,
-            Err(error) => return Err(error).hint(|| "its loader has to be there, inside the sysroot if one is given"),
+            Err(error) => return Err(error.into()),
         };
         count += 1;
         names.enter(&closure)?;
@@ -116,17 +121,11 @@ pub(super) fn follow(asked: &Following<'_>, programs: &[PathBuf], is_named: bool
                     .unwrap_or_default(),
             }
         }));
-        if let Some(stopped) = &closure.stopped {
-            return Err(anyhow::anyhow!(
-                "`{}` cannot start: `{}`: {}",
-                shown(&path),
-                printable(&stopped.path),
-                stopped.reason
-            )
-            .into());
+        if let Some(stopped) = closure.stopped {
+            return Err(CacheSourceError::Stopped { path: here(), file: stopped.path, reason: stopped.reason });
         }
     }
-    let family = family.or_else(Family::here).context("nothing that is named is a program or library")?;
+    let family = family.or_else(Family::here).ok_or(CacheSourceError::Nothing)?;
     missing.dedup_by(|left, right| left.name == right.name && left.needed_by == right.needed_by);
     let release = names.release.unwrap_or(NEWEST_RELEASE);
     Ok(FromClosures {
@@ -140,25 +139,29 @@ pub(super) fn follow(asked: &Following<'_>, programs: &[PathBuf], is_named: bool
 }
 
 /// All files below a store item that could be programs or libraries.
-pub(super) fn files_below(root: &Root, prefix: &Path) -> Result<Vec<PathBuf>, CliError> {
+///
+/// # Errors
+/// When it is no directory, or cannot be listed, or holds too many files.
+pub fn files_below(root: &Root, prefix: &Path) -> Result<Vec<PathBuf>, CacheSourceError> {
     let start = inside(root, prefix)?;
-    if !root.is_folder(&start) {
-        return Err(anyhow::anyhow!("`{}` is no folder", shown(&start)).into());
+    if !root.is_directory(as_path(&start)) {
+        return Err(CacheSourceError::NotADirectory { path: as_path(&start).to_owned() });
     }
     let (mut files, mut open) = (Vec::new(), vec![start]);
-    while let Some(folder) = open.pop() {
-        let listed = root.list(&folder).with_context(|| format!("cannot list `{}`", shown(&folder)))?;
+    while let Some(directory) = open.pop() {
+        let failed = |source| CacheSourceError::List { path: as_path(&directory).to_owned(), source };
+        let listed = root.list(&directory).map_err(failed)?;
         let mut listed: Vec<_> =
-            listed.into_iter().map(|(name, kind)| ([folder.as_slice(), b"/", &name].concat(), kind)).collect();
+            listed.into_iter().map(|(name, kind)| ([directory.as_slice(), b"/", &name].concat(), kind)).collect();
         listed.sort_unstable_by(|left, right| left.0.cmp(&right.0));
         for (name, kind) in listed {
             match kind {
                 Listed::Folder => open.push(name),
-                Listed::File => files.push(super::path(&name).to_owned()),
+                Listed::File => files.push(as_path(&name).to_owned()),
                 Listed::Link | Listed::Other => {}
             }
             if files.len() > MOST_FILES {
-                return Err(anyhow::anyhow!("`{}` holds more than a million files", printable(prefix)).into());
+                return Err(CacheSourceError::TooMany { path: prefix.to_owned() });
             }
         }
     }
@@ -176,7 +179,7 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    fn enter(&mut self, closure: &Closure) -> Result<(), CliError> {
+    fn enter(&mut self, closure: &Closure) -> Result<(), CacheSourceError> {
         for request in closure.requests.iter().filter(|request| !request.preload) {
             let name = &request.needed;
             // Names with a slash are opened as they are; tokens are not looked up.
@@ -184,7 +187,7 @@ impl Names<'_> {
                 continue;
             }
             let Some(object) = request.object.and_then(|object| closure.objects.get(object)) else { continue };
-            let path = inside(self.asked.root, &object.path)?;
+            let path = inside(self.asked.files.root(), &object.path)?;
             match self.found.get(name) {
                 None => {
                     self.found.insert(name.clone(), path);
@@ -192,7 +195,7 @@ impl Names<'_> {
                 }
                 Some(taken) if *taken == path => {}
                 Some(taken) => {
-                    let same = self.asked.root.identity(taken).ok().zip(self.asked.root.identity(&path).ok());
+                    let same = self.asked.files.identity(as_path(taken)).zip(self.asked.files.identity(as_path(&path)));
                     if same.is_none_or(|(left, right)| left != right)
                         && !self.conflicts.iter().any(|conflict| conflict.name == *name && conflict.other == path)
                     {
@@ -208,7 +211,7 @@ impl Names<'_> {
     fn entries(&self, family: &Family, release: u32) -> Vec<NewEntry> {
         let mut entries = Vec::new();
         let read = |path: &[u8]| -> Option<(Library, u32)> {
-            let library = self.asked.root.library(path).ok().filter(|library| family.holds(&library.facts))?;
+            let library = self.asked.files.root().library(path).ok().filter(|library| family.holds(&library.facts))?;
             let flags = library.cache_flags(release)?;
             Some((library, flags))
         };
@@ -217,7 +220,7 @@ impl Names<'_> {
             let Some((_, flags)) = read(path) else { continue };
             entries.push(NewEntry { flags, name: name.clone(), path: path.clone(), hwcap: NewHwcap::Any });
             let levels_folder = [parent(path), b"/glibc-hwcaps"].concat();
-            for (level, listed) in self.asked.root.list(&levels_folder).unwrap_or_default() {
+            for (level, listed) in self.asked.files.root().list(&levels_folder).unwrap_or_default() {
                 let wanted = self.asked.levels.as_ref().is_none_or(|levels| levels.contains(&level));
                 if !wanted || listed == Listed::File || level.starts_with(b".") || level.contains(&b':') {
                     continue;
@@ -237,34 +240,30 @@ impl Names<'_> {
     }
 }
 
-/// What a start depends on: the loader's own directories and its cache, and nothing of our own environment.
-fn environment(
-    asked: &Following<'_>,
-    family: &Family,
-    facts: &coldstart_loader::ObjectFacts,
-    release: &mut Option<u32>,
-) -> Result<Environment, CliError> {
-    let mut environment = Environment {
-        sysroot: asked.root.sysroot().map(Path::to_owned),
-        current_directory: if asked.root.sysroot().is_some() { PathBuf::from("/") } else { std::env::current_dir()? },
-        ..Environment::default()
+/// What a start depends on: the loader's own directories and its cache, and nothing of our own environment or processor.
+fn environment(asked: &Following<'_>, family: &Family, object: &ObjectFile, release: &mut Option<u32>) -> Environment {
+    let conditions = Conditions {
+        inherit: Inherit::Nothing,
+        levels: Levels::Every,
+        inhibit_cache: !asked.with_cache,
+        ..Conditions::default()
     };
-    let own = facts.interpreter.as_ref().and_then(|interpreter| asked.root.read(interpreter).ok());
-    let build = own.map(|bytes| LoaderBuild::read(&bytes)).or_else(|| loader(asked.root, family));
-    if let Some(build) = build {
-        build.apply(&mut environment);
-        *release = release.or(build.release);
-        let cache = build.cache_path.filter(|_| asked.with_cache).and_then(|path| asked.root.read(&path).ok());
-        environment.cache = cache.and_then(|bytes| LdSoCache::parse(&bytes).ok());
+    let surroundings = Surroundings::of(object, asked.files, &conditions);
+    let own = surroundings.build.release;
+    *release = release.or(own).or_else(|| family_loader(asked.files.root(), family)?.release);
+    let mut environment = surroundings.environment;
+    if object.kind == ProgramKind::Library {
+        // Any process may load it, whose loader is there already by whatever path; a cache names what a search finds.
+        (environment.interpreter, environment.start) = (None, Start::Kernel);
     }
-    Ok(environment)
+    environment
 }
 
-/// The path as seen from inside the root.
-fn inside(root: &Root, path: &Path) -> Result<Vec<u8>, CliError> {
-    let absolute = match root.sysroot() {
-        Some(_) => Path::new("/").join(path),
-        None => std::path::absolute(path)?,
-    };
-    Ok(absolute.as_os_str().as_bytes().to_vec())
+/// Why a file is no object: what is wrong with its content, or the kind of the system's answer.
+fn reason(error: &io::Error) -> String {
+    use io::ErrorKind::{InvalidData, InvalidInput, IsADirectory, UnexpectedEof};
+    match error.kind() {
+        IsADirectory | InvalidInput | InvalidData | UnexpectedEof => error.to_string(),
+        kind => kind.to_string(),
+    }
 }

@@ -1,0 +1,137 @@
+//! Simulated starts in the command line's words: what was typed becomes a program, and errors become advice.
+
+use std::convert::Infallible;
+use std::ffi::OsStr;
+use std::path::Path;
+
+use anyhow::anyhow;
+use coldstart_app::command;
+use coldstart_elf::FileKind;
+use coldstart_host::script_line::ScriptLine;
+use coldstart_launch::find_program;
+use coldstart_loader::Closure;
+use coldstart_startup::{Lookup, Root, RootError, SimulatedStart, StartError, StartOptions};
+
+use crate::error::{CliError, HintExt};
+use crate::output;
+use crate::output::path::printable;
+
+/// Simulates the start of the program that was typed: a path, or a name on `PATH`; in a sysroot in the usual directories.
+pub(super) fn start(typed: &Path, options: &StartOptions) -> Result<SimulatedStart, CliError> {
+    let is_bare = !typed.to_string_lossy().contains('/') && typed.symlink_metadata().is_err();
+    let found = (is_bare && options.sysroot.is_none())
+        .then(|| find_program(typed.as_os_str(), std::env::var_os("PATH").as_deref(), None))
+        .transpose()?;
+    let start = SimulatedStart::new(found.as_deref().unwrap_or(typed), options).map_err(in_words)?;
+    tell_lookup(start.files.root());
+    Ok(start)
+}
+
+/// What a program loads.
+pub(super) fn closure(start: &SimulatedStart) -> Result<Closure, CliError> {
+    let other_machine = || match start.files.root().sysroot() {
+        None => {
+            "name the directory that holds the files of the program's machine by --sysroot, or another loader by \
+            --interpreter"
+        }
+        Some(_) => "name a loader that is in the sysroot by --interpreter",
+    };
+    start.closure().hint(other_machine)
+}
+
+/// Opens a sysroot, or this host's root.
+pub(super) fn open_root(sysroot: Option<&Path>) -> Result<Root, CliError> {
+    let root = Root::open(sysroot).map_err(root_in_words)?;
+    tell_lookup(&root);
+    Ok(root)
+}
+
+/// Says where paths in a sysroot are not resolved by the kernel.
+fn tell_lookup(root: &Root) {
+    if root.lookup() == Some(Lookup::Stepwise) {
+        output::note(
+            "this kernel has no openat2, or forbids it: paths in the sysroot are followed step by step, which takes longer",
+        );
+    }
+}
+
+fn root_in_words(error: RootError) -> CliError {
+    let context = format!("cannot use the sysroot `{}`", printable(&error.directory));
+    not_a_directory(anyhow::Error::new(error.source).context(context))
+}
+
+fn not_a_directory(error: anyhow::Error) -> CliError {
+    hinted(error, "name a directory that is there and may be entered")
+}
+
+fn in_words(error: StartError) -> CliError {
+    match error {
+        StartError::Root(error) => root_in_words(error),
+        StartError::CurrentDirectory { directory, source } => {
+            let context = format!("cannot use the current directory `{}`", printable(&directory));
+            not_a_directory(anyhow::Error::new(source).context(context))
+        }
+        StartError::NotInSysroot { name, sysroot, searched } => {
+            let error = anyhow!("no program `{}` is in the sysroot `{}`", printable(&name), printable(&sysroot));
+            hinted(error, format!("it was looked for in {searched}; a path may be typed as well"))
+        }
+        StartError::NotAnObject { program, kind, beginning, source } => {
+            let context = format!("cannot tell what `{}` loads", printable(&program));
+            if kind == FileKind::Script {
+                return hinted(anyhow!("{context}: it is a script"), script_hint(&beginning));
+            }
+            let error = anyhow::Error::new(source).context(context);
+            match kind {
+                FileKind::Text => hinted(error, "if it is a linker script, name the library that it stands for"),
+                FileKind::Archive | FileKind::ThinArchive => {
+                    hinted(error, "what is in an archive is part of the program that was linked with it")
+                }
+                FileKind::Elf => hinted(
+                    error,
+                    "the file may be cut off or damaged; compare its size and checksum with its package's",
+                ),
+                _ => error.into(),
+            }
+        }
+        error => error.into(),
+    }
+}
+
+fn script_hint(start: &[u8]) -> String {
+    let words = script_interpreter(start);
+    let resolve = |program: &String| command::of_ours("resolve", [OsStr::new(program)]);
+    match (words.first(), words.get(1)) {
+        (Some(env), Some(program)) if env.ends_with("/env") => {
+            format!("`{env}` starts `{program}` for it: `{}`", resolve(program))
+        }
+        (Some(interpreter), _) => format!("what is loaded is its interpreter: `{}`", resolve(interpreter)),
+        (None, _) => "its first line names no interpreter, so a shell runs it: `coldstart resolve /bin/sh`".to_owned(),
+    }
+}
+
+fn hinted(error: anyhow::Error, hint: impl Into<String>) -> CliError {
+    match Err::<Infallible, _>(error).hint(|| hint) {
+        Err(error) => error,
+        Ok(never) => match never {},
+    }
+}
+
+/// The interpreter of a script and the words of its argument; `env`'s own options are left out.
+fn script_interpreter(start: &[u8]) -> Vec<String> {
+    let Some(line) = ScriptLine::parse(start) else { return Vec::new() };
+    let argument = line.argument.unwrap_or_default().to_string_lossy().into_owned();
+    let words = argument.split_whitespace().filter(|word| !word.starts_with('-')).map(str::to_owned);
+    std::iter::once(line.interpreter.to_string_lossy().into_owned()).chain(words).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::script_interpreter;
+
+    #[test]
+    fn a_script_s_interpreter_is_told() {
+        assert_eq!(script_interpreter(b"#!/usr/bin/env -S python3 -u\nimport os"), ["/usr/bin/env", "python3"]);
+        assert_eq!(script_interpreter(b"#! /bin/sh"), ["/bin/sh"]);
+        assert!(script_interpreter(b"#!\n/bin/sh").is_empty());
+    }
+}

@@ -1,0 +1,202 @@
+//! The entries of directories: which directories, whose libraries, by which release's rules.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use coldstart_loader::LoaderBuild;
+use coldstart_loader::cache::{FAMILIES, Family, FolderAsked, Folders, Listed, Scan, ScanRules, is_library_name, scan};
+
+use super::conf::{self, RelativeLine};
+use super::{CacheSourceError, as_path, inside};
+use crate::{Root, loaders_of_family};
+
+/// The release whose rules are followed where no loader tells: the newest that we know.
+pub const NEWEST_RELEASE: u32 = 42;
+/// Most directories below one that is named.
+const MOST_DIRECTORIES: usize = 100_000;
+
+/// The most of a loader's file that is read, in bytes; they are below 2 MiB.
+const MOST_LOADER: u64 = 64 << 20;
+
+/// What a cache of directories is to be made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Where the directories are.
+    pub root: &'a Root,
+    /// Directories, as seen from inside; without any, those of the configuration.
+    pub directories: &'a [PathBuf],
+    /// Whether all directories below those count, too.
+    pub recursive: bool,
+    /// A configuration file, as seen from inside; it adds to the directories.
+    pub configuration: Option<&'a Path>,
+    /// Whose libraries, by name; without it those of what is found, this machine's first.
+    pub arch: Option<&'a str>,
+    /// glibc's second number; without it that of the loader in the root.
+    pub release: Option<u32>,
+    /// Processor levels that are entered; none for all.
+    pub levels: Option<&'a BTreeSet<Vec<u8>>>,
+}
+
+/// What directories hold.
+#[derive(Debug)]
+pub struct FromDirectories {
+    /// The libraries.
+    pub scan: Scan,
+    /// By which rules they were found.
+    pub rules: ScanRules,
+    /// Lines of the configuration that were passed over.
+    pub relative: Vec<RelativeLine>,
+}
+
+/// Scans the directories that are named and those of the configuration.
+///
+/// # Errors
+/// When a directory that is named cannot be used, the configuration cannot be read, or it is not clear whose libraries are meant.
+pub fn gather(from: Asked<'_>) -> Result<FromDirectories, CacheSourceError> {
+    let root = from.root;
+    let mut asked = Vec::new();
+    for directory in from.directories {
+        let name = inside(root, directory)?;
+        let unusable = |source| CacheSourceError::Unusable { path: as_path(&name).to_owned(), source };
+        root.check_directory(as_path(&name)).map_err(unusable)?;
+        asked.extend(if from.recursive { below(root, &name) } else { vec![folder_asked(&name)] });
+    }
+    let usual = from.directories.is_empty().then_some(Path::new("/etc/ld.so.conf"));
+    let configuration = from.configuration.or(usual).map(|file| inside(root, file)).transpose()?;
+    let mut relative = Vec::new();
+    if let Some(file) = &configuration {
+        if from.configuration.is_some() && root.identity(as_path(file)).is_err() {
+            return Err(CacheSourceError::NoConfiguration { path: as_path(file).to_owned() });
+        }
+        let named = conf::directories(root, file)?;
+        asked.extend(named.directories);
+        relative = named.relative;
+    }
+    let family = family(root, from.arch, &asked, configuration.is_some())?;
+    let loader = family_loader(root, family);
+    if configuration.is_some() {
+        asked.extend(default_directories(family, loader.as_ref()));
+    }
+    let release = from.release.or(loader.and_then(|loader| loader.release)).unwrap_or(NEWEST_RELEASE);
+    let rules = ScanRules { family, release, levels: from.levels.cloned() };
+    Ok(FromDirectories { scan: scan(&asked, root, &rules), rules, relative })
+}
+
+/// The family of a name that was typed.
+///
+/// # Errors
+/// When no family has the name.
+pub fn named_family(name: &str) -> Result<&'static Family, CacheSourceError> {
+    Family::named(name).ok_or_else(|| CacheSourceError::UnknownFamily { name: name.to_owned() })
+}
+
+/// What is compiled into the loader that a family's programs are started with in a root.
+pub fn family_loader(root: &Root, family: &Family) -> Option<LoaderBuild> {
+    let read = |path: &Path| {
+        let library = root.library(path.as_os_str().as_bytes()).ok()?;
+        family.holds(&library.facts).then(|| root.read(path, MOST_LOADER).ok())?
+    };
+    loaders_of_family(family).into_iter().find_map(read).map(|bytes| LoaderBuild::read(&bytes))
+}
+
+/// A directory by its name; unlike in a configuration file, `=` and spaces belong to it.
+fn folder_asked(name: &[u8]) -> FolderAsked {
+    let mut path = name;
+    while let Some((b'/', rest)) = path.split_last() {
+        path = rest;
+    }
+    FolderAsked { path: path.to_vec(), kind: None }
+}
+
+/// A directory and all below it, links not followed, those of levels left out: they belong to the directory they stand in.
+fn below(root: &Root, name: &[u8]) -> Vec<FolderAsked> {
+    let (mut found, mut open) = (Vec::new(), vec![folder_asked(name)]);
+    while let Some(folder) = open.pop() {
+        if found.len() == MOST_DIRECTORIES {
+            break;
+        }
+        let mut names: Vec<Vec<u8>> = root
+            .list(&folder.path)
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|(name, listed)| *listed == Listed::Folder && name != b"glibc-hwcaps")
+            .map(|(name, _)| name)
+            .collect();
+        // The last one is the next to be looked at.
+        names.sort_unstable_by(|left, right| right.cmp(left));
+        open.extend(names.iter().map(|name| folder_asked(&[folder.path.as_slice(), b"/", name].concat())));
+        found.push(folder);
+    }
+    found
+}
+
+/// Whose libraries to enter: those that were asked for, this machine's, or the only ones there are.
+fn family(
+    root: &Root,
+    arch: Option<&str>,
+    asked: &[FolderAsked],
+    with_defaults: bool,
+) -> Result<&'static Family, CacheSourceError> {
+    if let Some(name) = arch {
+        return named_family(name);
+    }
+    if with_defaults && let Some(family) = Family::here().filter(|family| family_loader(root, family).is_some()) {
+        return Ok(family);
+    }
+    if with_defaults {
+        let mut found = FAMILIES.iter().filter(|family| family_loader(root, family).is_some());
+        if let (Some(family), None) = (found.next(), found.next()) {
+            return Ok(family);
+        }
+    }
+    let found = families(root, asked);
+    match (found.as_slice(), Family::here()) {
+        ([family], _) => Ok(family),
+        (_, Some(here)) if found.is_empty() || (root.sysroot().is_none() && found.contains(&here)) => Ok(here),
+        _ => Err(CacheSourceError::SeveralFamilies { families: found.iter().map(|family| family.name).collect() }),
+    }
+}
+
+/// The families of what stands in directories.
+fn families(root: &Root, asked: &[FolderAsked]) -> Vec<&'static Family> {
+    let mut found: Vec<&'static Family> = Vec::new();
+    for folder in asked {
+        for (name, listed) in root.list(&folder.path).unwrap_or_default() {
+            if !matches!(listed, Listed::File | Listed::Link) || !is_library_name(&name) {
+                continue;
+            }
+            let library = root.library(&[folder.path.as_slice(), b"/", &name].concat());
+            let family = library.ok().and_then(|library| Family::of(&library.facts));
+            found.extend(family.filter(|family| !found.contains(family)));
+        }
+    }
+    found.sort_unstable_by_key(|family| family.name);
+    found
+}
+
+/// The directories that a loader searches by itself, as its own `ldconfig` enters them.
+fn default_directories(family: &Family, loader: Option<&LoaderBuild>) -> Vec<FolderAsked> {
+    let known = loader.and_then(|loader| loader.system_directories.clone());
+    let directories = known.unwrap_or_else(|| vec![b"/lib".to_vec(), b"/usr/lib".to_vec()]);
+    let directories: Vec<Vec<u8>> = directories.iter().map(|name| folder_asked(name).path).collect();
+    // Debian's ldconfig takes the loader's directories as they are; that of glibc's own sources adds their kin.
+    let is_multiarch = |directory: &Vec<u8>| directory.windows(10).any(|part| part == b"-linux-gnu");
+    let directories: Vec<Vec<u8>> = if directories.iter().any(is_multiarch) {
+        directories
+    } else {
+        directories.iter().flat_map(|directory| family.expanded(directory)).collect()
+    };
+    directories.iter().map(|directory| folder_asked(directory)).collect()
+}
+
+/// The name of the directory that a path is in.
+pub fn parent(name: &[u8]) -> &[u8] {
+    let slash = name.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+    name.get(..slash).unwrap_or_default()
+}
+
+/// The last part of a path.
+pub fn file_name(name: &[u8]) -> &[u8] {
+    as_path(name).file_name().map(OsStrExt::as_bytes).unwrap_or_default()
+}

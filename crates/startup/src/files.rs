@@ -1,0 +1,235 @@
+//! The files of a root as the loader's rules ask for them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use coldstart_elf::{ElfError, ElfFile, FileType};
+use coldstart_host::rights::AskedRights;
+use coldstart_loader::dlopen_notes::dlopen_texts;
+use coldstart_loader::{Fault, FileSystem, Glance, Identity, ObjectFacts, Probe};
+use coldstart_sys::file_view::FileView;
+use rustix::fs::Stat;
+
+use crate::Root;
+use crate::root::identity;
+
+/// The largest configuration file or loader's cache that is read, in bytes. One for all libraries of a host is below 1 MiB.
+const MOST_CONTENT: u64 = 256 << 20;
+/// `DF_1_PIE` of `DT_FLAGS_1` (`elf.h`): the object is a program, whatever its type says.
+const POSITION_INDEPENDENT_PROGRAM: u64 = 0x0800_0000;
+
+/// What a program is to a loader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramKind {
+    /// It names a loader, or needs libraries.
+    Dynamic,
+    /// The kernel starts it alone. It may be position-independent.
+    Static,
+    /// It names no loader: a library, or a loader itself.
+    Library,
+}
+
+/// An object's file, looked at.
+#[derive(Clone, Debug)]
+pub struct ObjectFile {
+    /// Which file it is.
+    pub identity: Identity,
+    /// What the loader looks at.
+    pub facts: ObjectFacts,
+    /// What it is when it is the program.
+    pub kind: ProgramKind,
+    /// Mode or capabilities let a program that is started from it gain rights (`AT_SECURE`).
+    pub gains_rights: bool,
+}
+
+/// The files as a loader in a root and a directory sees them. Answers to [`FileSystem`] are as of now: nothing is remembered.
+#[derive(Debug)]
+pub struct Files {
+    root: Root,
+    /// Where relative paths begin, when it is not our current directory.
+    start: Option<PathBuf>,
+    /// A program that is not looked up as other paths are: as the loader sees it, and where it is on this host.
+    program: Option<(PathBuf, PathBuf)>,
+    host: Root,
+    /// Texts of notes about libraries opened later, of every object that was looked at.
+    dlopen_texts: Mutex<HashMap<Identity, Vec<Vec<u8>>>>,
+}
+
+impl Files {
+    /// The files of a root. Relative paths begin in `start`; without one in our current directory, and in a sysroot at its root.
+    pub fn new(root: Root, start: Option<PathBuf>) -> Self {
+        let start = start.or_else(|| root.sysroot().map(|_| PathBuf::from("/")));
+        Self { root, start, program: None, host: Root::host(), dlopen_texts: Mutex::default() }
+    }
+
+    /// The files of this host, seen from our current directory.
+    pub fn host() -> Self {
+        Self::new(Root::host(), None)
+    }
+
+    /// The root that they are in.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Where relative paths begin, as seen from inside.
+    pub fn current_directory(&self) -> PathBuf {
+        self.start.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default()
+    }
+
+    /// From now on the path `seen` means the file `place` of this host, as seen from our current directory.
+    pub(crate) fn name_program(&mut self, seen: PathBuf, place: PathBuf) {
+        self.program = Some((seen, place));
+    }
+
+    /// The root that a path is looked up in, and the path there.
+    fn at<'a>(&'a self, path: &'a Path) -> (&'a Root, Cow<'a, Path>) {
+        if let Some((_, place)) = self.program.as_ref().filter(|(seen, _)| seen == path) {
+            return (&self.host, Cow::Borrowed(place));
+        }
+        match &self.start {
+            Some(start) if path.is_relative() => (&self.root, Cow::Owned(start.join(path))),
+            _ => (&self.root, Cow::Borrowed(path)),
+        }
+    }
+
+    /// An object's file: a program's, or a library's.
+    ///
+    /// # Errors
+    /// `InvalidData` for what can be opened and is no object; for others see [`Root::open_regular`].
+    pub fn object_file(&self, path: &Path) -> io::Result<ObjectFile> {
+        let (file, stat) = self.open(path)?;
+        let (facts, file_type, dynamic_flags) = match glance(&file, &stat) {
+            Some(glance) if matches!(glance.facts.fault, None | Some(Fault::Mapping(_))) => {
+                (glance.facts, glance.file_type, glance.dynamic_flags)
+            }
+            _ => whole(&file)?,
+        };
+        if !matches!(file_type, FileType::Dynamic | FileType::Executable) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is neither a program nor a shared object"));
+        }
+        let marked = dynamic_flags.is_some_and(|flags| flags & POSITION_INDEPENDENT_PROGRAM != 0);
+        let is_program = file_type == FileType::Executable || marked;
+        let kind = match (&facts.interpreter, dynamic_flags) {
+            (_, None) => ProgramKind::Static,
+            (Some(_), _) => ProgramKind::Dynamic,
+            (None, _) if !is_program => ProgramKind::Library,
+            (None, _) if facts.needed.is_empty() => ProgramKind::Static,
+            (None, _) => ProgramKind::Dynamic,
+        };
+        let by_mode = AskedRights::of_mode(stat.st_mode, stat.st_uid, stat.st_gid).any();
+        let by_capabilities = || rustix::fs::fgetxattr(&file, "security.capability", &mut [0_u8; 64]).is_ok();
+        Ok(ObjectFile { identity: identity(&stat), facts, kind, gains_rights: by_mode || by_capabilities() })
+    }
+
+    fn probe(&self, path: &Path) -> io::Result<Probe> {
+        let (file, stat) = self.open(path)?;
+        let identity = identity(&stat);
+        let set_user_id = stat.st_mode & 0o4000 != 0;
+        let (probe, texts) = match glance(&file, &stat) {
+            Some(glance) => {
+                let facts = ObjectFacts { set_user_id, ..glance.facts };
+                (Probe::Object { identity, facts }, glance.dlopen_texts)
+            }
+            None => {
+                let view = FileView::map(&file)?;
+                let elf = ElfFile::parse(view.bytes()).ok();
+                let texts = elf.iter().flat_map(dlopen_texts).map(<[u8]>::to_vec).collect();
+                (Probe::of_content(view.bytes(), identity, set_user_id), texts)
+            }
+        };
+        if !texts.is_empty() {
+            self.dlopen_texts.lock().unwrap_or_else(PoisonError::into_inner).insert(identity, texts);
+        }
+        Ok(probe)
+    }
+
+    /// Which file stands at a path; none when there is none.
+    pub fn identity(&self, path: &Path) -> Option<Identity> {
+        let (root, path) = self.at(path);
+        root.identity(&path).ok()
+    }
+
+    /// The texts of an object's notes about libraries opened later; none for an object that was not looked at.
+    pub fn dlopen_texts(&self, identity: Identity) -> Vec<Vec<u8>> {
+        let texts = self.dlopen_texts.lock().unwrap_or_else(PoisonError::into_inner);
+        texts.get(&identity).cloned().unwrap_or_default()
+    }
+
+    /// A file's bytes, mapped.
+    ///
+    /// # Errors
+    /// See [`Root::map`].
+    pub fn view(&self, path: &Path) -> io::Result<FileView> {
+        FileView::map(self.open(path)?.0)
+    }
+
+    /// What a configuration file holds.
+    ///
+    /// # Errors
+    /// See [`Root::read`].
+    pub fn content(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let (root, path) = self.at(path);
+        root.read(&path, MOST_CONTENT)
+    }
+
+    /// Opens a regular file.
+    pub(crate) fn open(&self, path: &Path) -> io::Result<(File, Stat)> {
+        let (root, path) = self.at(path);
+        root.open_regular(&path)
+    }
+}
+
+impl FileSystem for Files {
+    fn object(&self, path: &Path) -> Probe {
+        match self.probe(path) {
+            Ok(probe) => probe,
+            Err(error) => match error.kind() {
+                // The loader opens a directory, a pipe or a device, too, and then finds nothing in it that it takes.
+                io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => Probe::NotAnObject(error.to_string()),
+                kind => Probe::Absent(kind),
+            },
+        }
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        let (root, path) = self.at(path);
+        root.is_directory(&path)
+    }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        let (root, path) = self.at(path);
+        let real = root.real_path(&path).ok()?;
+        // A program outside may be named by a link, and stand inside all the same.
+        let is_host_path = root.sysroot().is_none();
+        let seen = is_host_path.then(|| self.root.inside(&real).map(Cow::into_owned)).flatten();
+        Some(seen.unwrap_or(real))
+    }
+}
+
+/// A look at a few pieces of a file, which nearly always do.
+fn glance(file: &File, stat: &Stat) -> Option<Glance> {
+    Glance::of(u64::try_from(stat.st_size).ok()?, |buffer, offset| file.read_at(buffer, offset))
+}
+
+/// The same from the whole file: what the loader looks at, `e_type`, `DT_FLAGS_1`.
+fn whole(file: &File) -> io::Result<(ObjectFacts, FileType, Option<u64>)> {
+    let invalid = |error: ElfError| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+    let view = FileView::map(file)?;
+    let elf = ElfFile::parse(view.bytes()).map_err(invalid)?;
+    let file_type = elf.header().file_type;
+    let facts = match file_type {
+        FileType::Dynamic | FileType::Executable => ObjectFacts::of(&elf).map_err(invalid)?,
+        _ => ObjectFacts::default(),
+    };
+    let dynamic_flags = elf.dynamic().ok().flatten().map(|dynamic| dynamic.flags_1());
+    if view.shrank() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it became shorter while it was read"));
+    }
+    Ok((facts, file_type, dynamic_flags))
+}
