@@ -91,13 +91,13 @@ fn is_complete(marker: &Marker, directory: &Path) -> bool {
 /// meanwhile leaves a folder that the next run knows by it.
 fn fill(marker: &Marker, folder: &Path) -> Result<(), FarmError> {
     let path = folder.join(MARKER_NAME);
-    let written = || {
+    let written = || -> io::Result<File> {
         let mut file = File::options().write(true).create_new(true).mode(0o644).open(&path)?;
         file.write_all(&[serde_json::to_vec(marker)?.as_slice(), b"\n"].concat())?;
         file.set_permissions(Permissions::from_mode(0o644))?;
-        file.sync_all()
+        Ok(file)
     };
-    written().map_err(FarmError::system("write", &path))?;
+    let file = written().map_err(FarmError::system("write", &path))?;
     let mut folders = vec![folder.to_owned()];
     for link in &marker.links {
         let path = folder.join(&link.path);
@@ -110,6 +110,8 @@ fn fill(marker: &Marker, folder: &Path) -> Result<(), FarmError> {
         }
         symlink(&link.target, &path).map_err(FarmError::system("make the link", &path))?;
     }
+    // Only now: while it waits for the disk, a kill would otherwise leave a directory whose marker cannot be read.
+    file.sync_all().map_err(FarmError::system("flush", &path))?;
     for folder in folders.iter().rev() {
         File::open(folder).and_then(|open| flush(&open)).map_err(FarmError::system("flush", folder))?;
     }
