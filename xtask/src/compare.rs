@@ -149,7 +149,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<()> {
     let root = crate::checks::target_directory()?.join("compare");
     let _ = std::fs::remove_dir_all(&root);
     let directories = ["recorded", "same"].map(|name| root.join(name));
-    directories.iter().try_for_each(|directory| fs_err::create_dir_all(directory))?;
+    directories.iter().try_for_each(fs_err::create_dir_all)?;
     let [recorded, same] = &directories;
     let (old, new) = (fs_err::canonicalize(&arguments.old)?, fs_err::canonicalize(&arguments.new)?);
     let (trace, plan) = (recorded.join("start.coldtrace"), recorded.join("start.prefetch"));
@@ -235,10 +235,9 @@ fn without_times(line: &str) -> String {
     for index in 1..words.len() {
         let is_unit = |word: &str| ["s", "ms", "us"].contains(&word.trim_end_matches([',', '.', ';', ')']));
         let (before, behind) = words.split_at_mut(index);
-        if let (Some(number), Some(unit)) = (before.last_mut(), behind.first()) {
-            if is_unit(unit) && number.trim_start_matches('(').parse::<f64>().is_ok() {
-                *number = "[TIME]";
-            }
+        let (Some(number), Some(unit)) = (before.last_mut(), behind.first()) else { continue };
+        if is_unit(unit) && number.trim_start_matches('(').parse::<f64>().is_ok() {
+            *number = "[TIME]";
         }
     }
     words.join(" ")
