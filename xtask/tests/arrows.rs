@@ -16,9 +16,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-bind", &["coldstart-sys", "coldstart-elf", "coldstart-loader", "coldstart-rewrite"]),
     ("coldstart-pagecache", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-launch", &["coldstart-sys", "coldstart-profile"]),
+    ("coldstart-symbols", &["coldstart-sys", "coldstart-elf", "coldstart-profile"]),
     (
         "coldstart-trace",
-        &["coldstart-sys", "coldstart-elf", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"],
+        &[
+            "coldstart-sys",
+            "coldstart-elf",
+            "coldstart-profile",
+            "coldstart-pagecache",
+            "coldstart-launch",
+            "coldstart-symbols",
+        ],
     ),
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-history", &["coldstart-sys", "coldstart-profile"]),

@@ -11,7 +11,6 @@ mod files;
 pub mod import;
 pub mod loader_log;
 mod names;
-pub mod objects;
 mod page_fills;
 pub mod start;
 pub mod syscalls;

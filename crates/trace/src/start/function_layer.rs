@@ -15,7 +15,7 @@ use super::follow::{ArmedFunctions, FileKey};
 use super::record::IsWanted;
 use super::session::FollowedStart;
 use crate::block_device::kernel_number;
-use crate::objects::{FunctionStarts, ObjectFile, TouchedPages, WantedPages, describe, function_starts};
+use coldstart_symbols::{FunctionStarts, ObjectFile, TouchedPages, WantedPages, describe, function_starts};
 
 /// What is armed, and why the rest is not.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::analyse::{FileSeen, FileUse, Joined};
 use crate::block_device::kernel_number;
-use crate::objects::{ObjectFile, TouchedPages, data_access, describe};
+use coldstart_symbols::{ObjectFile, TouchedPages, data_access, describe};
 
 /// Bytes that an instruction has at most (x86).
 const INSTRUCTION: u64 = 15;

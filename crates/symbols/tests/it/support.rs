@@ -1,23 +1,21 @@
 //! What the tests of objects share: building small objects, and what readelf and objdump say of them.
 
-#![allow(dead_code, unreachable_pub)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use coldstart_profile::trace::{FileId, TracedObject};
-use coldstart_trace::objects::{FunctionStarts, ObjectFile, TouchedPages, WantedPages, describe, function_starts};
+use coldstart_symbols::{FunctionStarts, ObjectFile, TouchedPages, WantedPages, describe, function_starts};
 
 /// Says why a test does nothing; where skipping is forbidden, fails.
-pub fn skip(reason: &str) {
+pub(crate) fn skip(reason: &str) {
     assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
     eprintln!("skipped: {reason}");
 }
 
 /// Builds one C file. `None`, after saying so, where the compiler is not installed.
-pub fn build_with(compiler: &str, folder: &Path, name: &str, source: &str, flags: &[&str]) -> Option<PathBuf> {
+pub(crate) fn build_with(compiler: &str, folder: &Path, name: &str, source: &str, flags: &[&str]) -> Option<PathBuf> {
     let file = folder.join(format!("{name}.c"));
     fs::write(&file, source).unwrap();
     let output = Command::new(compiler).arg("-o").arg(folder.join(name)).arg(&file).args(flags).output();
@@ -30,38 +28,38 @@ pub fn build_with(compiler: &str, folder: &Path, name: &str, source: &str, flags
 }
 
 /// Builds one C file for this machine.
-pub fn build(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathBuf {
+pub(crate) fn build(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathBuf {
     build_with("gcc", folder, name, source, flags).unwrap()
 }
 
 /// What a program prints; it must succeed.
-pub fn output(program: &str, arguments: &[&str], file: &Path) -> String {
+pub(crate) fn output(program: &str, arguments: &[&str], file: &Path) -> String {
     let output = Command::new(program).env("LC_ALL", "C").args(arguments).arg(file).output().unwrap();
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Runs a program on a file.
-pub fn run(program: &str, arguments: &[&str], file: &Path) {
+pub(crate) fn run(program: &str, arguments: &[&str], file: &Path) {
     output(program, arguments, file);
 }
 
-pub fn hex(text: &str) -> u64 {
+pub(crate) fn hex(text: &str) -> u64 {
     u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
 }
 
 /// A section as `readelf -SW` prints it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Listed {
-    pub name: String,
-    pub address: u64,
-    pub offset: u64,
-    pub size: u64,
-    pub entry_size: u64,
+pub(crate) struct Listed {
+    pub(crate) name: String,
+    pub(crate) address: u64,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+    pub(crate) entry_size: u64,
 }
 
 /// Sections that are loaded, take memory and are not empty.
-pub fn sections(file: &Path) -> Vec<Listed> {
+pub(crate) fn sections(file: &Path) -> Vec<Listed> {
     let text = output("readelf", &["-SW"], file);
     let mut found = Vec::new();
     for line in text.lines() {
@@ -81,7 +79,7 @@ pub fn sections(file: &Path) -> Vec<Listed> {
 }
 
 /// Names of functions and variables by address, as `readelf -sW` prints them, without versions. With the sizes.
-pub fn symbols(file: &Path) -> BTreeMap<u64, Vec<(String, u64, bool)>> {
+pub(crate) fn symbols(file: &Path) -> BTreeMap<u64, Vec<(String, u64, bool)>> {
     let mut found: BTreeMap<u64, Vec<(String, u64, bool)>> = BTreeMap::new();
     for line in output("readelf", &["-sW"], file).lines() {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -97,14 +95,14 @@ pub fn symbols(file: &Path) -> BTreeMap<u64, Vec<(String, u64, bool)>> {
 }
 
 /// The address of a symbol.
-pub fn address_of(file: &Path, name: &str) -> u64 {
+pub(crate) fn address_of(file: &Path, name: &str) -> u64 {
     let symbols = symbols(file);
     let found = symbols.iter().find(|(_, names)| names.iter().any(|(known, _, _)| known == name));
     *found.unwrap_or_else(|| panic!("no symbol {name}")).0
 }
 
 /// Where instructions begin, as objdump tells, in a part of the code or in all of it.
-pub fn instructions(file: &Path, part: Option<(u64, u64)>) -> BTreeSet<u64> {
+pub(crate) fn instructions(file: &Path, part: Option<(u64, u64)>) -> BTreeSet<u64> {
     let mut arguments = vec!["-d".to_owned(), "-z".to_owned(), "-w".to_owned(), "--no-show-raw-insn".to_owned()];
     if let Some((from, to)) = part {
         arguments.extend([format!("--start-address={from:#x}"), format!("--stop-address={to:#x}")]);
@@ -115,12 +113,12 @@ pub fn instructions(file: &Path, part: Option<(u64, u64)>) -> BTreeSet<u64> {
     text.lines().filter_map(address).collect()
 }
 
-pub fn all_starts(file: &Path) -> FunctionStarts {
+pub(crate) fn all_starts(file: &Path) -> FunctionStarts {
     function_starts(&ObjectFile::open(file).unwrap(), &WantedPages::All).unwrap()
 }
 
 /// The whole file is touched, and all zero-filled memory.
-pub fn everything(file: &Path) -> TouchedPages {
+pub(crate) fn everything(file: &Path) -> TouchedPages {
     let mut touched = TouchedPages::new();
     (0..=fs::metadata(file).unwrap().len() / 4096).for_each(|page| touched.add_file_page(page));
     let object = described(file, &TouchedPages::new());
@@ -131,12 +129,12 @@ pub fn everything(file: &Path) -> TouchedPages {
     touched
 }
 
-pub fn described(file: &Path, touched: &TouchedPages) -> TracedObject {
+pub(crate) fn described(file: &Path, touched: &TouchedPages) -> TracedObject {
     describe(&ObjectFile::open(file).unwrap(), FileId(7), touched).unwrap()
 }
 
 /// The system's own libraries that the tests look at.
-pub fn library(name: &str) -> Option<PathBuf> {
+pub(crate) fn library(name: &str) -> Option<PathBuf> {
     let found = [format!("/usr/lib/x86_64-linux-gnu/{name}"), format!("/usr/lib/aarch64-linux-gnu/{name}")];
     let found = found.into_iter().map(PathBuf::from).find(|path| path.exists());
     if found.is_none() {
@@ -146,7 +144,7 @@ pub fn library(name: &str) -> Option<PathBuf> {
 }
 
 /// Takes the section headers away, as `llvm-objcopy --strip-sections` does.
-pub fn without_section_headers(file: &Path, copy: &Path) {
+pub(crate) fn without_section_headers(file: &Path, copy: &Path) {
     let mut bytes = fs::read(file).unwrap();
     assert_eq!(bytes[4], 2, "a 64-bit file");
     bytes[0x28..0x30].fill(0);

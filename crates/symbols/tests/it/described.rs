@@ -1,18 +1,14 @@
 //! Objects as a trace keeps them, against readelf and programs whose functions are known.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod objects_support;
-
 use std::collections::BTreeMap;
 use std::fs;
 
-use coldstart_profile::trace::{FileId, ObjectSection};
-use coldstart_trace::objects::{ObjectError, ObjectFile, TouchedPages, describe, readable_name};
-use objects_support::{
+use crate::support::{
     Listed, address_of, build, described, everything, library, output, run, sections, skip, symbols,
     without_section_headers,
 };
+use coldstart_profile::trace::{FileId, ObjectSection};
+use coldstart_symbols::{ObjectError, ObjectFile, TouchedPages, describe, readable_name};
 
 /// Two functions on pages of their own, a static one, an alias, and variables of all kinds.
 const SOURCE: &str = r#"

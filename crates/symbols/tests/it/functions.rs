@@ -1,16 +1,12 @@
 //! Starts of functions, against objdump, readelf and code that is made to mislead.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod objects_support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coldstart_trace::objects::{FunctionStart, ObjectError, ObjectFile, StartSource, WantedPages, function_starts};
-use objects_support::{address_of, all_starts, build, build_with, hex, instructions, library, output, run};
+use crate::support::{address_of, all_starts, build, build_with, hex, instructions, library, output, run};
+use coldstart_symbols::{FunctionStart, ObjectError, ObjectFile, StartSource, WantedPages, function_starts};
 
 fn start_at(starts: &[FunctionStart], address: u64) -> Option<FunctionStart> {
     starts.iter().find(|start| start.address == address).copied()
@@ -261,7 +257,7 @@ fn a_file_without_section_headers_has_the_same_functions() {
     let file = build(folder.path(), "plain", PLAIN, &["-O1", "-fPIE", "-pie"]);
     run("strip", &[], &file);
     let bare = folder.path().join("bare");
-    objects_support::without_section_headers(&file, &bare);
+    crate::support::without_section_headers(&file, &bare);
     let [whole, bare_starts] = [&file, &bare].map(|file| all_starts(file).starts);
     // Without sections a PLT is not known to be one.
     assert!(whole.iter().all(|start| bare_starts.contains(start)), "{bare_starts:x?}");

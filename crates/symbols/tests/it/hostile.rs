@@ -1,16 +1,12 @@
 //! Damaged objects: whatever stands in them, they are described or refused, in bounded time and without a panic.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod objects_support;
-
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::support::build;
 use coldstart_profile::trace::FileId;
-use coldstart_trace::objects::{ObjectFile, TouchedPages, WantedPages, describe, function_starts};
-use objects_support::build;
+use coldstart_symbols::{ObjectFile, TouchedPages, WantedPages, describe, function_starts};
 use proptest::prelude::*;
 
 const SOURCE: &str = r#"
@@ -27,7 +23,7 @@ fn sample() -> &'static [Vec<u8>; 2] {
         let flags = ["-O1", "-shared", "-fPIC", "-Wl,-z,max-page-size=4096,-z,noseparate-code"];
         let whole = build(folder.path(), "sample", SOURCE, &flags);
         let bare = folder.path().join("bare");
-        objects_support::without_section_headers(&whole, &bare);
+        crate::support::without_section_headers(&whole, &bare);
         [fs::read(whole).unwrap(), fs::read(bare).unwrap()]
     })
 }
