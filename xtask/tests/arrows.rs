@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-bind", &["coldstart-sys", "coldstart-elf", "coldstart-loader", "coldstart-rewrite"]),
     ("coldstart-pagecache", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-launch", &["coldstart-sys", "coldstart-profile"]),
+    ("coldstart-observe", &["coldstart-sys", "coldstart-launch"]),
     ("coldstart-symbols", &["coldstart-sys", "coldstart-elf", "coldstart-profile"]),
     (
         "coldstart-trace",
@@ -45,6 +46,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-rewrite",
             "coldstart-pagecache",
             "coldstart-launch",
+            "coldstart-observe",
             "coldstart-trace",
             "coldstart-prefetch",
             "coldstart-measure",

@@ -9,11 +9,9 @@ mod cached_reads;
 mod error;
 mod files;
 pub mod import;
-pub mod loader_log;
 mod names;
 mod page_fills;
 pub mod start;
-pub mod syscalls;
 mod touched_working_set;
 mod working_set;
 

@@ -11,7 +11,6 @@ use super::super::note::NoteKind;
 use super::space::Space;
 use super::status::Status;
 use super::{Expected, Follower, Thread};
-use crate::syscalls::process_of;
 
 /// New threads of which only one side has been seen.
 #[derive(Default)]
@@ -105,7 +104,7 @@ impl Follower<'_> {
         heritage: Option<&Rc<RefCell<Space>>>,
         at: u64,
     ) -> std::io::Result<()> {
-        let process = process_of(new).unwrap_or(new);
+        let process = Status::of(new).number("Tgid").unwrap_or(new);
         let relative = self.threads.values().find(|thread| thread.process == process);
         let space = match (relative, heritage) {
             (Some(relative), _) => Rc::clone(&relative.space),

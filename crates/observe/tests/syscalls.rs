@@ -1,4 +1,6 @@
 //! Counted system calls, against strace and against programs that make a known number of them.
+//!
+//! Alone in its process: a launch beside it would take the children of these tests for its program's.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,7 +16,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, LaunchError, Output};
-use coldstart_trace::syscalls::{
+use coldstart_observe::syscalls::{
     CountOptions, Ended, LibraryProbe, SyscallCounts, SyscallsError, TracingObstacle, Until, count_syscalls,
 };
 use written::script;

@@ -1,4 +1,6 @@
 //! The loader's log, against programs whose libraries are known and against the system calls that the loader makes.
+//!
+//! Alone in its process: a launch takes each child of this process for its program's.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,10 +13,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, End, LaunchOptions};
-use coldstart_trace::loader_log::{
+use coldstart_observe::loader_log::{
     Initialiser, LoaderLog, LoaderLogError, LoaderLogMode, NoLog, compare, loader_log, parse, relocation_cycles,
 };
-use coldstart_trace::syscalls::{CountOptions, LibraryProbe, Until, count_syscalls};
+use coldstart_observe::syscalls::{CountOptions, LibraryProbe, Until, count_syscalls};
 use proptest::prelude::*;
 
 /// One test at a time: a launch takes a program whose system calls are counted beside it for its own.
@@ -107,7 +109,7 @@ fn names(paths: &[impl AsRef<Path>]) -> Vec<String> {
     paths.iter().map(|path| path.as_ref().file_name().unwrap_or_default().to_string_lossy().into_owned()).collect()
 }
 
-fn mapped(objects: &[coldstart_trace::loader_log::MappedObject]) -> Vec<String> {
+fn mapped(objects: &[coldstart_observe::loader_log::MappedObject]) -> Vec<String> {
     names(&objects.iter().map(|object| object.path.clone()).collect::<Vec<_>>())
 }
 

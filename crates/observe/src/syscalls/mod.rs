@@ -26,7 +26,7 @@ pub use failed_names::{FailedName, LibraryProbe};
 pub use numbers::CallName;
 pub use options::{CountOptions, Until};
 
-pub(crate) use first_image::{has_other_rights, process_of};
+pub(crate) use first_image::has_other_rights;
 use follow::{Followed, Follower};
 
 /// Starts a program, counts the system calls of it and of all it starts, and ends whatever is there after the point asked

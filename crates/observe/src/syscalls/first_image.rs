@@ -27,7 +27,7 @@ fn parse_entry_point(vector: &[u8], is_64_bit: bool) -> Option<u64> {
 }
 
 /// The process that a thread belongs to (`Tgid` of `proc_pid_status(5)`).
-pub(crate) fn process_of(thread: u32) -> Option<u32> {
+pub(super) fn process_of(thread: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
