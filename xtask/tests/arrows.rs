@@ -18,6 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-launch", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-observe", &["coldstart-sys", "coldstart-launch"]),
     ("coldstart-symbols", &["coldstart-sys", "coldstart-elf", "coldstart-profile"]),
+    ("coldstart-analyse", &["coldstart-sys", "coldstart-profile", "coldstart-symbols"]),
     (
         "coldstart-trace",
         &[
@@ -27,6 +28,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-pagecache",
             "coldstart-launch",
             "coldstart-symbols",
+            "coldstart-analyse",
         ],
     ),
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),

@@ -42,8 +42,3 @@ impl BlockDevice {
         Ok(Self { path, number, size })
     }
 }
-
-/// `st_dev` or `st_rdev` in the kernel's own numbering, as tracepoints print it: `major << 20 | minor`.
-pub(crate) fn kernel_number(number: u64) -> u64 {
-    u64::from(rustix::fs::major(number)) << 20 | u64::from(rustix::fs::minor(number))
-}

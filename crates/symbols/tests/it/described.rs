@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use coldstart_profile::trace::{FileId, ObjectSection};
+use coldstart_symbols::{ObjectError, ObjectFile, TouchedPages, describe, readable_name};
+
 use crate::support::{
     Listed, address_of, build, described, everything, library, output, run, sections, skip, symbols,
     without_section_headers,
 };
-use coldstart_profile::trace::{FileId, ObjectSection};
-use coldstart_symbols::{ObjectError, ObjectFile, TouchedPages, describe, readable_name};
 
 /// Two functions on pages of their own, a static one, an alias, and variables of all kinds.
 const SOURCE: &str = r#"

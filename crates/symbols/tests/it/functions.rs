@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{address_of, all_starts, build, build_with, hex, instructions, library, output, run};
 use coldstart_symbols::{FunctionStart, ObjectError, ObjectFile, StartSource, WantedPages, function_starts};
+
+use crate::support::{address_of, all_starts, build, build_with, hex, instructions, library, output, run};
 
 fn start_at(starts: &[FunctionStart], address: u64) -> Option<FunctionStart> {
     starts.iter().find(|start| start.address == address).copied()

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::support::build;
 use coldstart_profile::trace::FileId;
 use coldstart_symbols::{ObjectFile, TouchedPages, WantedPages, describe, function_starts};
 use proptest::prelude::*;
+
+use crate::support::build;
 
 const SOURCE: &str = r#"
 static int hidden(int x) { return x * 5; }

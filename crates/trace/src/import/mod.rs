@@ -19,12 +19,11 @@ mod unpack;
 
 use std::path::Path;
 
+use coldstart_analyse::{self as analyse, Analysed, OpenedObjects, Places, Recorded, file_seen};
 use coldstart_profile::trace::{Layer, Moment, PagesSeen, Run, RunEnd, Trace, TracedProcess};
 use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::{NotUsable, open_regular};
 
-use crate::start::analyse::{self, Analysed, Recorded};
-use crate::start::{OpenedObjects, Places, file_seen};
 use container::{Kind, kind};
 pub use error::ImportError;
 use first::{First, first, keep_start};

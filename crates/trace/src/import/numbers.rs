@@ -7,12 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_analyse::kernel_number;
 use coldstart_elf::{ElfFile, build_id};
 use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::open_regular;
 
 use super::bytes::Order;
-use crate::block_device::kernel_number;
 
 /// The first inode number that we make up: no file system counts so far, and a database still holds it with a sign.
 const MADE_UP: u64 = 1 << 62;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_analyse::is_still_there;
 use coldstart_profile::trace::TracedFile;
 
 use super::numbers::build_id_of;
-use crate::start::is_still_there;
 
 /// Objects that are named one by one in a note.
 const NAMED: usize = 5;

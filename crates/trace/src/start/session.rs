@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
+use coldstart_analyse::Recorded;
 use coldstart_launch::{CommandLine, End, LaunchError, LaunchOptions, Launched, launch};
 use coldstart_profile::trace::{Moment, RunEnd};
 use coldstart_sys::beside::{Worker, start_worker};
@@ -15,7 +16,6 @@ use coldstart_sys::stop_filter::stop_at_filtered_calls;
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
 use coldstart_sys::tracing::traced;
 
-use super::analyse::Recorded;
 use super::follow::{FollowOptions, Followed, follow};
 use crate::TraceError;
 

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
 
+use coldstart_analyse::NoteKind;
 use coldstart_sys::tracing::{Event, Stop, share_memory};
 
-use super::super::note::NoteKind;
 use super::space::Space;
 use super::status::Status;
 use super::{Expected, Follower, Thread};

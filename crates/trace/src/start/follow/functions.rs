@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use coldstart_analyse::NoteKind;
 use coldstart_sys::tracing::Registers;
 
-use super::super::note::NoteKind;
 use super::Follower;
 use super::space::{MemoryBreakpoint, Space};
 

@@ -6,10 +6,10 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_analyse::{Image, NoteKind};
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
 use coldstart_sys::tracing::{ProcessMemory, RemoteCall};
 
-use super::super::note::{Image, NoteKind};
 use super::Follower;
 use super::functions::FileKey;
 use super::signals::SIGTRAP;

@@ -8,10 +8,10 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use coldstart_analyse::{InitialiserTime, LinkedObject, Note, NoteKind};
 use coldstart_sys::time_stamp::{TimeStamp, monotonic_nanoseconds};
 use coldstart_sys::tracing::Argument;
 
-use super::super::note::{InitialiserTime, LinkedObject, Note, NoteKind};
 use super::space::{InitialiserCall, Space};
 use super::{Follower, call_error};
 

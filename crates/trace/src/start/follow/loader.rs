@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use coldstart_analyse::{LinkedObject, LoaderState, NoteKind};
 use coldstart_sys::tracing::read_name;
 
-use super::super::note::{LinkedObject, LoaderState, NoteKind};
 use super::Follower;
 use super::space::{Space, Stage};
 

@@ -22,6 +22,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::unix::process::ExitStatusExt;
 use std::rc::Rc;
 
+use coldstart_analyse::{Note, NoteKind};
 use coldstart_sys::beside::Line;
 use coldstart_sys::fault_recorder::{FaultRecorder, FaultRecorderOptions, Record};
 use coldstart_sys::stop_filter::FilteredCall;
@@ -30,7 +31,6 @@ use coldstart_sys::tracing::{Argument, Event, MoreStops, PendingTracee, RemoteCa
 use coldstart_sys::wake_latency::keep_processors_awake;
 use serde::{Deserialize, Serialize};
 
-use super::note::{Note, NoteKind};
 use birth::Births;
 pub(super) use facts::FileFacts;
 pub(super) use functions::{ArmedFunctions, FileKey};

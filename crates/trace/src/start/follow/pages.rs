@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use coldstart_analyse::NoteKind;
 use coldstart_sys::tracing::Argument;
 use coldstart_sys::userfault::{CLOSE_CALL, FaultAroundSwitch, USER_MODE_ONLY, USERFAULTFD_CALL};
 
-use super::super::note::NoteKind;
 use super::image::{MapLine, maps};
 use super::space::Space;
 use super::status::Status;

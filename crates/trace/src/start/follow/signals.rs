@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use coldstart_analyse::NoteKind;
 use coldstart_sys::tracing::SignalCause;
 
-use super::super::note::NoteKind;
 use super::space::Space;
 use super::status::Status;
 use super::{Follower, Next};

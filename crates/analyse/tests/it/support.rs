@@ -1,31 +1,31 @@
 //! Hand-made records, notes and objects, in few words.
 
-#![allow(dead_code, unreachable_pub)]
-
 use std::path::{Path, PathBuf};
 
+use coldstart_analyse::{
+    Analysed, FileSeen, Image, InitialiserTime, Joined, LinkedObject, LoaderState, Note, NoteKind, Recorded, finish,
+    join,
+};
 use coldstart_profile::FileIdentity;
 use coldstart_profile::trace::{
     Event, EventKind, FileId, ObjectSection, ObjectSegment, Phase, PhaseKind, RelocationRun, Touch, TracedObject,
 };
 use coldstart_sys::fault_recorder::{Fault, Mapped, Record, RecordKind};
-use coldstart_trace::start::analyse::{Analysed, FileSeen, Joined, Recorded, finish, join};
-use coldstart_trace::start::{Image, InitialiserTime, LinkedObject, LoaderState, Note, NoteKind};
 
-pub const FIRST: u32 = 100;
-pub const DEVICE: u64 = 8 << 20;
+pub(crate) const FIRST: u32 = 100;
+pub(crate) const DEVICE: u64 = 8 << 20;
 
 /// A recording in the making. Times are nanoseconds since the launch.
 #[derive(Clone, Debug)]
-pub struct Tape {
-    pub records: Vec<Record>,
-    pub notes: Vec<Note>,
-    pub until: u64,
-    pub process: u32,
-    pub thread: u32,
+pub(crate) struct Tape {
+    pub(crate) records: Vec<Record>,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) until: u64,
+    pub(crate) process: u32,
+    pub(crate) thread: u32,
 }
 
-pub const LAUNCHED: u64 = 1_000_000;
+pub(crate) const LAUNCHED: u64 = 1_000_000;
 
 impl Default for Tape {
     fn default() -> Self {
@@ -33,36 +33,36 @@ impl Default for Tape {
     }
 }
 
-pub fn fault(address: u64) -> Fault {
+pub(crate) fn fault(address: u64) -> Fault {
     Fault { address, instruction: 0, write: Some(false), fetch: Some(false), major: false, by_kernel: false }
 }
 
 impl Tape {
     /// Of the first process, which has executed its program at moment 10.
-    pub fn executed() -> Self {
+    pub(crate) fn executed() -> Self {
         let mut tape = Self::default();
         tape.record(10, RecordKind::Executed { name: "program".into() });
         tape
     }
 
-    pub fn by(&mut self, process: u32, thread: u32) -> &mut Self {
+    pub(crate) fn by(&mut self, process: u32, thread: u32) -> &mut Self {
         (self.process, self.thread) = (process, thread);
         self
     }
 
-    pub fn record(&mut self, at: u64, what: RecordKind) -> &mut Self {
+    pub(crate) fn record(&mut self, at: u64, what: RecordKind) -> &mut Self {
         let (process, thread) = (self.process, self.thread);
         self.records.push(Record { at: LAUNCHED + at, process, thread, what });
         self
     }
 
-    pub fn note(&mut self, at: u64, what: NoteKind) -> &mut Self {
+    pub(crate) fn note(&mut self, at: u64, what: NoteKind) -> &mut Self {
         let (process, thread) = (self.process, self.thread);
         self.notes.push(Note { at: LAUNCHED + at, process, thread, what });
         self
     }
 
-    pub fn map_named(
+    pub(crate) fn map_named(
         &mut self,
         at: u64,
         path: &str,
@@ -80,16 +80,16 @@ impl Tape {
         )
     }
 
-    pub fn map(&mut self, at: u64, inode: u64, range: (u64, u64), offset: u64, protection: u32) -> &mut Self {
+    pub(crate) fn map(&mut self, at: u64, inode: u64, range: (u64, u64), offset: u64, protection: u32) -> &mut Self {
         self.map_named(at, &format!("/lib/{inode}"), inode, range, offset, protection)
     }
 
-    pub fn anonymous(&mut self, at: u64, range: (u64, u64)) -> &mut Self {
+    pub(crate) fn anonymous(&mut self, at: u64, range: (u64, u64)) -> &mut Self {
         self.map_named(at, "//anon", 0, range, range.0, 3)
     }
 
     /// The library that [`object`] describes, mapped as glibc does it: five records, one nanosecond each.
-    pub fn library(&mut self, at: u64, inode: u64, base: u64) -> &mut Self {
+    pub(crate) fn library(&mut self, at: u64, inode: u64, base: u64) -> &mut Self {
         self.map(at, inode, (base, 0x9000), 0, 1)
             .map(at + 1, inode, (base + 0x1000, 0x2000), 0x1000, 5)
             .map(at + 2, inode, (base + 0x3000, 0x1000), 0x3000, 1)
@@ -97,23 +97,23 @@ impl Tape {
             .anonymous(at + 4, (base + 0x7000, 0x2000))
     }
 
-    pub fn fault(&mut self, at: u64, fault: Fault) -> &mut Self {
+    pub(crate) fn fault(&mut self, at: u64, fault: Fault) -> &mut Self {
         self.record(at, RecordKind::Fault(fault))
     }
 
-    pub fn read(&mut self, at: u64, address: u64) -> &mut Self {
+    pub(crate) fn read(&mut self, at: u64, address: u64) -> &mut Self {
         self.fault(at, fault(address))
     }
 
-    pub fn write(&mut self, at: u64, address: u64, instruction: u64) -> &mut Self {
+    pub(crate) fn write(&mut self, at: u64, address: u64, instruction: u64) -> &mut Self {
         self.fault(at, Fault { write: Some(true), instruction, ..fault(address) })
     }
 
-    pub fn fetch(&mut self, at: u64, address: u64) -> &mut Self {
+    pub(crate) fn fetch(&mut self, at: u64, address: u64) -> &mut Self {
         self.fault(at, Fault { fetch: Some(true), instruction: address, ..fault(address) })
     }
 
-    pub fn image(&mut self, at: u64, entry: u64, loader_base: u64) -> &mut Self {
+    pub(crate) fn image(&mut self, at: u64, entry: u64, loader_base: u64) -> &mut Self {
         let image = Image {
             program: "/bin/program".into(),
             arguments: vec!["program".into()],
@@ -124,12 +124,12 @@ impl Tape {
         self.note(at, NoteKind::Executed(image))
     }
 
-    pub fn loader(&mut self, at: u64, state: LoaderState) -> &mut Self {
+    pub(crate) fn loader(&mut self, at: u64, state: LoaderState) -> &mut Self {
         self.note(at, NoteKind::Loader(state))
     }
 
     /// Objects by inode and load bias.
-    pub fn linked(&mut self, at: u64, objects: &[(u64, u64)]) -> &mut Self {
+    pub(crate) fn linked(&mut self, at: u64, objects: &[(u64, u64)]) -> &mut Self {
         let object = |&(inode, bias): &(u64, u64)| LinkedObject {
             bias,
             name: format!("/lib/{inode}").into(),
@@ -138,12 +138,12 @@ impl Tape {
         self.note(at, NoteKind::Linked(objects.iter().map(object).collect()))
     }
 
-    pub fn protected(&mut self, at: u64, bias: u64) -> &mut Self {
+    pub(crate) fn protected(&mut self, at: u64, bias: u64) -> &mut Self {
         self.note(at, NoteKind::Protected { address: bias + 0x4000, length: 0x1000 })
     }
 
     /// Calls by moment, load bias and address without it.
-    pub fn initialisers(&mut self, at: u64, calls: &[(u64, u64, u64)]) -> &mut Self {
+    pub(crate) fn initialisers(&mut self, at: u64, calls: &[(u64, u64, u64)]) -> &mut Self {
         let time = |&(at, bias, address): &(u64, u64, u64)| InitialiserTime {
             address: bias + address,
             at: LAUNCHED + at,
@@ -152,11 +152,11 @@ impl Tape {
         self.note(at, NoteKind::Initialisers(calls.iter().map(time).collect()))
     }
 
-    pub fn forked(&mut self, at: u64, parent: u32, shares_memory: bool) -> &mut Self {
+    pub(crate) fn forked(&mut self, at: u64, parent: u32, shares_memory: bool) -> &mut Self {
         self.note(at, NoteKind::Forked { parent, shares_memory })
     }
 
-    pub fn joined(&self) -> Joined {
+    pub(crate) fn joined(&self) -> Joined {
         let mut records = self.records.clone();
         records.sort_by_key(|record| record.at);
         let mut notes = self.notes.clone();
@@ -166,7 +166,7 @@ impl Tape {
     }
 
     /// With every file whose number is below 1000 described as an object.
-    pub fn analysed(&self) -> Analysed {
+    pub(crate) fn analysed(&self) -> Analysed {
         let joined = self.joined();
         let objects = objects(&joined);
         finish(joined, &objects, &|_, _| None)
@@ -174,7 +174,7 @@ impl Tape {
 }
 
 /// The file system knows `/lib/N` as number N, and the program as number 1.
-pub fn seen(path: &Path) -> Option<FileSeen> {
+pub(crate) fn seen(path: &Path) -> Option<FileSeen> {
     let inode = match path.strip_prefix("/lib") {
         Ok(number) => number.to_str()?.parse().ok()?,
         Err(_) => 1,
@@ -183,13 +183,13 @@ pub fn seen(path: &Path) -> Option<FileSeen> {
     Some(FileSeen { path: PathBuf::from(path), device: DEVICE, inode, identity })
 }
 
-pub fn objects(joined: &Joined) -> Vec<TracedObject> {
+pub(crate) fn objects(joined: &Joined) -> Vec<TracedObject> {
     let files = joined.files.iter().enumerate().filter(|(_, file)| file.inode < 1000);
     files.map(|(number, file)| object(FileId(u32::try_from(number).unwrap()), file.inode)).collect()
 }
 
 /// Headers and relocation table, code, data at an address that is a page behind its place in the file, zero-filled memory.
-pub fn object(file: FileId, inode: u64) -> TracedObject {
+pub(crate) fn object(file: FileId, inode: u64) -> TracedObject {
     let segment = |address, offset, file_size, memory_size, flags| ObjectSegment {
         address,
         offset,
@@ -238,7 +238,7 @@ pub fn object(file: FileId, inode: u64) -> TracedObject {
     }
 }
 
-pub fn touches(analysed: &Analysed) -> Vec<(&Event, Touch)> {
+pub(crate) fn touches(analysed: &Analysed) -> Vec<(&Event, Touch)> {
     let touch = |event| match event {
         &Event { kind: EventKind::Touch(touch), .. } => Some(touch),
         _ => None,
@@ -247,16 +247,16 @@ pub fn touches(analysed: &Analysed) -> Vec<(&Event, Touch)> {
 }
 
 /// Inode and page of each touch.
-pub fn pages(analysed: &Analysed) -> Vec<(u64, u64)> {
+pub(crate) fn pages(analysed: &Analysed) -> Vec<(u64, u64)> {
     touches(analysed).iter().map(|(event, _)| (inode(analysed, event.file.unwrap()), event.page)).collect()
 }
 
-pub fn inode(analysed: &Analysed, file: FileId) -> u64 {
+pub(crate) fn inode(analysed: &Analysed, file: FileId) -> u64 {
     analysed.files[file.0 as usize].inode
 }
 
 /// Each phase in one line: its depth as dots, kind, inode, begin and end, how it is known.
-pub fn lines(analysed: &Analysed) -> Vec<String> {
+pub(crate) fn lines(analysed: &Analysed) -> Vec<String> {
     let mut lines = Vec::new();
     tree(analysed, None, 0, &mut lines);
     lines
@@ -277,6 +277,6 @@ fn line(analysed: &Analysed, phase: &Phase) -> String {
     format!("{}{file}{address} {}-{} {}", kind.name(), begin.0, end.0, known.name())
 }
 
-pub fn of_kind(analysed: &Analysed, kind: PhaseKind) -> Vec<&Phase> {
+pub(crate) fn of_kind(analysed: &Analysed, kind: PhaseKind) -> Vec<&Phase> {
     analysed.phases.iter().filter(|phase| phase.kind == kind).collect()
 }

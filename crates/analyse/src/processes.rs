@@ -13,7 +13,7 @@ use std::rc::Rc;
 use coldstart_profile::trace::{Moment, PagesSeen, ProcessId, ThreadId, TracedProcess, TracedThread};
 
 use super::space::Space;
-use crate::start::Image;
+use crate::note::Image;
 
 /// An address space that may be shared (`vfork`) or be a copy that nobody has written to yet.
 pub(super) type SharedSpace = Rc<RefCell<Rc<Space>>>;

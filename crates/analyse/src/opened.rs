@@ -8,17 +8,17 @@ use std::path::Path;
 
 use coldstart_profile::FileIdentity;
 use coldstart_profile::trace::{FileId, TracedFile, TracedObject};
+use coldstart_symbols::{ObjectFile, TouchedPages, data_access, describe};
 use rayon::prelude::*;
 
-use super::analyse::{FileSeen, FileUse, Joined};
-use crate::block_device::kernel_number;
-use coldstart_symbols::{ObjectFile, TouchedPages, data_access, describe};
+use super::files::{FileSeen, kernel_number};
+use super::joined::{FileUse, Joined};
 
 /// Bytes that an instruction has at most (x86).
 const INSTRUCTION: u64 = 15;
 
 /// Files that were mapped like objects and still are what they were.
-pub(crate) struct OpenedObjects {
+pub struct OpenedObjects {
     opened: BTreeMap<FileId, (ObjectFile, FileUse)>,
     /// What `writes` has answered: a few instructions of the loader do most of the touches.
     decoded: RefCell<HashMap<(FileId, u64), Option<bool>>>,
@@ -26,7 +26,7 @@ pub(crate) struct OpenedObjects {
 
 impl OpenedObjects {
     /// Opens those of which `is_same` says that their path still leads to what was mapped.
-    pub(crate) fn open(joined: &Joined, is_same: &mut dyn FnMut(FileId, &TracedFile) -> bool) -> Self {
+    pub fn open(joined: &Joined, is_same: &mut dyn FnMut(FileId, &TracedFile) -> bool) -> Self {
         let mut opened = BTreeMap::new();
         for (id, used) in joined.uses() {
             let file = usize::try_from(id.0).ok().and_then(|place| joined.files.get(place));
@@ -39,7 +39,7 @@ impl OpenedObjects {
     }
 
     /// What a trace keeps of each.
-    pub(crate) fn describe(&self) -> Vec<TracedObject> {
+    pub fn describe(&self) -> Vec<TracedObject> {
         let described = |(&file, (object, used)): (&FileId, &(ObjectFile, FileUse))| {
             describe(object, file, &touched(object, used)).ok()
         };
@@ -48,7 +48,7 @@ impl OpenedObjects {
     }
 
     /// Whether an instruction writes to memory, by its address without load bias; `None` if that cannot be told.
-    pub(crate) fn writes(&self, file: FileId, address: u64) -> Option<bool> {
+    pub fn writes(&self, file: FileId, address: u64) -> Option<bool> {
         *self.decoded.borrow_mut().entry((file, address)).or_insert_with(|| self.decode(file, address))
     }
 
@@ -61,12 +61,12 @@ impl OpenedObjects {
 }
 
 /// Whether a file's path still leads to its inode. Of btrfs and overlayfs the device number differs; the inode's has to do.
-pub(crate) fn is_still_there(file: &TracedFile) -> bool {
+pub fn is_still_there(file: &TracedFile) -> bool {
     std::fs::metadata(&file.path).is_ok_and(|metadata| metadata.ino() == file.inode && metadata.is_file())
 }
 
 /// What the file system says of a path.
-pub(crate) fn file_seen(path: &Path) -> Option<FileSeen> {
+pub fn file_seen(path: &Path) -> Option<FileSeen> {
     let path = std::fs::canonicalize(path).ok()?;
     let metadata = std::fs::metadata(&path).ok()?;
     let size = i64::try_from(metadata.size()).unwrap_or(i64::MAX);

@@ -15,7 +15,7 @@ use super::initialisers::{add as add_initialisers, files};
 use super::loading::{self, Stretch, worse};
 use super::timeline::Timeline;
 use super::tree::{Node, Tree, Wanted};
-use crate::start::LoaderState;
+use crate::note::LoaderState;
 
 /// One `dlopen` that added something.
 #[derive(Clone, Debug)]

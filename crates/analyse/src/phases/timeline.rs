@@ -8,7 +8,7 @@ use super::super::joined::{Joined, Stop, StopKind};
 use super::super::loads::{Objects, Place, Places};
 use super::super::placement::PlacementId;
 use super::relocated_pages::RelocatedPages;
-use crate::start::Image;
+use crate::note::Image;
 
 /// An initialiser's call.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use super::initialisers::{add as add_initialisers, unclaimed};
 use super::loading::{self, Stretch, split, worse};
 use super::timeline::Timeline;
 use super::tree::{Tree, Wanted};
-use crate::start::LoaderState;
+use crate::note::LoaderState;
 
 /// The moments of a start that were noted.
 #[derive(Clone, Copy, Debug, Default)]

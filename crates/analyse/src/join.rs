@@ -14,7 +14,7 @@ use super::placement::{Placement, PlacementId};
 use super::processes::{Current, Processes, add_note};
 use super::seen::{CodePlace, FirstTouches, Seen, touch};
 use super::space::Held;
-use crate::start::{Image, InitialiserTime, LinkedObject, Note, NoteKind};
+use crate::note::{Image, InitialiserTime, LinkedObject, Note, NoteKind};
 
 /// What was recorded of a start. All times are `CLOCK_MONOTONIC`, in nanoseconds.
 #[derive(Clone, Copy, Debug)]

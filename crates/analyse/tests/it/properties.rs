@@ -1,17 +1,13 @@
 //! Whatever was recorded, in whatever order: no panic, and a trace that is in order.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod analyse_support;
-
 use std::collections::{HashMap, HashSet};
 
-use analyse_support::*;
+use coldstart_analyse::{Analysed, LoaderState, NoteKind, Recorded, finish, join};
 use coldstart_profile::trace::{EventKind, PagesSeen};
 use coldstart_sys::fault_recorder::{Fault, RecordKind};
-use coldstart_trace::start::analyse::{Analysed, Recorded, finish, join};
-use coldstart_trace::start::{LoaderState, NoteKind};
 use proptest::prelude::*;
+
+use crate::support::*;
 
 /// What to do next, in small numbers: who, what, and where.
 type Step = (u8, u8, u8, u8);

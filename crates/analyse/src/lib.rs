@@ -1,6 +1,6 @@
 //! From what was recorded to a trace: pages to files and sections, stops and touches to phases.
 //!
-//! In two steps, for between them somebody has to open the files. [`join()`] follows every process's memory through mappings, forks and
+//! In two steps, between which the files are opened ([`OpenedObjects`]). [`join()`] follows every process's memory through mappings, forks and
 //! `execve`, so that each fault becomes a touch of a page of a file; [`Joined::uses`] says which files those are and what of
 //! them. [`finish`] takes descriptions of those that are ELF objects and finds what needs their headers: load biases, zero-filled
 //! memory, addresses of instructions, and the phases.
@@ -8,12 +8,15 @@
 //! What a newcomer would not guess: neither observer is needed. Without the kernel's records there are no touches, but phases as
 //! the stops tell them; without the follower's notes there are touches, but no phases.
 
+mod category;
 mod events;
 mod files;
 mod join;
 mod joined;
 mod loads;
 mod mappings;
+mod note;
+mod opened;
 mod phases;
 mod placement;
 mod processes;
@@ -22,10 +25,13 @@ mod space;
 
 use coldstart_profile::trace::{Event, Load, Phase, TracedFile, TracedObject, TracedProcess, TracedThread};
 
+pub use category::Places;
 pub use events::Decode;
-pub use files::{FileSeen, identify};
+pub use files::{FileSeen, identify, kernel_number};
 pub use join::{Recorded, join};
 pub use joined::{FileUse, Joined};
+pub use note::{Image, InitialiserTime, LinkedObject, LoaderState, Note, NoteKind};
+pub use opened::{OpenedObjects, file_seen, is_still_there};
 pub use placement::{Lowest, Placement, PlacementId};
 pub use seen::{CodePlace, Seen};
 

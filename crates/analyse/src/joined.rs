@@ -7,7 +7,7 @@ use coldstart_profile::trace::{FileId, Moment, ProcessId, ThreadId, TracedFile, 
 
 use super::placement::{Placement, PlacementId};
 use super::seen::{CodePlace, Seen};
-use crate::start::{Image, LoaderState};
+use crate::note::{Image, LoaderState};
 
 /// The join of records and notes, so far as it needs no file's content.
 #[derive(Clone, Debug, Default)]

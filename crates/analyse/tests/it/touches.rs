@@ -1,14 +1,10 @@
 //! From records to touches: hand-made records for each rule.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod analyse_support;
-
-use analyse_support::*;
+use coldstart_analyse::{NoteKind, finish};
 use coldstart_profile::trace::{CodeAddress, EventKind, FileCategory, FileId, Moment, PagesSeen, ProcessId};
 use coldstart_sys::fault_recorder::{Fault, RecordKind};
-use coldstart_trace::start::NoteKind;
-use coldstart_trace::start::analyse::finish;
+
+use crate::support::*;
 
 const BASE: u64 = 0x10000;
 
@@ -88,7 +84,7 @@ fn unknown_touches_are_decoded() {
     tape.fault(30, unknown(BASE + 0x1010)).fault(31, unknown(BASE + 0x1020)).fault(32, unknown(BASE + 0x1020));
     let joined = tape.joined();
     let objects = objects(&joined);
-    let writes = |analysed: &coldstart_trace::start::analyse::Analysed| {
+    let writes = |analysed: &coldstart_analyse::Analysed| {
         touches(analysed).iter().map(|(_, touch)| touch.write).collect::<Vec<_>>()
     };
     let decoded = finish(joined.clone(), &objects, &|_, address| Some(address == 0x1020));

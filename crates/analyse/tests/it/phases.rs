@@ -1,13 +1,10 @@
 //! From stops and touches to phases: hand-made notes for each rule.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod analyse_support;
-
-use analyse_support::*;
+use coldstart_analyse::{LoaderState, NoteKind};
 use coldstart_profile::trace::{Known, PhaseKind};
 use coldstart_sys::fault_recorder::{Fault, RecordKind};
-use coldstart_trace::start::{LoaderState, NoteKind};
+
+use crate::support::*;
 
 const PROGRAM: u64 = 0x40_0000;
 const LOADER: u64 = 0x100_0000;

@@ -151,6 +151,11 @@ pub fn identify(
     }
 }
 
+/// `st_dev` or `st_rdev` in the kernel's own numbering, as tracepoints print it: `major << 20 | minor`.
+pub fn kernel_number(number: u64) -> u64 {
+    u64::from(rustix::fs::major(number)) << 20 | u64::from(rustix::fs::minor(number))
+}
+
 fn without_deleted(path: &OsStr) -> (PathBuf, bool) {
     match path.as_bytes().strip_suffix(DELETED) {
         Some(path) => (OsString::from_vec(path.to_vec()).into(), true),
