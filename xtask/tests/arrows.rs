@@ -19,6 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-observe", &["coldstart-sys", "coldstart-launch"]),
     ("coldstart-symbols", &["coldstart-sys", "coldstart-elf", "coldstart-profile"]),
     ("coldstart-analyse", &["coldstart-sys", "coldstart-profile", "coldstart-symbols"]),
+    ("coldstart-import", &["coldstart-sys", "coldstart-elf", "coldstart-profile", "coldstart-analyse"]),
     (
         "coldstart-trace",
         &[
@@ -50,6 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-launch",
             "coldstart-observe",
             "coldstart-trace",
+            "coldstart-import",
             "coldstart-prefetch",
             "coldstart-measure",
             "coldstart-history",

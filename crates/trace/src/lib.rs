@@ -8,7 +8,6 @@ mod block_device;
 mod cached_reads;
 mod error;
 mod files;
-pub mod import;
 mod names;
 mod page_fills;
 pub mod start;

@@ -1,10 +1,8 @@
 //! Recordings with wrong bytes, and cut off anywhere: refused or read, never a panic.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::path::{Path, PathBuf};
 
-use coldstart_trace::import::{ImportError, import, import_bytes};
+use coldstart_import::{ImportError, import, import_bytes};
 
 /// Small recordings of all kinds, which the fuzzer begins with, too.
 fn recordings() -> Vec<(PathBuf, Vec<u8>)> {

@@ -1,16 +1,13 @@
 //! Recordings of the real perf: what becomes of them is held against `perf script`, and against the pages that a program says it
 //! touches.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod import_support;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use coldstart_import::{import, import_bytes};
 use coldstart_profile::trace::{EventKind, Layer, PagesSeen, RunEnd, Trace};
-use coldstart_trace::import::{import, import_bytes};
-use import_support::{Recorded, TOUCHED, perf, script};
+
+use crate::support::{Recorded, TOUCHED, perf, script};
 
 /// Pages of the data file that were touched, in order.
 fn touched(trace: &Trace, file: &Path) -> Vec<u64> {
