@@ -26,12 +26,6 @@ fn parse_entry_point(vector: &[u8], is_64_bit: bool) -> Option<u64> {
     })
 }
 
-/// The process that a thread belongs to (`Tgid` of `proc_pid_status(5)`).
-pub(super) fn process_of(thread: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
-}
-
 /// Whether following a program changes its rights: not for a tracer with `CAP_SYS_PTRACE`.
 pub(super) fn we_take_rights() -> bool {
     rustix::thread::capabilities(None).map_or(true, |sets| !sets.effective.contains(CapabilitySet::SYS_PTRACE))
@@ -65,11 +59,5 @@ mod tests {
         assert_eq!(parse_entry_point(&words, false), Some(0x0804_8000));
         assert_eq!(parse_entry_point(&words[..15], false), None);
         assert_eq!(parse_entry_point(&[], true), None);
-    }
-
-    #[test]
-    fn we_belong_to_ourselves() {
-        assert_eq!(process_of(std::process::id()), Some(std::process::id()));
-        assert_eq!(process_of(0), None);
     }
 }

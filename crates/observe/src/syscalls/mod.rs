@@ -7,11 +7,11 @@
 //! The program behaves as if alone, only slower, with two exceptions: set-user-ID programs run without
 //! their rights ([`SyscallCounts::without_their_rights`]), and a program that traces others cannot trace its own children.
 
+mod counter;
 mod counts;
 mod error;
 mod failed_names;
 mod first_image;
-mod follow;
 mod numbers;
 mod options;
 mod start;
@@ -26,8 +26,8 @@ pub use failed_names::{FailedName, LibraryProbe};
 pub use numbers::CallName;
 pub use options::{CountOptions, Until};
 
+use counter::Followed;
 pub(crate) use first_image::has_other_rights;
-use follow::{Followed, Follower};
 
 /// Starts a program, counts the system calls of it and of all it starts, and ends whatever is there after the point asked
 /// for.
@@ -45,7 +45,7 @@ pub fn count_syscalls(command: &CommandLine, options: &CountOptions) -> Result<S
     let pending = traced(&mut child).map_err(|error| SyscallsError::system("make a socket for the program", error))?;
     let (spawned, followed) = std::thread::scope(|scope| {
         let follower = scope.spawn(|| match pending.seize() {
-            Ok(Some((tracer, process))) => Follower::new(tracer, process, options).follow(),
+            Ok(Some((tracer, process))) => counter::count(tracer, process, options),
             Ok(None) => Ok(Followed::NotStarted),
             Err(error) => Err(error.into()),
         });
