@@ -31,6 +31,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-launch",
             "coldstart-symbols",
             "coldstart-analyse",
+            "coldstart-follow",
         ],
     ),
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),

@@ -101,13 +101,13 @@ pub(super) fn follow_start(
         if let Some((change, _)) = setup {
             change(child);
         }
-        let Some(mut options) = options.borrow_mut().take() else { return };
+        let Some(options) = options.borrow_mut().take() else { return };
         if options.each_page {
             small_pages.set(map_files_by_small_pages(child));
         }
         stop_at_filtered_calls(child);
         let started = traced(child).and_then(|pending| {
-            start_worker(&[pending.as_fd().as_raw_fd()], move |line| sent(&follow(pending, &mut options, line)))
+            start_worker(&[pending.as_fd().as_raw_fd()], move |line| sent(&follow(pending, options, line)))
         });
         *worker.borrow_mut() = Some(started);
         if let Some((_, prepared)) = setup {
