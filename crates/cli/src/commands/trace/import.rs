@@ -1,7 +1,7 @@
 //! `coldstart trace import`: from what `perf record` has recorded to a trace.
 
+use coldstart_import::import;
 use coldstart_output::{Inputs, OutputPlace};
-use coldstart_trace::import::import;
 use coldstart_tracefile::{try_out, write_trace_at};
 
 use super::show;
