@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use coldstart_trace::import::import_bytes;
+use coldstart_import::import_bytes;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

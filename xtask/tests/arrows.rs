@@ -34,6 +34,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("coldstart-pagecache", &["coldstart-host", "coldstart-sys", "coldstart-profile"]),
     ("coldstart-launch", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-profile"]),
+    ("coldstart-follow", &["coldstart-host", "coldstart-sys"]),
+    ("coldstart-observe", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-follow", "coldstart-launch"]),
+    ("coldstart-symbols", &["coldstart-sys", "coldstart-elf", "coldstart-profile"]),
+    ("coldstart-analyse", &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-symbols"]),
+    ("coldstart-import", &["coldstart-sys", "coldstart-elf", "coldstart-profile", "coldstart-analyse"]),
     (
         "coldstart-trace",
         &[
@@ -43,6 +48,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-profile",
             "coldstart-pagecache",
             "coldstart-launch",
+            "coldstart-symbols",
+            "coldstart-analyse",
+            "coldstart-follow",
         ],
     ),
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
@@ -57,6 +65,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "coldstart-app",
         &[
+            "coldstart-import",
+            "coldstart-observe",
             "coldstart-startup",
             "coldstart-host",
             "coldstart-host",
@@ -93,7 +103,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-rewrite",
             "coldstart-pagecache",
             "coldstart-launch",
+            "coldstart-observe",
             "coldstart-trace",
+            "coldstart-import",
             "coldstart-prefetch",
             "coldstart-measure",
             "coldstart-history",

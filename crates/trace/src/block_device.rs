@@ -39,8 +39,3 @@ impl BlockDevice {
         Ok(Self { path, number, size })
     }
 }
-
-/// `st_dev` or `st_rdev` in the kernel's own numbering, as tracepoints print it: `major << 20 | minor`.
-pub(crate) fn kernel_number(number: u64) -> u64 {
-    DeviceNumber::of_stat(number).to_kernel()
-}

@@ -6,11 +6,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime};
 
+use coldstart_analyse::kernel_number;
 use coldstart_profile::{DiskExtent, FileIdentity, FileKind, FileUse, PageRange, Touched, merge_ranges, page_count};
 use coldstart_sys::named_file::{LastLink, NamedFile};
 use rustix::fs::{Mode, OFlags};
 
-use crate::block_device::{BlockDevice, kernel_number};
+use crate::block_device::BlockDevice;
 use crate::cached_reads::cached_by_reading;
 use crate::names::SeenFile;
 use crate::{PageFill, RecordingNotes, SeenName, SeenRequest};

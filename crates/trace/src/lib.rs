@@ -8,13 +8,9 @@ mod block_device;
 mod cached_reads;
 mod error;
 mod files;
-pub mod import;
-pub mod loader_log;
 mod names;
-pub mod objects;
 mod page_fills;
 pub mod start;
-pub mod syscalls;
 mod touched_working_set;
 mod working_set;
 

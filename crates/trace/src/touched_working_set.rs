@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use coldstart_analyse::kernel_number;
 use coldstart_profile::trace::{
     Event, EventKind, FileCategory, FileId, FillCause, LookupKind, PagesSeen, Trace, TracedFile,
 };
@@ -18,7 +19,6 @@ use coldstart_profile::{
     page_count,
 };
 
-use crate::block_device::kernel_number;
 use crate::files::{FileCollector, Span};
 use crate::names::SeenFile;
 use crate::{PageFill, RecordingNotes, SeenName, SeenRequest};

@@ -10,12 +10,13 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use coldstart_analyse::Places;
 use coldstart_host::process::{SELF, own};
 use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_profile::trace::figures::{Figures, PageCounts};
 use coldstart_profile::trace::{EventKind, FileCategory, FillCause, LookupKind, Moment, ProcessId, ThreadId, Trace};
 use coldstart_trace::NameLog;
-use coldstart_trace::start::{DiskLog, DiskPieces, DiskRecorder, KnownFiles, Places, Setting, disk_pieces};
+use coldstart_trace::start::{DiskLog, DiskPieces, DiskRecorder, KnownFiles, Setting, disk_pieces};
 use tempfile::TempDir;
 
 /// On a disk, because files in memory are never filled.

@@ -36,7 +36,7 @@ pub fn read(path: &Path) -> Result<Trace, AppError> {
 pub fn import(recording: &Path, place: OutputPlace) -> Result<Trace, AppError> {
     let place = place.not_over(Inputs::default().with("the recording itself", recording));
     try_out(&place)?;
-    let trace = match coldstart_trace::import::import(recording) {
+    let trace = match coldstart_import::import(recording) {
         Ok(trace) => trace,
         Err(error) => {
             let hint = error.hint();

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use coldstart_bind::Binding;
 use coldstart_launch::{CommandLine, End, LaunchOptions, Readiness};
-use coldstart_output::{StagedFile, remove_leftovers};
-use coldstart_profile::printable;
-use coldstart_sys::named_file::read_regular;
-use coldstart_trace::loader_log::{
+use coldstart_observe::loader_log::{
     LoaderDifference, LoaderLog, LoaderLogError, LoaderLogMode, MappedObject, Parting, compare, loader_log,
     relocation_cycles,
 };
-use coldstart_trace::syscalls::{CountOptions, Ended, SyscallCounts, SyscallsError, Until, count_syscalls};
+use coldstart_observe::syscalls::{CountOptions, Ended, SyscallCounts, SyscallsError, Until, count_syscalls};
+use coldstart_output::{StagedFile, remove_leftovers};
+use coldstart_profile::printable;
+use coldstart_sys::named_file::read_regular;
 use serde::Serialize;
 
 use super::{Options, StartOptions};

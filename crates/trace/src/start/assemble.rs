@@ -3,15 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
+use coldstart_analyse::{self as analyse, Analysed, Note, NoteKind, OpenedObjects, Places, file_seen, is_still_there};
 use coldstart_profile::trace::{
     Event, EventKind, Layer, Moment, PagesSeen, ProcessId, Run, ThreadId, Trace, TracedFile, TracedProcess,
     TracedThread,
 };
 
-use super::analyse::{self, Analysed};
-use super::disk::{DiskLog, FileKey, KnownFiles, Places, Setting, disk_pieces};
-use super::note::{Note, NoteKind};
-use super::opened::{OpenedObjects, file_seen, is_still_there};
+use super::disk::{DiskLog, FileKey, KnownFiles, Setting, disk_pieces};
 use super::session::FollowedStart;
 use crate::NameLog;
 

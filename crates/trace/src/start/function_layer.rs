@@ -6,16 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
 
+use coldstart_analyse::{self as analyse, kernel_number};
 use coldstart_profile::trace::{
     CodeAddress, Event, EventKind, FileId, Layer, Moment, PhaseKind, ProcessId, RunEnd, ThreadId, Trace,
 };
+use coldstart_symbols::{FunctionStarts, ObjectFile, TouchedPages, WantedPages, describe, function_starts};
 
-use super::analyse;
 use super::follow::{ArmedFunctions, FileKey};
 use super::record::IsWanted;
 use super::session::FollowedStart;
-use crate::block_device::kernel_number;
-use crate::objects::{FunctionStarts, ObjectFile, TouchedPages, WantedPages, describe, function_starts};
 
 /// What is armed, and why the rest is not.
 #[derive(Debug, Default)]

@@ -9,12 +9,13 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::SystemTime;
 
+use coldstart_analyse::Places;
 use coldstart_launch::{CommandLine, LaunchError, LaunchOptions, Launched, Output, find_program};
 use coldstart_profile::trace::{Layer, PagesSeen, Run, RunEnd, StartState, Trace};
 use coldstart_sys::syscall_observer::{PendingObserver, observe};
 
 use super::assemble::{Parts, assemble};
-use super::disk::{DiskRecorder, Places};
+use super::disk::DiskRecorder;
 use super::follow::{ArmedFunctions, FileFacts, FollowOptions};
 use super::function_layer::{self, Arming};
 use super::session::{Ending, FollowedStart, follow_start};

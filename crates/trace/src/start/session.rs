@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
+use coldstart_analyse::Recorded;
 use coldstart_launch::{CommandLine, End, LaunchError, LaunchOptions, Launched, launch};
 use coldstart_profile::trace::{Moment, RunEnd};
 use coldstart_sys::beside::{Worker, start_worker};
@@ -15,7 +16,6 @@ use coldstart_sys::stop_filter::stop_at_filtered_calls;
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
 use coldstart_sys::tracing::traced;
 
-use super::analyse::Recorded;
 use super::follow::{FollowOptions, Followed, follow};
 use crate::TraceError;
 
@@ -101,13 +101,13 @@ pub(super) fn follow_start(
         if let Some((change, _)) = setup {
             change(child);
         }
-        let Some(mut options) = options.borrow_mut().take() else { return };
+        let Some(options) = options.borrow_mut().take() else { return };
         if options.each_page {
             small_pages.set(map_files_by_small_pages(child));
         }
         stop_at_filtered_calls(child);
         let started = traced(child).and_then(|pending| {
-            start_worker(&[pending.as_fd().as_raw_fd()], move |line| sent(&follow(pending, &mut options, line)))
+            start_worker(&[pending.as_fd().as_raw_fd()], move |line| sent(&follow(pending, options, line)))
         });
         *worker.borrow_mut() = Some(started);
         if let Some((_, prepared)) = setup {

@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_analyse::kernel_number;
 use coldstart_profile::FileIdentity;
 
 use super::log::FileKey;
 use super::recorder::block_devices;
 use crate::NameLog;
-use crate::block_device::kernel_number;
 
 /// A file whose path is known.
 #[derive(Clone, Debug, PartialEq, Eq)]

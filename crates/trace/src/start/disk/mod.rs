@@ -4,7 +4,6 @@
 //! afterwards by pure functions: [`disk_pieces`] makes the pieces of a trace. What a newcomer would not
 //! guess: whether somebody waited for a page is not told by the page, but by what its thread did right before (`causes`).
 
-mod category;
 mod causes;
 mod known;
 mod log;
@@ -12,7 +11,6 @@ mod pieces;
 mod recorder;
 mod tracepoints;
 
-pub use category::Places;
 pub use known::{KnownFile, KnownFiles};
 pub use log::{DiskFill, DiskLog, DiskRead, FileKey};
 pub use pieces::{DiskPieces, Setting, disk_pieces};

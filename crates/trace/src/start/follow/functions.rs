@@ -3,16 +3,14 @@
 //! A breakpoint in the middle of an instruction would silently make another program of it: who arms them proves each to be the
 //! beginning of one. They are written over the mapped code, of which the kernel makes a private copy; the file never changes.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
+use std::collections::{HashMap, HashSet};
 
+use coldstart_analyse::NoteKind;
 use coldstart_host::process::Mapping;
 use coldstart_sys::tracing::Registers;
 
-use super::super::note::NoteKind;
-use super::Follower;
-use super::space::{MemoryBreakpoint, Space};
+use super::memory::Memory;
+use super::standing::Standing;
 
 const PAGE: u64 = 4096;
 const BREAKPOINT: u8 = 0xcc;
@@ -54,14 +52,63 @@ impl ArmedFunctions {
     }
 }
 
+/// A breakpoint in memory.
+#[derive(Clone, Copy, Debug)]
+struct MemoryBreakpoint {
+    original: u8,
+    is_armed: bool,
+    file: FileKey,
+    offset: u64,
+}
+
+/// Of one memory: its breakpoints by address.
+#[derive(Debug, Default)]
+pub(super) struct Breakpoints {
+    placed: HashMap<u64, MemoryBreakpoint>,
+    /// Whether it handles SIGTRAP itself, so that no breakpoints may be put into its memory.
+    pub(super) handles_trap: bool,
+}
+
+impl Breakpoints {
+    /// The copy that a fork has.
+    pub(super) fn forked(&self) -> Self {
+        // One that was met in the meantime is gone here, but the copy may have been made before.
+        let still_armed = |(&at, breakpoint): (&u64, &MemoryBreakpoint)| {
+            (at, MemoryBreakpoint { is_armed: breakpoint.is_armed || !self.handles_trap, ..*breakpoint })
+        };
+        Self { placed: self.placed.iter().map(still_armed).collect(), handles_trap: self.handles_trap }
+    }
+}
+
 pub(super) fn is_code(protection: u64) -> bool {
     protection & PROT_EXEC != 0
 }
 
-impl Follower<'_> {
+/// Sees first calls of functions.
+pub(super) struct Functions {
+    wanted: ArmedFunctions,
+    /// Those that were met already, in whatever process.
+    met: HashSet<(FileKey, u64)>,
+}
+
+impl Functions {
+    pub(super) fn new(wanted: ArmedFunctions) -> Self {
+        Self { wanted, met: HashSet::new() }
+    }
+
+    pub(super) fn are_wanted(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
     /// Writes breakpoints over the functions of a file in a mapped range, unless they were met already.
-    pub(super) fn arm(&self, space: &mut Space, file: FileKey, address: u64, length: u64, offset: u64) {
-        let Some(offsets) = self.options.functions.files.get(&file).filter(|_| !space.handles_trap) else { return };
+    pub(super) fn arm(
+        &self,
+        memory: &Memory,
+        breakpoints: &mut Breakpoints,
+        file: FileKey,
+        (address, length, offset): (u64, u64, u64),
+    ) {
+        let Some(offsets) = self.wanted.files.get(&file).filter(|_| !breakpoints.handles_trap) else { return };
         let end = offset.saturating_add(length);
         let from = offsets.partition_point(|&place| place < offset);
         let to = offsets.partition_point(|&place| place < end);
@@ -69,9 +116,8 @@ impl Follower<'_> {
         for page in wanted.chunk_by(|one, other| one / PAGE == other / PAGE) {
             let Some(first) = page.first() else { continue };
             let page_at = address.wrapping_add((first / PAGE * PAGE).wrapping_sub(offset));
-            let Some(memory) = &space.memory else { return };
             let mut bytes = [0; PAGE as usize];
-            if memory.read(page_at, &mut bytes).is_err() {
+            if memory.read(page_at, &mut bytes).is_none() {
                 continue;
             }
             let mut armed = Vec::with_capacity(page.len());
@@ -82,23 +128,29 @@ impl Follower<'_> {
                 *byte = BREAKPOINT;
                 armed.push((page_at.wrapping_add(place % PAGE), breakpoint));
             }
-            if memory.write(page_at, &bytes).is_ok() {
-                space.breakpoints.extend(armed);
+            if memory.write(page_at, &bytes).is_some() {
+                breakpoints.placed.extend(armed);
             }
         }
     }
 
     /// Takes all breakpoints away, as far as they are still there.
-    pub(super) fn disarm(&self, thread: u32, space: &mut Space) -> std::io::Result<()> {
+    pub(super) fn disarm(
+        &self,
+        standing: &Standing<'_>,
+        memory: &mut Memory,
+        breakpoints: &mut Breakpoints,
+    ) -> std::io::Result<()> {
+        let thread = standing.thread;
         let armed: Vec<(u64, MemoryBreakpoint)> =
-            space.breakpoints.iter().filter(|(_, one)| one.is_armed).map(|(&at, &one)| (at, one)).collect();
+            breakpoints.placed.iter().filter(|(_, one)| one.is_armed).map(|(&at, &one)| (at, one)).collect();
         for (address, breakpoint) in armed {
-            let is_there = space.mapped_at(thread, address) == Some((breakpoint.file, breakpoint.offset));
-            if is_there && space.byte(thread, address) == Some(BREAKPOINT) {
-                space.set_byte(&self.tracer, thread, address, breakpoint.original)?;
+            let is_there = memory.mapped_at(thread, address) == Some((breakpoint.file, breakpoint.offset));
+            if is_there && memory.byte(thread, address) == Some(BREAKPOINT) {
+                memory.set_byte(standing.tracer(), thread, address, breakpoint.original)?;
             }
             // Another thread may have met it just now.
-            space.breakpoints.insert(address, MemoryBreakpoint { is_armed: false, ..breakpoint });
+            breakpoints.placed.insert(address, MemoryBreakpoint { is_armed: false, ..breakpoint });
         }
         Ok(())
     }
@@ -106,30 +158,29 @@ impl Follower<'_> {
     /// Whether a breakpoint instruction that was just executed is one of them; it is taken away then.
     ///
     /// What is known may be out of date: memory may have been unmapped since, and other code, with breakpoints of its own, may stand there.
-    pub(super) fn function_called(
+    pub(super) fn called(
         &mut self,
-        thread: u32,
-        space: &Rc<RefCell<Space>>,
+        standing: &Standing<'_>,
+        memory: &mut Memory,
+        breakpoints: &mut Breakpoints,
         mut registers: Registers,
-        at: u64,
     ) -> std::io::Result<bool> {
+        let thread = standing.thread;
         let address = registers.instruction_pointer().wrapping_sub(1);
-        let mut space = space.borrow_mut();
-        let Some(breakpoint) = space.breakpoints.get(&address).copied() else { return Ok(false) };
+        let Some(breakpoint) = breakpoints.placed.get(&address).copied() else { return Ok(false) };
         let stands = (breakpoint.file, breakpoint.offset);
-        if breakpoint.is_armed && space.mapped_at(thread, address) == Some(stands) {
-            space.set_byte(&self.tracer, thread, address, breakpoint.original)?;
-        } else if space.byte(thread, address) == Some(BREAKPOINT) {
-            space.breakpoints.remove(&address);
+        if breakpoint.is_armed && memory.mapped_at(thread, address) == Some(stands) {
+            memory.set_byte(standing.tracer(), thread, address, breakpoint.original)?;
+        } else if memory.byte(thread, address) == Some(BREAKPOINT) {
+            breakpoints.placed.remove(&address);
             return Ok(false);
         }
         // Else another thread has met it at the same time, and it is taken away already.
-        space.breakpoints.insert(address, MemoryBreakpoint { is_armed: false, ..breakpoint });
-        drop(space);
+        breakpoints.placed.insert(address, MemoryBreakpoint { is_armed: false, ..breakpoint });
         registers.set_instruction_pointer(address);
-        self.tracer.set_registers(thread, &registers)?;
+        standing.tracer().set_registers(thread, &registers)?;
         if self.met.insert(stands) {
-            self.note(thread, at, NoteKind::Function { address });
+            standing.note(NoteKind::Function { address });
         }
         Ok(true)
     }

@@ -2,29 +2,30 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
+use coldstart_analyse::{Image, NoteKind};
 use coldstart_host::process::{AT_BASE, AT_ENTRY, Mapping, ProcessFiles, Status};
 use coldstart_host::rights::AskedRights;
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
 use coldstart_sys::tracing::{ProcessMemory, RemoteCall};
 
-use super::super::note::{Image, NoteKind};
-use super::Follower;
 use super::functions::FileKey;
+use super::handler::StartHandler;
 use super::signals::SIGTRAP;
-use super::space::{LoaderSign, Space, Stage};
+use super::standing::Standing;
 
 /// What a process has mapped; nothing if it is gone.
 pub(super) fn maps(process: u32) -> Vec<Mapping> {
     ProcessFiles::of(process).maps().unwrap_or_default()
 }
 
-impl Follower<'_> {
+impl StartHandler<'_> {
     /// A program stands before its first instruction.
-    pub(super) fn executed(&mut self, thread: u32) -> std::io::Result<()> {
+    pub(super) fn executed(&mut self, standing: &mut Standing<'_>) -> std::io::Result<()> {
+        let thread = standing.thread;
         let Some(space) = self.space(thread) else { return Ok(()) };
-        let Some(registers) = self.tracer.registers(thread)? else { return Ok(()) };
+        let Some(registers) = standing.tracer().registers(thread)? else { return Ok(()) };
+        let space = &mut *space.borrow_mut();
         let is_32_bit = registers.is_32_bit();
         let process = ProcessFiles::of(thread);
         let vector = process.auxiliary_vector(!is_32_bit);
@@ -37,68 +38,43 @@ impl Follower<'_> {
             is_32_bit,
             program: process.program().unwrap_or_default().into_os_string(),
         };
-        self.learn(thread, &mut space.borrow_mut(), &image, &lines);
-        let has_loader = image.loader_base != 0;
-        let process_notes = |follower: &mut Self, what: &str| {
-            follower.note(thread, monotonic_nanoseconds(), NoteKind::Obstacle(what.to_owned()));
-        };
-        if has_loader && space.borrow().loader.is_none() {
-            process_notes(
-                self,
+        space.memory.open(thread, is_32_bit);
+        space.memory.call = space.memory.opened().and_then(|memory| call_instruction(memory, &lines, is_32_bit));
+        self.stages.learn(thread, &mut space.stages, &image, &lines);
+        let obstacle = |standing: &Standing<'_>, what: &str| standing.note_now(NoteKind::Obstacle(what.to_owned()));
+        if image.loader_base != 0 && !space.stages.has_loader_sign() {
+            obstacle(
+                standing,
                 "its loader has no sign for debuggers (`_dl_debug_state`): stages of loading are not seen",
             );
         }
         let status = process.status();
         if loses_rights(thread, &status) {
-            process_notes(
-                self,
+            obstacle(
+                standing,
                 "its file gives it other rights (setuid, setgid or capabilities), which it does not get while somebody other than root follows it",
             );
         }
         if holds_traps_back(&status) {
-            let mut space = space.borrow_mut();
-            (space.loader, space.second, space.handles_trap) = (None, None, true);
-            process_notes(
-                self,
+            space.stages.forget();
+            space.breakpoints.handles_trap = true;
+            obstacle(
+                standing,
                 "it ignores or blocks SIGTRAP, which breakpoints would undo: stages of loading and first calls of its functions are not seen",
             );
         }
-        if self.set_breakpoints(thread, &space).is_err() {
-            process_notes(self, "its debug registers cannot be set: stages of loading are not seen");
+        if space.stages.set_breakpoints(standing).is_err() {
+            obstacle(standing, "its debug registers cannot be set: stages of loading are not seen");
         }
-        if self.options.each_page {
-            self.see_each_page(thread, &space, Some(&lines), monotonic_nanoseconds())?;
+        if self.sees_each_page {
+            space.pages.see_each(standing, &space.memory, Some(&lines), monotonic_nanoseconds())?;
         }
         for line in lines.iter().filter(|line| line.is_executable() && line.inode != 0) {
-            self.arm(
-                &mut space.borrow_mut(),
-                FileKey::of(line),
-                line.start,
-                line.end.saturating_sub(line.start),
-                line.offset,
-            );
+            let range = (line.start, line.end.saturating_sub(line.start), line.offset);
+            self.functions.arm(&space.memory, &mut space.breakpoints, FileKey::of(line), range);
         }
-        self.note(thread, monotonic_nanoseconds(), NoteKind::Executed(image));
+        standing.note_now(NoteKind::Executed(image));
         Ok(())
-    }
-
-    /// What has to be known of its memory, and where it is to stop.
-    fn learn(&mut self, thread: u32, space: &mut Space, image: &Image, lines: &[Mapping]) {
-        space.memory = ProcessMemory::open(thread).ok();
-        space.is_32_bit = image.is_32_bit;
-        space.call = space.memory.as_ref().and_then(|memory| call_instruction(memory, lines, image.is_32_bit));
-        let facts = self.options.facts.seen_by(thread, Path::new(&image.program));
-        let bias = if facts.is_relocated { image.entry.wrapping_sub(facts.entry) } else { 0 };
-        space.main = facts.main.map(|main| main.wrapping_add(bias));
-        space.loader =
-            lines.iter().find(|line| image.loader_base != 0 && line.start == image.loader_base).and_then(|line| {
-                let facts = self.options.facts.seen_by(thread, &line.path);
-                Some(LoaderSign {
-                    brk: image.loader_base.wrapping_add(facts.brk?),
-                    debug: facts.debug.map_or(0, |debug| image.loader_base.wrapping_add(debug)),
-                })
-            });
-        space.second = (image.entry != 0).then_some((image.entry, Stage::ProgramEntry));
     }
 }
 

@@ -4,16 +4,14 @@
 //! to a few instructions of ours, which write down the processor's counter and jump on to the function: stack and registers are as
 //! without them. In `dlopen` of glibc 2.36 the list is told to be consistent *before* relocation; such tables wait for the loader to make them read-only.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
-use std::rc::Rc;
 
-use coldstart_sys::time_stamp::{TimeStamp, monotonic_nanoseconds};
+use coldstart_analyse::{InitialiserTime, LinkedObject, Note, NoteKind};
+use coldstart_sys::time_stamp::TimeStamp;
 use coldstart_sys::tracing::Argument;
 
-use super::super::note::{InitialiserTime, LinkedObject, Note, NoteKind};
-use super::space::{InitialiserCall, Space};
-use super::{Follower, call_error};
+use super::memory::Memory;
+use super::standing::{Standing, call_error};
 
 const DT_NULL: u64 = 0;
 const DT_INIT_ARRAY: u64 = 25;
@@ -40,14 +38,21 @@ const DATA_SIZE: u64 = 16;
 /// Slots that are made at once.
 const SLOTS: u64 = 1024;
 
+/// When an initialiser was called, by the processor's counter.
+#[derive(Clone, Copy, Debug)]
+struct InitialiserCall {
+    process: u32,
+    address: u64,
+    bias: u64,
+    counter: u64,
+}
+
 /// Slots in a process's memory.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     areas: Vec<Area>,
     /// Tables that are not relocated yet: bias, address and count.
     waiting: Vec<(u64, u64, u64)>,
-    /// Bias and dynamic table of the objects that are known.
-    known: HashSet<(u64, u64)>,
     /// Whether no more can be had; the process has been told of then.
     are_refused: bool,
 }
@@ -76,58 +81,20 @@ impl Area {
     }
 }
 
-impl Space {
-    pub(super) fn knows_object(&self, bias: u64, dynamic: u64) -> bool {
-        self.slots.known.contains(&(bias, dynamic))
-    }
-
-    /// Some were unmapped, and these are left. Others may come to stand where they were.
+impl Slots {
+    /// Of the objects in the loader's list, by bias and dynamic table, these are left. Others may come to stand where they were.
     pub(super) fn forget_objects_except(&mut self, left: &HashSet<(u64, u64)>) {
-        self.slots.known.retain(|object| left.contains(object));
-        self.slots.waiting.retain(|&(bias, _, _)| left.iter().any(|&(left, _)| left == bias));
-    }
-
-    pub(super) fn remember_objects(&mut self, objects: &[LinkedObject]) {
-        self.slots.known.extend(objects.iter().map(|object| (object.bias, object.dynamic)));
-    }
-
-    /// The table of initialisers: its address and number of entries.
-    fn initialisers_of(&self, object: &LinkedObject) -> Option<(u64, u64)> {
-        let entries = self.dynamic_entries(object.dynamic)?;
-        let value = |wanted| entries.iter().find(|&&(tag, _)| tag == wanted).map(|&(_, value)| value);
-        let size = value(DT_INIT_ARRAYSZ)? / 8;
-        let address = object.bias.wrapping_add(value(DT_INIT_ARRAY)?);
-        (1..=MOST_INITIALISERS).contains(&size).then_some((address, size))
-    }
-
-    /// Tags and values of a dynamic table. No page behind its own is looked at: the program may not have touched that one yet.
-    fn dynamic_entries(&self, table: u64) -> Option<Vec<(u64, u64)>> {
-        let memory = self.memory.as_ref()?;
-        let mut entries = Vec::new();
-        while entries.len() < DYNAMIC_ENTRIES {
-            let at = table.checked_add(entries.len() as u64 * DYNAMIC_ENTRY)?;
-            let to_page_end = (PAGE - at % PAGE) / DYNAMIC_ENTRY;
-            let mut bytes = vec![0; usize::try_from(to_page_end.max(1) * DYNAMIC_ENTRY).ok()?];
-            memory.read(at, &mut bytes).ok()?;
-            for entry in bytes.chunks_exact(DYNAMIC_ENTRY as usize) {
-                let (tag, value) = entry.split_at_checked(8)?;
-                match (u64::from_ne_bytes(tag.try_into().ok()?), u64::from_ne_bytes(value.try_into().ok()?)) {
-                    (DT_NULL, _) => return Some(entries),
-                    entry => entries.push(entry),
-                }
-            }
-        }
-        Some(entries)
+        self.waiting.retain(|&(bias, _, _)| left.iter().any(|&(left, _)| left == bias));
     }
 
     /// Turns the pointers of a relocated table to our slots, if there are enough.
-    fn turn(&mut self, bias: u64, table: u64, count: u64) -> Option<()> {
+    fn turn(&mut self, memory: &Memory, (bias, table, count): (u64, u64, u64)) -> Option<()> {
         let size = usize::try_from(count.checked_mul(8)?).ok()?;
         let mut bytes = vec![0; size];
-        self.memory.as_ref()?.read(table, &mut bytes).ok()?;
+        memory.read(table, &mut bytes)?;
         let targets: Vec<u64> =
             bytes.chunks_exact(8).filter_map(|word| word.try_into().ok()).map(u64::from_ne_bytes).collect();
-        let area = self.slots.areas.iter_mut().find(|area| area.free() >= count)?;
+        let area = self.areas.iter_mut().find(|area| area.free() >= count)?;
         let first = area.slots.len() as u64;
         let mut code = Vec::with_capacity(targets.len().checked_mul(CODE_SIZE as usize)?);
         let mut data = Vec::with_capacity(targets.len().checked_mul(DATA_SIZE as usize)?);
@@ -153,34 +120,103 @@ impl Space {
             pointers.extend(if is_function { code_at } else { target }.to_ne_bytes());
         }
         let (code_at, data_at) = (area.code_at(first), area.data_at(first));
-        let memory = self.memory.as_ref()?;
-        memory.write(code_at, &code).ok()?;
-        memory.write(data_at, &data).ok()?;
-        memory.write(table, &pointers).ok()?;
+        memory.write(code_at, &code)?;
+        memory.write(data_at, &data)?;
+        memory.write(table, &pointers)?;
         area.collected.extend(targets.iter().map(|_| false));
         area.slots.extend(targets.into_iter().map(|target| (target, bias)));
         Some(())
     }
 
     /// The loader makes memory read-only: tables in it are relocated now.
-    pub(super) fn time_waiting(&mut self, address: u64, length: u64) {
+    pub(super) fn time_waiting(&mut self, memory: &Memory, address: u64, length: u64) {
         let inside = |&(_, table, _): &(u64, u64, u64)| table.checked_sub(address).is_some_and(|at| at < length);
-        let ready: Vec<_> = self.slots.waiting.iter().copied().filter(inside).collect();
-        self.slots.waiting.retain(|table| !inside(table));
-        for (bias, table, count) in ready {
-            self.turn(bias, table, count);
+        let ready: Vec<_> = self.waiting.iter().copied().filter(inside).collect();
+        self.waiting.retain(|table| !inside(table));
+        for table in ready {
+            self.turn(memory, table);
         }
     }
+}
 
-    /// What was written down since the last time. Of memory that a child borrows (`vfork`), it is the lender's.
-    fn collect(&mut self, calls: &mut Vec<InitialiserCall>) {
-        let Some(memory) = &self.memory else { return };
-        let process = self.process;
-        for area in &mut self.slots.areas {
+/// The table of initialisers: its address and number of entries.
+fn initialisers_of(memory: &Memory, object: &LinkedObject) -> Option<(u64, u64)> {
+    let entries = dynamic_entries(memory, object.dynamic)?;
+    let value = |wanted| entries.iter().find(|&&(tag, _)| tag == wanted).map(|&(_, value)| value);
+    let size = value(DT_INIT_ARRAYSZ)? / 8;
+    let address = object.bias.wrapping_add(value(DT_INIT_ARRAY)?);
+    (1..=MOST_INITIALISERS).contains(&size).then_some((address, size))
+}
+
+/// Tags and values of a dynamic table. No page behind its own is looked at: the program may not have touched that one yet.
+fn dynamic_entries(memory: &Memory, table: u64) -> Option<Vec<(u64, u64)>> {
+    let mut entries = Vec::new();
+    while entries.len() < DYNAMIC_ENTRIES {
+        let at = table.checked_add(entries.len() as u64 * DYNAMIC_ENTRY)?;
+        let to_page_end = (PAGE - at % PAGE) / DYNAMIC_ENTRY;
+        let mut bytes = vec![0; usize::try_from(to_page_end.max(1) * DYNAMIC_ENTRY).ok()?];
+        memory.read(at, &mut bytes)?;
+        for entry in bytes.chunks_exact(DYNAMIC_ENTRY as usize) {
+            let (tag, value) = entry.split_at_checked(8)?;
+            match (u64::from_ne_bytes(tag.try_into().ok()?), u64::from_ne_bytes(value.try_into().ok()?)) {
+                (DT_NULL, _) => return Some(entries),
+                entry => entries.push(entry),
+            }
+        }
+    }
+    Some(entries)
+}
+
+/// Has initialisers timed, and collects when they were called.
+pub(super) struct Initialisers {
+    are_wanted: bool,
+    calls: Vec<InitialiserCall>,
+}
+
+impl Initialisers {
+    pub(super) fn new(are_wanted: bool) -> Self {
+        Self { are_wanted, calls: Vec::new() }
+    }
+
+    /// Has the initialisers of new objects timed.
+    pub(super) fn time(
+        &self,
+        standing: &mut Standing<'_>,
+        memory: &Memory,
+        slots: &mut Slots,
+        objects: &[LinkedObject],
+    ) -> std::io::Result<()> {
+        if !self.are_wanted || memory.is_32_bit {
+            return Ok(());
+        }
+        let table = |object: &LinkedObject| {
+            let (table, count) = initialisers_of(memory, object)?;
+            Some((object.bias, table, count))
+        };
+        let tables: Vec<(u64, u64, u64)> = objects.iter().filter_map(table).collect();
+        let needed = tables.iter().map(|&(_, _, count)| count).fold(0u64, u64::saturating_add);
+        if needed == 0 || !make_room(standing, memory, slots, needed)? {
+            return Ok(());
+        }
+        for (bias, table, count) in tables {
+            // Before it is relocated it holds distances from the bias, or nothing.
+            if memory.word(table).is_some_and(|first| first >= bias && first != 0) {
+                slots.turn(memory, (bias, table, count));
+            } else {
+                slots.waiting.push((bias, table, count));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what was written down since the last time; the process may be running. Of memory that a child borrows (`vfork`), it is the lender's.
+    pub(super) fn collect(&mut self, memory: &Memory, slots: &mut Slots) {
+        let process = memory.process;
+        for area in &mut slots.areas {
             let Some(first) = area.collected.iter().position(|&collected| !collected) else { continue };
             let from = area.data_at(first as u64);
             let mut bytes = vec![0; (area.slots.len() - first) * DATA_SIZE as usize];
-            if memory.read(from, &mut bytes).is_err() {
+            if memory.read(from, &mut bytes).is_none() {
                 continue;
             }
             let slots = area.slots.iter().zip(&mut area.collected).skip(first);
@@ -188,98 +224,52 @@ impl Space {
                 let counter = data.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
                 if counter != 0 && !*collected {
                     *collected = true;
-                    calls.push(InitialiserCall { process, address, bias, counter });
+                    self.calls.push(InitialiserCall { process, address, bias, counter });
                 }
             }
         }
+    }
+
+    /// What was collected. The two moments say how the processor's counter runs.
+    pub(super) fn notes(self, began: TimeStamp, ended: TimeStamp) -> Vec<Note> {
+        notes(self.calls, began, ended)
     }
 }
 
-impl Follower<'_> {
-    /// Has the initialisers of new objects timed.
-    pub(super) fn time_initialisers(
-        &mut self,
-        thread: u32,
-        space: &Rc<RefCell<Space>>,
-        objects: &[LinkedObject],
-    ) -> std::io::Result<()> {
-        if space.borrow().is_32_bit {
-            return Ok(());
-        }
-        let tables: Vec<(u64, u64, u64)> = {
-            let space = space.borrow();
-            let table = |object: &LinkedObject| {
-                let (table, count) = space.initialisers_of(object)?;
-                Some((object.bias, table, count))
-            };
-            objects.iter().filter_map(table).collect()
-        };
-        let needed = tables.iter().map(|&(_, _, count)| count).fold(0u64, u64::saturating_add);
-        if needed == 0 || !self.make_room(thread, space, needed)? {
-            return Ok(());
-        }
-        let mut space = space.borrow_mut();
-        for (bias, table, count) in tables {
-            // Before it is relocated it holds distances from the bias, or nothing.
-            if space.word(table).is_some_and(|first| first >= bias && first != 0) {
-                space.turn(bias, table, count);
-            } else {
-                space.slots.waiting.push((bias, table, count));
+/// Makes room for so many more slots, in the program. Says whether there is; why not is noted.
+fn make_room(standing: &mut Standing<'_>, memory: &Memory, slots: &mut Slots, needed: u64) -> std::io::Result<bool> {
+    let waiting: u64 = slots.waiting.iter().map(|&(_, _, count)| count).sum();
+    let needed = needed.saturating_add(waiting);
+    if slots.areas.iter().any(|area| area.free() >= needed) {
+        return Ok(true);
+    }
+    if slots.are_refused {
+        return Ok(false);
+    }
+    let reason = match standing.call_place(memory) {
+        Ok(place) => {
+            let capacity = needed.max(SLOTS);
+            let size = capacity.saturating_mul(CODE_SIZE + DATA_SIZE).next_multiple_of(PAGE);
+            // PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, no descriptor.
+            let map = Argument { number: 9, number_32_bit: 192, arguments: [0, size, 7, 0x22, u64::MAX, 0] };
+            let Some(result) = standing.call(place, &map)? else { return Ok(false) };
+            if let Some(address) = u64::try_from(result).ok().filter(|&address| address != 0) {
+                slots.areas.push(Area { address, capacity, slots: Vec::new(), collected: Vec::new() });
+                return Ok(true);
             }
+            // Some systems forbid it.
+            format!("memory that is writable and executable is refused ({})", call_error(result))
         }
-        Ok(())
-    }
-
-    /// Makes room for so many more slots, in the program. Says whether there is; why not is noted.
-    fn make_room(&mut self, thread: u32, space: &Rc<RefCell<Space>>, needed: u64) -> std::io::Result<bool> {
-        let waiting: u64 = space.borrow().slots.waiting.iter().map(|&(_, _, count)| count).sum();
-        let needed = needed.saturating_add(waiting);
-        if space.borrow().slots.areas.iter().any(|area| area.free() >= needed) {
-            return Ok(true);
-        }
-        if space.borrow().slots.are_refused {
-            return Ok(false);
-        }
-        let reason = match self.call_place(thread, space) {
-            Ok(place) => {
-                let capacity = needed.max(SLOTS);
-                let size = capacity.saturating_mul(CODE_SIZE + DATA_SIZE).next_multiple_of(PAGE);
-                // PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, no descriptor.
-                let map = Argument { number: 9, number_32_bit: 192, arguments: [0, size, 7, 0x22, u64::MAX, 0] };
-                let Some(result) = self.call(place, thread, &map)? else { return Ok(false) };
-                if let Some(address) = u64::try_from(result).ok().filter(|&address| address != 0) {
-                    let area = Area { address, capacity, slots: Vec::new(), collected: Vec::new() };
-                    space.borrow_mut().slots.areas.push(area);
-                    return Ok(true);
-                }
-                // Some systems forbid it.
-                format!("memory that is writable and executable is refused ({})", call_error(result))
-            }
-            Err(reason) => reason,
-        };
-        space.borrow_mut().slots.are_refused = true;
-        let what = format!("{reason}: when its initialisers were called, one by one, is not seen");
-        self.note(thread, monotonic_nanoseconds(), NoteKind::Obstacle(what));
-        Ok(false)
-    }
-
-    /// Takes what has been written down so far in a thread's memory.
-    pub(super) fn collect(&mut self, thread: u32) {
-        if let Some(state) = self.threads.get(&thread) {
-            state.space.borrow_mut().collect(&mut self.calls);
-        }
-    }
-
-    /// Of all processes; they may be running.
-    pub(super) fn collect_all(&mut self) {
-        for (_, leader) in self.threads.iter().filter(|(number, thread)| **number == thread.process) {
-            leader.space.borrow_mut().collect(&mut self.calls);
-        }
-    }
+        Err(reason) => reason,
+    };
+    slots.are_refused = true;
+    let what = format!("{reason}: when its initialisers were called, one by one, is not seen");
+    standing.note_now(NoteKind::Obstacle(what));
+    Ok(false)
 }
 
 /// One note for each process's calls, in their order.
-pub(super) fn notes(mut calls: Vec<InitialiserCall>, began: TimeStamp, ended: TimeStamp) -> Vec<Note> {
+fn notes(mut calls: Vec<InitialiserCall>, began: TimeStamp, ended: TimeStamp) -> Vec<Note> {
     calls.sort_by_key(|call| (call.process, call.counter));
     let of_process = |calls: &[InitialiserCall]| {
         let process = calls.first()?.process;

@@ -4,14 +4,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use coldstart_analyse::{Places, kernel_number};
 use coldstart_profile::trace::{
     Event, EventKind, FileCategory, FileId, FillCause, Lookup, LookupKind, Moment, ProcessId, ThreadId, TracedFile,
 };
 
-use super::category::Places;
 use super::known::KnownFiles;
 use super::log::{DiskFill, DiskLog, FileKey};
-use crate::block_device::kernel_number;
 use crate::{NameLog, SeenName, SeenRequest};
 
 /// What is known of the run from elsewhere.

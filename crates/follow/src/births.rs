@@ -1,0 +1,198 @@
+//! New threads and processes: who made them, in whatever order the two sides are seen.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use coldstart_sys::tracing::{Event, Stop};
+
+/// A thread that is seen for the first time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Birth<H> {
+    /// Its number.
+    pub thread: u32,
+    /// Its process: the same number if the process is new.
+    pub process: u32,
+    /// Where it comes from.
+    pub origin: Origin<H>,
+}
+
+/// Where a new thread comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin<H> {
+    /// It is the first process, with which following begins.
+    First,
+    /// A thread made it.
+    Made {
+        /// The process of that thread.
+        process: u32,
+        /// By which kind of call.
+        event: Event,
+        /// What it has of that thread.
+        heritage: H,
+    },
+    /// Whoever made it was killed before that could be seen.
+    Orphan {
+        /// What it would have of the thread that ended last, which may have been the one; the default if nobody has ended.
+        heritage: H,
+    },
+}
+
+/// New threads of which only one side has been seen.
+#[derive(Debug)]
+pub(crate) struct Births<H> {
+    /// The maker has told.
+    told: HashMap<u32, Origin<H>>,
+    /// The new one stands still, and its maker has not told.
+    waiting: HashMap<u32, Held>,
+    /// The new one was killed before its maker told.
+    stillborn: HashSet<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    stop: Stop,
+    /// Since when it has been in doubt whether anybody will tell of it.
+    in_doubt_since: Option<Instant>,
+}
+
+/// What is to be done after a maker's stop.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Told<H> {
+    /// The new one stands still already, at this stop.
+    Stands(Origin<H>, Stop),
+    /// It has not been seen.
+    NotSeen,
+    /// It was seen to end.
+    IsGone,
+}
+
+impl<H> Births<H> {
+    /// Nobody is known but the first process, of which no stop has been seen.
+    pub(crate) fn of_first(first: u32) -> Self {
+        let told = HashMap::from([(first, Origin::First)]);
+        Self { told, waiting: HashMap::new(), stillborn: HashSet::new() }
+    }
+
+    /// A maker tells. `exists` says whether there is a thread of that number: it may have been used again since somebody died with it.
+    pub(crate) fn tell(&mut self, new: u32, origin: Origin<H>, exists: impl FnOnce() -> bool) -> Told<H> {
+        if self.stillborn.remove(&new) && !exists() {
+            return Told::IsGone;
+        }
+        match self.waiting.remove(&new) {
+            Some(held) => Told::Stands(origin, held.stop),
+            None => {
+                self.told.insert(new, origin);
+                Told::NotSeen
+            }
+        }
+    }
+
+    /// What was told of a thread that is seen now.
+    pub(crate) fn take_told(&mut self, new: u32) -> Option<Origin<H>> {
+        self.told.remove(&new)
+    }
+
+    /// A thread stands still whose maker has not told. It is in doubt whether anybody will if its parent is not followed.
+    pub(crate) fn wait(&mut self, new: u32, stop: Stop, is_in_doubt: bool) {
+        let in_doubt_since = is_in_doubt.then(Instant::now);
+        self.waiting.insert(new, Held { stop, in_doubt_since });
+    }
+
+    /// Whether it is in doubt of anyone that waits whether somebody will tell.
+    pub(crate) fn are_in_doubt(&self) -> bool {
+        self.waiting.values().any(|held| held.in_doubt_since.is_some())
+    }
+
+    /// Takes one that has been in doubt for so long.
+    pub(crate) fn take_overdue(&mut self, patience: Duration) -> Option<(u32, Stop)> {
+        let is_overdue = |held: &Held| held.in_doubt_since.is_some_and(|since| since.elapsed() >= patience);
+        let thread = self.waiting.iter().find_map(|(&thread, held)| is_overdue(held).then_some(thread))?;
+        self.waiting.remove(&thread).map(|held| (thread, held.stop))
+    }
+
+    /// A thread has ended. Its number may be used again.
+    pub(crate) fn ended(&mut self, thread: u32, was_known: bool) {
+        self.waiting.remove(&thread);
+        if self.told.remove(&thread).is_none() && !was_known {
+            self.stillborn.insert(thread);
+        }
+    }
+
+    /// Takes those that wait in vain, in order of their numbers, with the stops they stand at.
+    pub(crate) fn take_orphans(&mut self, is_orphan: impl Fn(u32) -> bool) -> Vec<(u32, Stop)> {
+        let orphans = self.waiting.extract_if(|&thread, _| is_orphan(thread));
+        let mut orphans: Vec<_> = orphans.map(|(thread, held)| (thread, held.stop)).collect();
+        orphans.sort_unstable_by_key(|&(thread, _)| thread);
+        orphans
+    }
+
+    /// Those that stand still and are held.
+    pub(crate) fn held(&self) -> impl Iterator<Item = u32> {
+        self.waiting.keys().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(heritage: char) -> Origin<char> {
+        Origin::Made { process: 1, event: Event::Fork, heritage }
+    }
+
+    #[test]
+    fn the_two_sides_come_in_any_order() {
+        let mut births = Births::of_first(1);
+        assert_eq!(births.take_told(1), Some(Origin::First));
+        assert_eq!(births.tell(2, made('a'), || true), Told::NotSeen);
+        assert_eq!(births.take_told(2), Some(made('a')));
+        assert_eq!(births.take_told(3), None);
+        births.wait(3, Stop::Pause, false);
+        assert_eq!(births.held().collect::<Vec<_>>(), [3]);
+        assert_eq!(births.tell(3, made('b'), || true), Told::Stands(made('b'), Stop::Pause));
+        assert_eq!((births.take_told(3), births.held().count()), (None, 0));
+    }
+
+    #[test]
+    fn one_that_died_before_it_was_told_of_is_not_waited_for() {
+        let mut births = Births::of_first(1);
+        births.ended(2, false);
+        assert_eq!(births.tell(2, made('a'), || false), Told::IsGone);
+        // The number is somebody else's by now.
+        births.ended(3, false);
+        assert_eq!(births.tell(3, made('b'), || true), Told::NotSeen);
+        // It was told of, and ended before it was seen.
+        births.ended(3, false);
+        assert_eq!(births.tell(3, made('c'), || true), Told::NotSeen);
+        // One that was seen alive leaves nothing behind.
+        births.ended(4, true);
+        assert_eq!(births.tell(4, made('d'), || false), Told::NotSeen);
+        births.wait(5, Stop::Pause, false);
+        births.ended(5, false);
+        assert_eq!(births.held().count(), 0);
+        assert_eq!(births.tell(5, made('e'), || false), Told::IsGone);
+    }
+
+    #[test]
+    fn orphans_are_taken_once() {
+        let mut births: Births<char> = Births::of_first(1);
+        for thread in [4, 2, 3] {
+            births.wait(thread, Stop::Pause, false);
+        }
+        assert_eq!(births.take_orphans(|thread| thread != 3), [(2, Stop::Pause), (4, Stop::Pause)]);
+        assert_eq!(births.held().collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn doubt_ends() {
+        let mut births: Births<char> = Births::of_first(1);
+        births.wait(2, Stop::Pause, false);
+        assert!(!births.are_in_doubt());
+        births.wait(3, Stop::Group, true);
+        assert!(births.are_in_doubt());
+        assert_eq!(births.take_overdue(Duration::MAX), None);
+        assert_eq!(births.take_overdue(Duration::ZERO), Some((3, Stop::Group)));
+        assert_eq!(births.take_overdue(Duration::ZERO), None);
+        assert!(!births.are_in_doubt());
+    }
+}

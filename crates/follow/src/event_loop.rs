@@ -1,0 +1,335 @@
+//! The loop: from stop to stop, until all are gone or the handler ends it.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use coldstart_sys::time_stamp::monotonic_nanoseconds;
+use coldstart_sys::tracing::{Event, Stop, Tracer, Waited};
+
+use crate::births::{Birth, Births, Origin, Told};
+use crate::error::FollowError;
+use crate::following::Following;
+use crate::handler::{Handler, Next, Stops};
+use crate::kin::{self, Kin};
+
+/// How stops are waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Until there is one. [`Handler::between_stops`] is called after a signal of our own, too.
+    Blocking,
+    /// By a look now and then, so that the handler can end the following of programs that sleep. Looks are close together while stops
+    /// come.
+    Polling,
+}
+
+/// So many vain looks come right after one another; then we sleep between them.
+const BUSY_LOOKS: u32 = 300;
+const SLEEP: Duration = Duration::from_micros(500);
+/// How long a new thread is held of which it is in doubt whether anybody will tell. A maker stops right after the making, so only a
+/// machine under heavy load needs more than a few milliseconds.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What following took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StopTimes {
+    /// Stops that were handled.
+    pub stops: u64,
+    /// Time between each stop's being seen and the thread's going on, in nanoseconds.
+    pub stopped: u64,
+}
+
+/// A program that is followed, with all it starts.
+#[derive(Debug)]
+pub struct EventLoop<H: Handler> {
+    following: Following,
+    births: Births<H::Heritage>,
+    /// Those that were held and may be let go on from the stops they stand at.
+    released: VecDeque<(u32, Stop)>,
+    waiting: Waiting,
+    vain_looks: u32,
+    times: StopTimes,
+    handler: H,
+}
+
+impl<H: Handler> EventLoop<H> {
+    /// For a first process that has just been seized. To be run by the thread that seized it.
+    pub fn new(tracer: Tracer, first: u32, waiting: Waiting, handler: H) -> Self {
+        Self {
+            following: Following::new(tracer),
+            births: Births::of_first(first),
+            released: VecDeque::new(),
+            waiting,
+            vain_looks: 0,
+            times: StopTimes::default(),
+            handler,
+        }
+    }
+
+    /// Follows until everybody is gone, which gives `None`, or until the handler ends it.
+    ///
+    /// # Errors
+    /// The handler's, and those of requests without which nothing can go on. Processes may be left then, and stand still.
+    pub fn run(&mut self) -> Result<Option<H::End>, H::Error> {
+        loop {
+            if let Some(end) = self.handler.between_stops(&self.following)? {
+                return Ok(Some(end));
+            }
+            let (thread, stop, is_new) = match self.next_stop()? {
+                Found::Nothing => continue,
+                Found::AllGone => return Ok(None),
+                Found::Held(thread, stop) => (thread, stop, false),
+                Found::New(thread, stop) => (thread, stop, true),
+            };
+            self.following.at = monotonic_nanoseconds();
+            self.times.stops = self.times.stops.saturating_add(u64::from(is_new));
+            if let Some(end) = self.step(thread, stop)? {
+                return Ok(Some(end));
+            }
+            let took = monotonic_nanoseconds().saturating_sub(self.following.at);
+            self.times.stopped = self.times.stopped.saturating_add(took);
+        }
+    }
+
+    /// Kills all that is left and waits until it is gone, without telling the handler. Returns those that were still there after `limit`:
+    /// a process in uninterruptible sleep dies when its I/O is done.
+    ///
+    /// # Errors
+    /// If the kernel refuses to wait.
+    pub fn kill_all(&mut self, limit: Duration) -> Result<Vec<u32>, FollowError> {
+        let mut left: BTreeSet<u32> = self.following.threads.drain().map(|(thread, _)| thread).collect();
+        left.extend(self.births.held());
+        for &thread in &left {
+            self.following.tracer.kill(thread);
+        }
+        let begin = Instant::now();
+        self.vain_looks = 0;
+        loop {
+            match self.following.tracer.look().map_err(FollowError::to(WAIT))? {
+                Waited::AllGone => return Ok(Vec::new()),
+                Waited::Stopped(thread, Stop::Ended(_)) => _ = left.remove(&thread),
+                Waited::Stopped(thread, _) => {
+                    left.insert(thread);
+                    self.following.tracer.kill(thread);
+                }
+                Waited::Nothing if begin.elapsed() >= limit => return Ok(left.into_iter().collect()),
+                Waited::Nothing => self.pause(),
+            }
+        }
+    }
+
+    /// The handler, and what following took.
+    pub fn into_parts(self) -> (H, StopTimes) {
+        (self.handler, self.times)
+    }
+
+    fn next_stop(&mut self) -> Result<Found, H::Error> {
+        if let Some((thread, stop)) = self.births.take_overdue(PATIENCE) {
+            self.release(thread, stop, Origin::Orphan { heritage: H::Heritage::default() })?;
+        }
+        if let Some((thread, stop)) = self.released.pop_front() {
+            return Ok(Found::Held(thread, stop));
+        }
+        if let Some((thread, stop)) = self.following.taken.pop_front() {
+            return Ok(Found::New(thread, stop));
+        }
+        let tracer = &self.following.tracer;
+        let polls = self.waiting == Waiting::Polling || self.births.are_in_doubt();
+        let waited = if polls { tracer.look() } else { tracer.wait() };
+        match waited.map_err(FollowError::to(WAIT))? {
+            Waited::AllGone => Ok(Found::AllGone),
+            Waited::Stopped(thread, stop) => {
+                self.vain_looks = 0;
+                Ok(Found::New(thread, stop))
+            }
+            Waited::Nothing => {
+                if polls {
+                    self.pause();
+                }
+                Ok(Found::Nothing)
+            }
+        }
+    }
+
+    fn pause(&mut self) {
+        self.vain_looks = self.vain_looks.saturating_add(1);
+        if self.vain_looks < BUSY_LOOKS {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(SLEEP);
+        }
+    }
+
+    /// Has a stop handled and lets the thread go on.
+    fn step(&mut self, thread: u32, stop: Stop) -> Result<Option<H::End>, H::Error> {
+        let next = match self.meet(thread, stop) {
+            Ok(next) => next,
+            Err(error) => {
+                self.handler.failed(&self.following, thread, error)?;
+                match stop {
+                    Stop::Ended(_) => Next::Nothing,
+                    Stop::Signal(signal) => Next::Deliver(signal),
+                    Stop::Group => Next::LeaveStopped,
+                    Stop::Syscall | Stop::Event(_) | Stop::Pause => Next::GoOn,
+                }
+            }
+        };
+        // It stands at another stop already, which is handled next.
+        let is_elsewhere = self.following.taken.iter().any(|&(taken, _)| taken == thread);
+        let tracer = &self.following.tracer;
+        let gone_on = match (next, H::STOPS) {
+            (Next::End(end), _) => return Ok(Some(end)),
+            _ if is_elsewhere => Ok(()),
+            (Next::Nothing, _) => Ok(()),
+            (Next::LeaveStopped, _) => tracer.leave_stopped(thread),
+            (Next::ToCall, _) | (Next::GoOn, Stops::EachCall) => tracer.resume(thread, 0),
+            (Next::GoOn, Stops::Few) => tracer.run(thread, 0),
+            (Next::Deliver(signal), Stops::EachCall) => tracer.resume(thread, signal),
+            (Next::Deliver(signal), Stops::Few) => tracer.run(thread, signal),
+        };
+        gone_on.map_err(FollowError::to("let a traced thread go on"))?;
+        Ok(None)
+    }
+
+    fn meet(&mut self, thread: u32, stop: Stop) -> Result<Next<H::End>, H::Error> {
+        if let Stop::Ended(status) = stop {
+            return self.ended(thread, status);
+        }
+        // The first thread may have ended before another one took its number with `execve`.
+        let is_known = self.following.threads.contains_key(&thread) || stop == Stop::Event(Event::Exec);
+        if !is_known && !self.newcomer(thread, stop)? {
+            return Ok(Next::Nothing);
+        }
+        let following = &mut self.following;
+        match stop {
+            Stop::Event(event @ (Event::Fork | Event::Vfork | Event::Clone)) => {
+                self.made(thread, event)?;
+                Ok(Next::GoOn)
+            }
+            Stop::Event(Event::Exec) => self.executes(thread),
+            Stop::Event(Event::Filtered) => self.handler.filtered(following, thread),
+            Stop::Event(Event::Exit) => {
+                self.handler.exits(following, thread);
+                Ok(Next::GoOn)
+            }
+            Stop::Syscall => self.handler.at_call(following, thread),
+            Stop::Signal(signal) => self.handler.signalled(following, thread, signal),
+            Stop::Group => Ok(Next::LeaveStopped),
+            Stop::Pause => {
+                self.handler.paused(following, thread);
+                Ok(Next::GoOn)
+            }
+            Stop::Event(Event::Other(_)) | Stop::Ended(_) => Ok(Next::GoOn),
+        }
+    }
+
+    /// A thread made another one.
+    fn made(&mut self, maker: u32, event: Event) -> Result<(), H::Error> {
+        let message = self.following.tracer.event_message(maker);
+        let Some(new) = message.map_err(FollowError::to("learn which thread was made"))? else { return Ok(()) };
+        let Some(process) = self.following.process_of(maker) else { return Ok(()) };
+        // Taken for an orphan before its maker told.
+        if self.following.threads.contains_key(&new) {
+            return Ok(());
+        }
+        let origin = Origin::Made { process, event, heritage: self.handler.heritage(maker) };
+        match self.births.tell(new, origin, || kin::exists(new)) {
+            Told::Stands(origin, stop) => self.release(new, stop, origin),
+            Told::NotSeen | Told::IsGone => Ok(()),
+        }
+    }
+
+    /// The first stop of a thread; says whether it may go on.
+    fn newcomer(&mut self, thread: u32, stop: Stop) -> Result<bool, H::Error> {
+        match self.births.take_told(thread) {
+            Some(origin) => {
+                self.enter(thread, origin)?;
+                Ok(true)
+            }
+            None => {
+                self.births.wait(thread, stop, !self.has_followed_parent(thread));
+                Ok(false)
+            }
+        }
+    }
+
+    /// Enters one that was held, which goes on after the stop that is being handled.
+    fn release(&mut self, thread: u32, stop: Stop, origin: Origin<H::Heritage>) -> Result<(), H::Error> {
+        self.released.push_back((thread, stop));
+        match self.enter(thread, origin) {
+            Ok(()) => Ok(()),
+            Err(error) => self.handler.failed(&self.following, thread, error),
+        }
+    }
+
+    fn enter(&mut self, thread: u32, origin: Origin<H::Heritage>) -> Result<(), H::Error> {
+        let process = match &origin {
+            Origin::First => thread,
+            Origin::Made { process, .. } if kin::is_thread_of(*process, thread) => *process,
+            Origin::Made { .. } => thread,
+            Origin::Orphan { .. } => Kin::of(thread).map_or(thread, |kin| kin.process),
+        };
+        self.following.threads.insert(thread, process);
+        self.handler.born(&mut self.following, Birth { thread, process, origin })
+    }
+
+    /// Whether somebody is followed who may have made a thread: others of its process, or its parent. With `CLONE_PARENT` it has its
+    /// maker's parent, who need not be followed.
+    fn has_followed_parent(&self, new: u32) -> bool {
+        let Some(Kin { process, parent }) = Kin::of(new) else { return false };
+        self.following.is_followed(if process == new { parent } else { process })
+    }
+
+    /// A process begins another program: its other threads are gone, and the one that called has the process's number now.
+    fn executes(&mut self, thread: u32) -> Result<Next<H::End>, H::Error> {
+        let message = self.following.tracer.event_message(thread);
+        let message = message.map_err(FollowError::to("learn which thread called execve"))?;
+        let former = message.filter(|&former| former != thread);
+        let heritage = self.handler.heritage(former.unwrap_or(thread));
+        if let Some(former) = former {
+            self.following.threads.remove(&former);
+        }
+        self.following.threads.insert(thread, thread);
+        let next = self.handler.executes(&mut self.following, thread, former)?;
+        // Its other threads cannot tell any more of what they made.
+        self.release_orphans(&heritage, |_, new| Kin::of(new).is_some_and(|kin| kin.parent == thread))?;
+        Ok(next)
+    }
+
+    fn ended(&mut self, thread: u32, status: ExitStatus) -> Result<Next<H::End>, H::Error> {
+        let is_known = self.following.threads.contains_key(&thread);
+        let heritage = if is_known { self.handler.heritage(thread) } else { H::Heritage::default() };
+        let end = self.handler.ended(&self.following, thread, status);
+        self.following.threads.remove(&thread);
+        self.births.ended(thread, is_known);
+        if let Some(end) = end {
+            return Ok(Next::End(end));
+        }
+        // Whoever waits for a maker that was killed before it could tell would wait for ever.
+        self.release_orphans(&heritage, |this, new| !this.has_followed_parent(new))?;
+        Ok(Next::Nothing)
+    }
+
+    fn release_orphans(
+        &mut self,
+        heritage: &H::Heritage,
+        is_orphan: impl Fn(&Self, u32) -> bool,
+    ) -> Result<(), H::Error> {
+        let orphans: BTreeSet<u32> = self.births.held().filter(|&new| is_orphan(self, new)).collect();
+        for (orphan, stop) in self.births.take_orphans(|new| orphans.contains(&new)) {
+            self.release(orphan, stop, Origin::Orphan { heritage: heritage.clone() })?;
+        }
+        Ok(())
+    }
+}
+
+const WAIT: &str = "wait for the program";
+
+/// What a look for the next stop gives.
+enum Found {
+    Nothing,
+    AllGone,
+    /// A stop that was seen before, of a thread that was held.
+    Held(u32, Stop),
+    New(u32, Stop),
+}
