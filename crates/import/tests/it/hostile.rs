@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use coldstart_import::{ImportError, import, import_bytes};
 
-/// Small recordings of all kinds, which the fuzzer begins with, too.
+/// Small recordings of all kinds.
 fn recordings() -> Vec<(PathBuf, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/perf_data");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings");
     let names = ["page_faults", "split", "build_ids", "compressed", "piped", "tracepoints"];
     names.map(|name| (folder.join(name), std::fs::read(folder.join(name)).unwrap())).into()
 }
