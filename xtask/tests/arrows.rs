@@ -35,7 +35,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-pagecache", &["coldstart-host", "coldstart-sys", "coldstart-profile"]),
     ("coldstart-launch", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-profile"]),
     ("coldstart-follow", &["coldstart-host", "coldstart-sys"]),
-    ("coldstart-observe", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-follow", "coldstart-launch"]),
+    (
+        "coldstart-observe",
+        &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-follow", "coldstart-launch"],
+    ),
     ("coldstart-symbols", &["coldstart-sys", "coldstart-elf", "coldstart-profile"]),
     ("coldstart-analyse", &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-symbols"]),
     ("coldstart-import", &["coldstart-sys", "coldstart-elf", "coldstart-profile", "coldstart-analyse"]),
