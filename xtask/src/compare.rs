@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -66,8 +67,8 @@ const OF_FILES: &[&str] = &[
     "status NAME.packed",
     "status --json NAME.packed",
     "verify NAME.packed",
-    "verify FILE NAME.packed",
-    "verify --json FILE NAME.packed",
+    "verify --against FILE NAME.packed",
+    "verify --json --against FILE NAME.packed",
     "unpack -o NAME.unpacked NAME.packed",
     "bind --dry-run FILE",
     "bind --dry-run --json FILE",
@@ -75,7 +76,7 @@ const OF_FILES: &[&str] = &[
     "bind --anyway --mode path -o NAME.bound-by-path FILE",
     "status NAME.bound",
     "status --json NAME.bound",
-    "verify FILE NAME.bound",
+    "verify --against FILE NAME.bound",
     "unbind -o NAME.unbound NAME.bound",
     "ldcache show FILE",
     "pagecache show FILE --json",
@@ -97,7 +98,7 @@ const ONCE: &[&str] = &[
     "pack /etc/passwd -o nothing",
     "pack --in-place --dry-run /usr/lib/git-core",
     "bind /etc/passwd -o nothing",
-    "verify /etc/passwd /etc/group",
+    "verify --against /etc/passwd /etc/group",
     "unbind /bin/true -o nothing",
     "unpack /bin/true -o nothing",
     "status /bin/true",
@@ -107,7 +108,7 @@ const ONCE: &[&str] = &[
     "ldcache show --json",
     "ldcache check",
     "ldcache check --json",
-    "ldcache write -o cache --folder /usr/lib/x86_64-linux-gnu",
+    "ldcache write -o cache /usr/lib/x86_64-linux-gnu",
     "ldcache write -o closure.cache --closure /usr/bin/python3",
     "ldcache show closure.cache",
     "pagecache show /no/such/file",
@@ -210,6 +211,7 @@ fn commands(old: &Path, trace: &Path, plan: &Path) -> Result<Vec<Vec<String>>> {
 
 fn ask(program: &Path, words: &[String], directory: &Path) -> Result<Answer> {
     let mut command = Command::new(program);
+    command.arg0("coldstart");
     command.args(words.iter().map(OsString::from)).current_dir(directory).stdin(Stdio::null());
     command.env("COLDSTART_HISTORY", directory.join("history.sqlite")).env("COLUMNS", "120").env("LC_ALL", "C.UTF-8");
     let output = command.output().with_context(|| format!("cannot start {}", program.display()))?;
@@ -233,7 +235,7 @@ fn without_times(line: &str) -> String {
     }
     let mut words: Vec<&str> = line.split(' ').collect();
     for index in 1..words.len() {
-        let is_unit = |word: &str| ["s", "ms", "us"].contains(&word.trim_end_matches([',', '.', ';', ')']));
+        let is_unit = |word: &str| ["s", "ms", "us"].contains(&word.trim_end_matches([',', '.', ';', ':', ')']));
         let (before, behind) = words.split_at_mut(index);
         let (Some(number), Some(unit)) = (before.last_mut(), behind.first()) else { continue };
         if is_unit(unit) && number.trim_start_matches('(').parse::<f64>().is_ok() {

@@ -104,7 +104,9 @@ fn reads_what_was_compiled_into_the_loader() {
 #[test]
 fn knows_musl_by_its_strings() {
     let Ok(loader) = std::fs::read("/lib/ld-musl-x86_64.so.1") else { return skip("no musl here") };
-    assert_eq!(LoaderBuild::read(&loader), LoaderBuild { rules: Rules::Musl, ..LoaderBuild::default() });
+    let path_file = Some(b"/etc/ld-musl-x86_64.path".to_vec());
+    let build = LoaderBuild { rules: Rules::Musl, musl_path_file: path_file, ..LoaderBuild::default() };
+    assert_eq!(LoaderBuild::read(&loader), build);
 }
 
 #[test]

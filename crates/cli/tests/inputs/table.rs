@@ -97,7 +97,7 @@ pub(crate) const INPUTS: &[Input] = &[
     directory("--sysroot", "ldcache write -o out --sysroot {}"),
     directory("--guix", "ldcache write --guix {}"),
     file("--ld-so-conf", "ldcache write -o out --ld-so-conf {}", Content::Any),
-    file("--closure", "ldcache write -o out --closure {}", Content::Object),
+    file("--closure", "ldcache write -o out --closure {}", Content::ObjectTables),
     file("--note", "ldcache write --in-place --note {}", Content::Object),
     file("FILE", "ldcache show {}", Content::LoaderCache),
     file("FILE", "ldcache check {}", Content::LoaderCache),
