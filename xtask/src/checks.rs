@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::suite::{self, TestArguments};
+use crate::suite::{self, TestArguments, orphans};
 use crate::tools::{FOR_TESTS, install_missing, run};
 
 /// What the property tests of CI begin their random numbers with, so that what it says of a change is due to the change.
@@ -14,6 +14,9 @@ const SEED: &str = "20101207";
 
 /// Runs all tests, or those that `arguments` choose. In CI a test that would skip itself fails instead.
 pub(crate) fn test(arguments: &TestArguments) -> Result<()> {
+    if !orphans::are_reaped() {
+        return orphans::reap_beside_the_same_command();
+    }
     install_missing(FOR_TESTS)?;
     // Tests start the real binary, which a test of another crate does not build by itself.
     run(cargo().args(["build", "--workspace", "--bins"]))?;

@@ -9,6 +9,7 @@
 
 mod binaries;
 mod machine_wide;
+pub(crate) mod orphans;
 mod report;
 mod run;
 mod times;

@@ -1,20 +1,13 @@
 //! SIGKILL, after which nothing of the launcher runs: its program must be gone all the same, and nothing else.
 
-use std::collections::HashSet;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
 use coldstart_testing::eventually;
-use rustix::process::{Pid, Signal, getpgid, getpgrp, test_kill_process_group};
+use rustix::process::{Pid, Signal, test_kill_process_group};
 
 use crate::common::{Marker, behave, example};
 use crate::{launcher, launcher_of, send};
-
-/// The group of a process, if it is not our own, in which launchers are.
-fn other_group(process: u32) -> Option<Pid> {
-    let group = getpgid(Pid::from_raw(i32::try_from(process).ok()?)).ok()?;
-    (group != getpgrp()).then_some(group)
-}
 
 #[test]
 fn a_killed_launcher_takes_the_whole_tree_with_it() {
@@ -32,19 +25,21 @@ fn a_killed_launcher_takes_the_whole_tree_with_it() {
 #[test]
 fn a_killed_launcher_ends_a_tree_that_goes_on_forking() {
     let marker = Marker::new();
+    let directory = tempfile::tempdir().unwrap();
+    let (behave, file) = (behave(), directory.path().join("groups"));
     // With one process that stays, so that the launcher does not end the storm itself.
-    let script = "\"$0\" fork-storm; exec sleep 1000";
-    let mut child = launcher_of(&marker, &["stdout:never", "sh", "-c", script, behave().to_str().unwrap()]);
-    // Each line of the storm is a process group of its own. A look at all processes may miss those that live; a group tells.
-    let mut groups = HashSet::new();
-    eventually("the storm", || {
-        groups.extend(marker.processes().into_iter().filter_map(other_group));
-        groups.len() >= 5
-    });
+    let script = "\"$0\" fork-storm \"$1\"; exec sleep 1000";
+    let words = ["stdout:never", "sh", "-c", script, behave.to_str().unwrap(), file.to_str().unwrap()];
+    let mut child = launcher_of(&marker, &words);
+    let groups = || -> Vec<Pid> {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)).collect()
+    };
+    eventually("the storm", || groups().len() == 4);
     send(&child, Signal::KILL);
     child.wait().unwrap();
     eventually("the end of the storm", || {
-        marker.processes().is_empty() && groups.iter().all(|group| test_kill_process_group(*group).is_err())
+        marker.processes().is_empty() && groups().iter().all(|group| test_kill_process_group(*group).is_err())
     });
 }
 
