@@ -9,6 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use coldstart_host::block_device::DeviceNumber;
 use coldstart_host::process;
 use coldstart_profile::FileIdentity;
 use coldstart_profile::trace::{FileCategory, FileId, TracedFile};
@@ -159,7 +160,7 @@ pub fn identify(
 
 /// `st_dev` or `st_rdev` in the kernel's own numbering, as tracepoints print it: `major << 20 | minor`.
 pub fn kernel_number(number: u64) -> u64 {
-    u64::from(rustix::fs::major(number)) << 20 | u64::from(rustix::fs::minor(number))
+    DeviceNumber::of_stat(number).to_kernel()
 }
 
 fn without_deleted(path: &OsStr) -> (PathBuf, bool) {

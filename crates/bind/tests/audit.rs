@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::process::Command;
 
-use audit_scene::{Machine, Scene, is_there, skip, told};
+use audit_scene::{Machine, Scene, is_there, told};
 use coldstart_bind::audit::{Architecture, Found, Listing, Names, Place, Requester, Search, Table, read};
+use coldstart_testing::skip;
 
 /// A library where RUNPATH finds it, and another file of the same name that only a table leads to.
 fn two_files() -> Scene {

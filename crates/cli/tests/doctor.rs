@@ -8,6 +8,7 @@
 #[path = "common/program.rs"]
 mod program;
 
+use coldstart_testing::skip;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -18,12 +19,6 @@ use coldstart_host::mounts;
 use serde_json::Value;
 
 use program::copy_program;
-
-/// Says why a test is left out; in CI that is a failure.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

@@ -8,6 +8,7 @@
 #[path = "common/program.rs"]
 mod program;
 
+use coldstart_testing::skip;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -29,11 +30,6 @@ fn code(output: &Output) -> i32 {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
 }
 
 fn is_missing(program: &str) -> bool {

@@ -8,6 +8,7 @@
 #[path = "common/program.rs"]
 mod program;
 
+use coldstart_testing::skip;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
@@ -18,11 +19,6 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use program::copy_program;
-
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

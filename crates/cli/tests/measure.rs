@@ -5,6 +5,7 @@
 #[path = "common/program.rs"]
 mod program;
 
+use coldstart_testing::skip;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -34,12 +35,6 @@ fn json(args: &[&str]) -> (Value, Output) {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Says why a test is left out; in CI that is a failure.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "skipped: {reason}");
-    eprintln!("skipped: {reason}");
 }
 
 /// Processes whose environment holds this word.

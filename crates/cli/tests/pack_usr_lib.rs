@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use coldstart_testing::skip;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,11 +21,6 @@ int main(int count, char **arguments) {
 
 /// As many packed libraries are loaded.
 const SAMPLE: usize = 40;
-
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "{reason}");
-    println!("skipped: {reason}");
-}
 
 /// The folder of this machine's libraries.
 fn libraries() -> Option<PathBuf> {

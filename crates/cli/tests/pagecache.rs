@@ -11,6 +11,7 @@ mod cold;
 #[path = "common/program.rs"]
 mod program;
 
+use coldstart_testing::skip;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
@@ -23,12 +24,6 @@ use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;
 
 use program::copy_program;
-
-/// Says why a test does nothing; where skipping is forbidden, fails.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
 
 /// A directory on the disk that holds the build; /tmp may live in memory.
 fn scratch() -> TempDir {

@@ -8,6 +8,7 @@
 #[path = "common/cold.rs"]
 mod cold;
 
+use coldstart_testing::skip;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,11 +65,6 @@ fn coldstart() -> Command {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn skip(reason: &str) {
-    println!("skipped: {reason}");
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "skipped: {reason}");
 }
 
 /// A program and a large file on a real disk: tmpfs has no page cache of its own to be cold.

@@ -8,6 +8,7 @@
 #[path = "common/cold.rs"]
 mod cold;
 
+use coldstart_testing::skip;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -133,12 +134,6 @@ fn through(first: &[&str], plan: &Path, program: &[&str]) -> Command {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Says why a test is left out; in CI that is a failure.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "skipped: {reason}");
-    eprintln!("skipped: {reason}");
 }
 
 /// Waits until something holds; says whether it does in the end.

@@ -6,6 +6,7 @@
 #[path = "common/program.rs"]
 mod program;
 
+use coldstart_testing::skip;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -16,12 +17,6 @@ use tempfile::TempDir;
 use program::copy_program;
 
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
-
-/// Says why a test does nothing; where skipping is forbidden, fails.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
 
 fn scratch() -> TempDir {
     TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()

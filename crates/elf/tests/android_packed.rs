@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use coldstart_testing::skip;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -95,9 +96,4 @@ fn readelf_relocations(path: &Path, form: PackedForm) -> Relocations {
         Some((offset, info, addend))
     };
     text.lines().filter(|line| line.contains("R_")).filter_map(parse).collect()
-}
-
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "{reason}");
-    println!("skipped: {reason}");
 }

@@ -29,4 +29,4 @@ pub use lookup::find_program;
 pub use options::{Input, LaunchOptions, Output};
 pub use readiness::DisplayError;
 pub use readiness::{HttpUrl, Readiness, ReadinessError};
-pub use run::{PreparedLaunch, Setup, launch};
+pub use run::{PreparedLaunch, Setup, command_of, launch};

@@ -4,11 +4,12 @@
 //! one `poll`. Commands without [`Setup`] are spawned by std with `posix_spawn`, which borrows our memory (`CLONE_VFORK`)
 //! instead of copying our page tables; a `pre_exec` hook would make it fork.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::IsTerminal;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -174,17 +175,25 @@ impl Outcome {
     }
 }
 
-fn command(command_line: &CommandLine, options: &LaunchOptions) -> Result<Command, LaunchError> {
-    let path = options
-        .environment
+/// The command for a command line, and the file that is found for it, by the `PATH` that the program will have. `environment` is
+/// what is set (or, with `None`, removed) besides our own.
+///
+/// # Errors
+/// When no program is found.
+pub fn command_of(
+    command_line: &CommandLine,
+    environment: &[(OsString, Option<OsString>)],
+    directory: Option<&Path>,
+) -> Result<(Command, PathBuf), LaunchError> {
+    let path = environment
         .iter()
         .rfind(|(name, _)| name == "PATH")
         .map_or_else(|| std::env::var_os("PATH"), |(_, value)| value.clone());
-    let directory = options.working_directory.as_deref();
-    let mut command = Command::new(find_program(&command_line.program, path.as_deref(), directory)?);
+    let program = find_program(&command_line.program, path.as_deref(), directory)?;
+    let mut command = Command::new(&program);
     // As a shell does: the name as typed, though the file was found elsewhere.
     command.arg0(&command_line.program).args(&command_line.arguments);
-    for (name, value) in &options.environment {
+    for (name, value) in environment {
         match value {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),
@@ -193,6 +202,12 @@ fn command(command_line: &CommandLine, options: &LaunchOptions) -> Result<Comman
     if let Some(directory) = directory {
         command.current_dir(directory);
     }
+    Ok((command, program))
+}
+
+fn command(command_line: &CommandLine, options: &LaunchOptions) -> Result<Command, LaunchError> {
+    let directory = options.working_directory.as_deref();
+    let (mut command, _) = command_of(command_line, &options.environment, directory)?;
     match &options.input {
         Input::Null => command.stdin(null("input")?),
         Input::Inherit => command.stdin(Stdio::inherit()),

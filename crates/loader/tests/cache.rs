@@ -10,7 +10,8 @@ use std::sync::LazyLock;
 
 use coldstart_loader::cache::{CacheError, CacheFormat, Characters, EntryHwcap, LdSoCache, compare_names};
 use coldstart_loader::hwcaps;
-use common::{is_there, parse_listing, run, skip};
+use coldstart_testing::skip;
+use common::{is_there, parse_listing, run};
 use proptest::prelude::*;
 
 const LDCONFIG: &str = "/sbin/ldconfig";

@@ -15,7 +15,8 @@ use coldstart_loader::{
     Class, Disk, Environment, Error, FileSystem, FoundBy, Hwcaps, Identity, Machine, ObjectFacts, Probe, ProbeFailure,
     resolve,
 };
-use common::{Files, environment, is_there, real_loader, run, skip};
+use coldstart_testing::skip;
+use common::{Files, environment, is_there, real_loader, run};
 
 const INTERPRETER: &str = "/lib64/ld-linux-x86-64.so.2";
 

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use coldstart_loader::{Environment, Hwcaps, LoaderBuild, Rules, Start, hwcaps};
-use common::{Files, environment, read_facts, real_loader, skip};
+use coldstart_testing::skip;
+use common::{Files, environment, read_facts, real_loader};
 use starts::{compare, for_every_seed};
 
 /// Where programs and libraries are looked for.

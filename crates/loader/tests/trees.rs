@@ -21,7 +21,8 @@ use std::process::Command;
 
 use account::theirs;
 use coldstart_loader::{Call, Environment, FoundBy, Known, Rules, Start, calls, resolve};
-use common::{Files, environment, is_there, real_loader, run, skip};
+use coldstart_testing::skip;
+use common::{Files, environment, is_there, real_loader, run};
 use recipe::Recipe;
 use starts::{compare, count, for_every_seed, start};
 use tree::{Flavour, Random, Target, Tree};

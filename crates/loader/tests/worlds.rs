@@ -18,7 +18,8 @@ use std::process::Command;
 
 use coldstart_loader::cache::LdSoCache;
 use coldstart_loader::{Environment, FileSystem, Hwcaps, LoaderBuild, Probe, Start, resolve};
-use common::{Files, environment, is_there, real_loader, run, skip};
+use coldstart_testing::skip;
+use common::{Files, environment, is_there, real_loader, run};
 use recipe::Recipe;
 use starts::{compare, for_every_seed};
 use tree::{Flavour, Random, Target, Tree};

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use coldstart_testing::skip;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
@@ -23,12 +24,6 @@ use proptest::prelude::*;
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Says why a test does nothing; where skipping is forbidden, fails.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
 }
 
 /// Cargo's own search path would make each program's loader search there first.

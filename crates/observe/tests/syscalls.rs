@@ -7,6 +7,7 @@
 #[path = "../../launch/tests/written/mod.rs"]
 mod written;
 
+use coldstart_testing::skip;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,12 +22,6 @@ use coldstart_observe::syscalls::{
     CountOptions, Ended, LibraryProbe, SyscallCounts, SyscallsError, TracingObstacle, Until, count_syscalls,
 };
 use written::script;
-
-/// Says why a test does nothing; where skipping is forbidden, fails.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
 
 fn limited(until: Until) -> CountOptions {
     // Cargo's own search path would make each program's loader search there first.

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use coldstart_testing::skip;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
@@ -371,9 +372,4 @@ fn role_of_a_user_without_privileges() {
             "{error}"
         );
     }
-}
-
-fn skip(reason: &str) {
-    println!("skipped: {reason}");
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "{reason}");
 }

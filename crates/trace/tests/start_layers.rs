@@ -8,7 +8,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use coldstart_profile::trace::{EventKind, FileId, Layer, Trace};
-use start_support::{build, skip, trace};
+use coldstart_testing::skip;
+use start_support::{build, trace};
 
 /// Functions on many pages, of which every third is called. They are long: breakpoints are set only where little of the code is
 /// unknown, and padding is.

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use coldstart_profile::trace::{EventKind, Layer, LookupKind, Trace};
-use start_support::{file_named, skip, trace};
+use coldstart_testing::skip;
+use start_support::{file_named, trace};
 
 const PYTHON: &str = "/usr/bin/python3";
 

@@ -9,7 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use coldstart_profile::trace::{EventKind, Layer, PhaseKind, ProcessId, Trace};
-use start_support::{SEEN, build, file_named, skip, touched_pages, trace};
+use coldstart_testing::skip;
+use start_support::{SEEN, build, file_named, touched_pages, trace};
 
 /// A library that counts in its initialiser.
 const PLUGIN: &str = "int count; __attribute__((constructor)) static void counts(void) { count++; }\n";

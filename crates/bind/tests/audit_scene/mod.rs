@@ -179,8 +179,3 @@ pub(crate) fn is_there(program: &str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&paths).any(|folder| folder.join(OsStr::new(program)).is_file())
 }
-
-pub(crate) fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "skipped: {reason}");
-    println!("skipped: {reason}");
-}

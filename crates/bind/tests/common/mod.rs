@@ -6,6 +6,7 @@
 #[path = "../../../prove/tests/it/just_written/mod.rs"]
 mod just_written;
 
+pub(crate) use coldstart_testing::skip;
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,12 +22,6 @@ use just_written::output_of;
 
 pub(crate) const GLIBC: &str = "/lib64/ld-linux-x86-64.so.2";
 pub(crate) const MUSL: &str = "/lib/ld-musl-x86_64.so.1";
-
-/// Says why a test does nothing; where skipping is forbidden, fails.
-pub(crate) fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
 
 /// Whether the tools and the loader are here.
 pub(crate) fn ready(loader: &str) -> bool {

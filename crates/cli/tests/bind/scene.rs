@@ -1,5 +1,6 @@
 //! A program with libraries in several folders, conversations about it, and what its start looks like from outside.
 
+pub(crate) use coldstart_testing::skip;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -46,12 +47,6 @@ int main(int count, char **words) {
 
 pub(crate) fn scratch() -> TempDir {
     TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-/// Says why a test does nothing; where skipping is forbidden, fails.
-pub(crate) fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    println!("skipped: {reason}");
 }
 
 pub(crate) fn is_there(program: &str) -> bool {

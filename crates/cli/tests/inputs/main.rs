@@ -12,6 +12,7 @@ mod plan;
 mod starts;
 mod table;
 
+use coldstart_testing::skip;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -29,11 +30,6 @@ use tempfile::TempDir;
 /// A valid trace, for verbs that take two.
 const FIRST_TRACE: &str = "app.coldtrace";
 const COLDSTART: &str = env!("CARGO_BIN_EXE_coldstart");
-
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
 
 /// A directory that every user may use.
 fn scratch() -> TempDir {

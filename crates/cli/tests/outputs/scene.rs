@@ -1,5 +1,6 @@
 //! A directory with every file that the commands of the table read, made once and copied for each command.
 
+pub(crate) use coldstart_testing::skip;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,12 +17,6 @@ const PROGRAM: &str = "#include <stdio.h>\nint main(void) { return fopen(\"ran\"
 const LIBRARY: &str =
     "static int a; int *pointers[4096] = { [0 ... 4095] = &a };\nint first(void) { return *pointers[7]; }\n";
 const APP: &str = "int first(void);\nint main(void) { return first(); }\n";
-
-/// Says why a test does nothing; where skipping is forbidden, fails.
-pub(crate) fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
 
 /// Whether this is root; without, the test is skipped.
 pub(crate) fn is_root() -> bool {

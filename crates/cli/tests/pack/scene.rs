@@ -1,5 +1,6 @@
 //! Small libraries and trees of them, and conversations about them.
 
+pub(crate) use coldstart_testing::skip;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -10,12 +11,6 @@ use unicode_width::UnicodeWidthStr;
 
 pub(crate) fn scratch() -> TempDir {
     TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-/// Says why a test does nothing; where skipping is forbidden, fails.
-pub(crate) fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    println!("skipped: {reason}");
 }
 
 pub(crate) fn coldstart(directory: &Path, arguments: &[&str]) -> Output {

@@ -20,6 +20,7 @@ mod tally;
 mod toolchain;
 mod treatment;
 
+use coldstart_testing::skip;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -27,12 +28,6 @@ use build::{Kind, compile};
 use cell::{Cell, Outcome};
 use feature::FEATURES;
 use toolchain::{Linker, Machine};
-
-/// Says why a test does nothing; where skipping is forbidden, fails.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
 
 /// Calls `work` for the numbers below `count`, by as many threads as there are processors.
 fn in_parallel<Result: Send>(count: usize, work: impl Fn(usize) -> Result + Sync) -> Vec<Result> {

@@ -1,5 +1,6 @@
 //! A folder in which programs are built, run alone, and run under `coldstart trace`.
 
+pub(crate) use coldstart_testing::skip;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -91,11 +92,6 @@ pub(crate) fn notes(trace: &Trace) -> String {
 
 pub(crate) fn has(program: &str) -> bool {
     Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
-}
-
-pub(crate) fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "{reason}");
-    println!("skipped: {reason}");
 }
 
 /// Processes that were started with a word like this.

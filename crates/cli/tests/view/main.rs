@@ -15,6 +15,7 @@ mod program;
 mod scene;
 mod serving;
 
+use coldstart_testing::skip;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -82,10 +83,4 @@ fn command(folder: &Path) -> Command {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Says why a test cannot run here; where none may be left out, that is a failure.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "skipped: {reason}");
-    eprintln!("skipped: {reason}");
 }

@@ -1,5 +1,6 @@
 //! A display of a test's own, and questions to it that are independent of the code under test.
 
+pub(super) use coldstart_testing::skip;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
@@ -7,12 +8,6 @@ use crate::common::no_display_is_taken;
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, EventMask, Window};
 use x11rb::rust_connection::RustConnection;
-
-/// Prints why a test is skipped, and fails it where that is not allowed.
-pub(super) fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "{reason}");
-    eprintln!("skipped: {reason}");
-}
 
 /// Whether a program is in `PATH`; skips the test if not.
 pub(super) fn has(program: &str) -> bool {

@@ -16,12 +16,6 @@ use coldstart_loader::{Class, Environment, Fault, FileSystem, Hwcaps, Identity, 
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, ReadCache, elf};
 
-/// Says why a test does nothing; where skipping is forbidden, fails.
-pub(crate) fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
-
 /// Whether a command can be started.
 pub(crate) fn is_there(program: &str) -> bool {
     Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok()

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use coldstart_launch::{CommandLine, Input, LaunchError, Output, find_program};
+use coldstart_launch::{CommandLine, Input, LaunchError, Output, command_of};
 use coldstart_sys::named_file::read_beginning;
 use rustix::io::Errno;
 
@@ -17,26 +17,11 @@ use super::options::CountOptions;
 
 /// The command and the file found for it.
 pub(super) fn command(command_line: &CommandLine, options: &CountOptions) -> Result<(Command, PathBuf), LaunchError> {
-    let path = options
-        .environment
-        .iter()
-        .rfind(|(name, _)| name == "PATH")
-        .map_or_else(|| std::env::var_os("PATH"), |(_, value)| value.clone());
     let directory = options.working_directory.as_deref();
-    let program = find_program(&command_line.program, path.as_deref(), directory)?;
-    let mut command = Command::new(&program);
-    // As a shell does: the name as typed, though the file was found elsewhere.
-    command.arg0(&command_line.program).args(&command_line.arguments);
-    for (name, value) in &options.environment {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    let (mut command, program) = command_of(command_line, &options.environment, directory)?;
     if let Some(directory) = directory {
         std::fs::read_dir(directory)
             .map_err(|source| LaunchError::WorkingDirectory { path: directory.to_owned(), source })?;
-        command.current_dir(directory);
     }
     if !(options.input == Input::Inherit && io::stdin().is_terminal()) {
         // Ctrl-C at the terminal then reaches only us, and we end the tree in order.

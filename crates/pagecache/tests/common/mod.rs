@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) use coldstart_testing::skip;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -12,12 +13,6 @@ use coldstart_sys::cachestat::cachestat;
 use coldstart_sys::held_pages::HeldPages;
 use rustix::fs::{Advice, fadvise};
 use tempfile::TempDir;
-
-/// Says why a test does nothing; where skipping is forbidden, fails.
-pub(crate) fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
 
 /// A directory on the disk that holds the build; /tmp may live in memory.
 pub(crate) fn scratch() -> TempDir {

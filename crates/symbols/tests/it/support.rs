@@ -1,5 +1,6 @@
 //! What the tests of objects share: building small objects, and what readelf and objdump say of them.
 
+pub(crate) use coldstart_testing::skip;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +8,6 @@ use std::process::Command;
 
 use coldstart_profile::trace::{FileId, TracedObject};
 use coldstart_symbols::{FunctionStarts, ObjectFile, TouchedPages, WantedPages, describe, function_starts};
-
-/// Says why a test does nothing; where skipping is forbidden, fails.
-pub(crate) fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
 
 /// Builds one C file. `None`, after saying so, where the compiler is not installed.
 pub(crate) fn build_with(compiler: &str, folder: &Path, name: &str, source: &str, flags: &[&str]) -> Option<PathBuf> {

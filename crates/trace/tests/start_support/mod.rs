@@ -13,12 +13,6 @@ use coldstart_launch::{CommandLine, LaunchOptions, Output};
 use coldstart_profile::trace::{Event, EventKind, FileId, Layer, StartState, Touch, Trace};
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
 
-/// Says why nothing is tested, or fails where nothing may be skipped.
-pub fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "must not be skipped: {reason}");
-    println!("skipped: {reason}");
-}
-
 /// Compiles `source` (by its suffix C or C++) to `folder/name`.
 pub fn build(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathBuf {
     let suffix = if flags.contains(&"-xc++") { "cc" } else { "c" };

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) use coldstart_testing::skip;
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io;
@@ -19,12 +20,6 @@ use tempfile::TempDir;
 
 /// `CAP_NET_RAW` permitted and effective, as `security.capability` says it (`struct vfs_cap_data`, version 2).
 pub(crate) const CAPABILITY: [u8; 20] = [1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-
-/// Says why a test does nothing; where skipping is forbidden, fails.
-pub(crate) fn skip(reason: &str) {
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "must not be skipped: {reason}");
-    eprintln!("skipped: {reason}");
-}
 
 /// Whether this is root; without, the test is skipped.
 pub(crate) fn is_root() -> bool {
