@@ -1,6 +1,6 @@
 //! The error of a verb: one sentence with its causes, and advice.
 //!
-//! Advice comes from two places: a library's error knows some (`hint()` on its type), and a verb may add what only it
+//! Advice comes from two places: a library's error has some (`coldstart_hint`), and a verb may add what only it
 //! knows ([`HintExt::hint`]). Both travel in one value, so that a verb just uses `?`.
 
 use std::error::Error;
@@ -31,7 +31,10 @@ impl AppError {
 
     /// All advice: the verb's, then that of the libraries' errors.
     pub fn hints(&self) -> Vec<String> {
-        self.hints.iter().cloned().chain(self.cause.chain().filter_map(library_hint)).collect()
+        let mut hints = self.hints.clone();
+        let of_causes = coldstart_hint::hints_of(self.cause.chain());
+        hints.extend(of_causes.into_iter().filter(|hint| !self.hints.contains(hint)));
+        hints
     }
 
     /// Whether it came from writing to a pipe whose reader has closed it.
@@ -84,34 +87,6 @@ pub fn sentence(error: &anyhow::Error) -> String {
         }
     }
     sentence
-}
-
-/// The advice that a library's error carries. Each library's error type has its line here.
-fn library_hint(cause: &(dyn Error + 'static)) -> Option<String> {
-    let launch = || cause.downcast_ref::<coldstart_launch::LaunchError>()?.hint();
-    let pagecache = || cause.downcast_ref::<coldstart_pagecache::Error>()?.hint();
-    let measure = || cause.downcast_ref::<coldstart_measure::MeasureError>()?.hint();
-    let saved = || Some(cause.downcast_ref::<coldstart_pagecache::SavedError>()?.hint()?.to_owned());
-    let replace = || cause.downcast_ref::<coldstart_rewrite::ReplaceError>()?.hint();
-    let farm = || cause.downcast_ref::<coldstart_bind::FarmError>()?.hint();
-    let output = || Some(cause.downcast_ref::<coldstart_output::OutputError>()?.hint()?.to_owned());
-    let trace = || cause.downcast_ref::<coldstart_tracefile::TraceFileError>()?.hint();
-    let map = || cause.downcast_ref::<coldstart_view::map::MapError>()?.hint();
-    let named = || cause.downcast_ref().and_then(coldstart_sys::named_file::hint).map(str::to_owned);
-    let inspect = || cause.downcast_ref::<crate::inspect::ReadError>()?.hint();
-    let unproven = || cause.downcast_ref::<crate::rewriting::Unproven>()?.hint();
-    pagecache()
-        .or_else(saved)
-        .or_else(launch)
-        .or_else(measure)
-        .or_else(replace)
-        .or_else(farm)
-        .or_else(output)
-        .or_else(trace)
-        .or_else(map)
-        .or_else(named)
-        .or_else(unproven)
-        .or_else(inspect)
 }
 
 #[cfg(test)]

@@ -143,6 +143,8 @@ impl HistoryError {
     }
 }
 
+coldstart_hint::hinted!(HistoryError);
+
 /// Whether a column holds something that we never write there: text that is not UTF-8, a number in a text's place.
 fn is_unreadable_value(error: &rusqlite::Error) -> bool {
     use rusqlite::Error;

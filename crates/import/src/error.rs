@@ -83,3 +83,5 @@ impl ImportError {
         }
     }
 }
+
+coldstart_hint::hinted!(ImportError);

@@ -194,6 +194,8 @@ impl LaunchError {
     }
 }
 
+coldstart_hint::hinted!(LaunchError);
+
 fn searched_list(searched: &[PathBuf]) -> String {
     if searched.is_empty() {
         return String::new();

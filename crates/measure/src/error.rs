@@ -91,3 +91,5 @@ impl MeasureError {
         }
     }
 }
+
+coldstart_hint::hinted!(MeasureError);

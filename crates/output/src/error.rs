@@ -50,6 +50,8 @@ impl OutputError {
     }
 }
 
+coldstart_hint::hinted!(OutputError);
+
 impl OutputRefusal {
     /// What would help, where something would.
     pub fn hint(&self) -> Option<&'static str> {

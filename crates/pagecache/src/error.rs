@@ -109,3 +109,5 @@ impl Error {
         }
     }
 }
+
+coldstart_hint::hinted!(Error);

@@ -72,7 +72,7 @@ impl fmt::Display for InodeKind {
     }
 }
 
-/// Why a file that is there was not used. It travels inside an [`io::Error`]; [`hint`] gives the advice.
+/// Why a file that is there was not used. It travels inside an [`io::Error`], with its advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotUsable {
     /// `IsADirectory` or `InvalidInput` as an [`io::ErrorKind`].
@@ -99,7 +99,7 @@ pub enum NotUsable {
 }
 
 impl NotUsable {
-    fn hint(self) -> Option<&'static str> {
+    fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotRegular { kind: InodeKind::Fifo | InodeKind::Socket } => {
                 "save what comes out of it to a file first, and name that file"
@@ -113,6 +113,8 @@ impl NotUsable {
     }
 }
 
+coldstart_hint::hinted!(NotUsable);
+
 impl From<NotUsable> for io::Error {
     fn from(reason: NotUsable) -> Self {
         let kind = match reason {
@@ -124,11 +126,6 @@ impl From<NotUsable> for io::Error {
         };
         Self::new(kind, reason)
     }
-}
-
-/// What to do about an error of this module, a whole sentence's start without the full stop; `None` for the kernel's answers.
-pub fn hint(error: &io::Error) -> Option<&'static str> {
-    error.get_ref()?.downcast_ref::<NotUsable>()?.hint()
 }
 
 /// A number of bytes as a limit is written.
@@ -370,7 +367,7 @@ mod tests {
             ];
             for error in errors {
                 assert_eq!((reason(&error), error.to_string().as_str()), (NotUsable::NotRegular { kind }, said));
-                assert!(hint(&error).is_some());
+                assert!(coldstart_hint::hint_of(&error).is_some());
             }
         }
         // Nobody has opened the FIFO for reading.

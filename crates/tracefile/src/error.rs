@@ -189,3 +189,5 @@ impl TraceFileError {
         }
     }
 }
+
+coldstart_hint::hinted!(TraceFileError);

@@ -88,6 +88,8 @@ impl ReadError {
     }
 }
 
+coldstart_hint::hinted!(ReadError);
+
 /// Where a stripped file's names are.
 #[derive(Debug)]
 enum Debug {

@@ -14,7 +14,7 @@ use coldstart_view::numbers::counted;
 
 use super::condition::{Condition, times};
 use super::options::Baseline;
-use super::store::{read_json, told};
+use super::store::read_json;
 use crate::error::{AppError, HintExt};
 
 /// An earlier measurement of the command.
@@ -112,7 +112,7 @@ fn stored(
     history: Option<&History>,
     command_line: &str,
 ) -> Result<(String, Numbered, usize), AppError> {
-    let search = |search: &Search| history.map_or(Ok(Vec::new()), |history| told(history.search(search)));
+    let search = |search: &Search| history.map_or(Ok(Vec::new()), |history| history.search(search));
     let numbered = |stored: Vec<Stored>| -> Numbered {
         stored.into_iter().map(|stored| (Some(stored.number), stored.kept)).collect()
     };
@@ -127,7 +127,7 @@ fn stored(
         }
         Baseline::Label(label) => (label.clone(), labelled(label)?, usize::MAX),
         Baseline::Number(number) => {
-            let stored = history.map_or(Ok(None), |history| told(history.get(*number)))?;
+            let stored = history.map_or(Ok(None), |history| history.get(*number))?;
             (format!("#{number}"), numbered(stored.into_iter().collect()), usize::MAX)
         }
         Baseline::Last(count) => {

@@ -11,7 +11,7 @@ use coldstart_profile::{escaped, printable};
 use serde::Serialize;
 
 use super::options::Keeping;
-use super::store::{open_to_read, told};
+use super::store::open_to_read;
 use super::trend;
 use crate::error::{AppError, HintExt};
 
@@ -61,7 +61,7 @@ pub fn programs(history: &History) -> Result<HistoryOutcome, AppError> {
         measurements,
         last_measured_at,
     };
-    let programs = told(history.programs())?.into_iter().map(program).collect();
+    let programs = history.programs()?.into_iter().map(program).collect();
     Ok(HistoryOutcome { programs: Some(programs), series: None })
 }
 
@@ -84,7 +84,7 @@ pub fn find(history: &History, wanted: &[u8]) -> Result<Found, AppError> {
         texts.push(path_to_text(path.as_os_str().as_bytes()));
     }
     for text in texts {
-        let stored = told(history.search(&Search { program: Some(text.clone()), ..Search::default() }))?;
+        let stored = history.search(&Search { program: Some(text.clone()), ..Search::default() })?;
         if !stored.is_empty() {
             return Ok(Found { text, stored });
         }

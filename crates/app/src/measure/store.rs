@@ -57,13 +57,13 @@ impl Store {
                 observer.hint(&error.hint().unwrap_or_default());
                 Ok(Self { path: None })
             }
-            Err(error) => told(Err(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
     /// The history as it is, to look things up; `None` if there is none.
     pub(super) fn read(&self) -> Result<Option<History>, AppError> {
-        self.path.as_deref().map_or(Ok(None), |path| told(History::open_to_read(path)))
+        Ok(self.path.as_deref().map_or(Ok(None), History::open_to_read)?)
     }
 
     /// Keeps a measurement and gives its number. Where that fails, it is saved as a file that a note names.
@@ -89,7 +89,7 @@ pub(super) fn to_read(keeping: &Keeping) -> Result<Option<History>, AppError> {
     if keeping.nothing {
         return Ok(None);
     }
-    path_of(keeping).map_or(Ok(None), |path| told(History::open_to_read(&path)))
+    Ok(path_of(keeping).map_or(Ok(None), |path| History::open_to_read(&path))?)
 }
 
 /// Opens the history that `keeping` names, to read it.
@@ -99,7 +99,7 @@ pub(super) fn to_read(keeping: &Keeping) -> Result<Option<History>, AppError> {
 pub(super) fn open_to_read(keeping: &Keeping) -> Result<History, AppError> {
     let path = path_of(keeping).context("there is no place for a history: HOME is not set");
     let path = path.hint(|| "--history-file FILE, or COLDSTART_HISTORY, names it")?;
-    let history = told(History::open_to_read(&path))?;
+    let history = History::open_to_read(&path)?;
     history
         .ok_or_else(|| anyhow!("there is no history `{}`: nothing has been measured yet", printable(&path)))
         .hint(|| "`coldstart measure -- PROGRAM` measures and begins one; --history-file FILE names another")
@@ -125,10 +125,10 @@ pub fn import(keeping: &Keeping, files: &[PathBuf]) -> Result<Vec<Imported>, App
     let path = path_of(keeping).context("there is no place for a history: HOME is not set");
     let path = path.hint(|| "--history-file FILE, or COLDSTART_HISTORY, names it")?;
     let kept = files.iter().map(|file| read_json(file)).collect::<Result<Vec<_>, _>>()?;
-    let mut history = told(History::open(&path))?;
+    let mut history = History::open(&path)?;
     let mut imported = Vec::new();
     for (file, kept) in files.iter().zip(&kept) {
-        let added = told(history.add(kept)).hint(|| format!("`{}` was not taken in", printable(file)))?;
+        let added = history.add(kept).hint(|| format!("`{}` was not taken in", printable(file)))?;
         let is_new = matches!(added, Added::New(_));
         imported.push(Imported { file: file.clone(), number: added.number(), is_new });
     }
@@ -202,17 +202,6 @@ fn rescue(history: &Path, kept: &KeptMeasurement, error: &HistoryError, observer
             observer.hint(&format!("it is saved as `{}`; `{import}` takes it in", printable(&file)));
         }
         None => observer.hint("it could not be saved elsewhere either; --json prints it"),
-    }
-}
-
-/// A history's answer or its error with its advice.
-pub(super) fn told<T>(answer: Result<T, HistoryError>) -> Result<T, AppError> {
-    match answer {
-        Ok(answer) => Ok(answer),
-        Err(error) => match error.hint() {
-            Some(hint) => Err(error).hint(|| hint),
-            None => Err(error.into()),
-        },
     }
 }
 

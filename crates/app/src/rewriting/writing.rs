@@ -68,6 +68,8 @@ impl Unproven {
     }
 }
 
+coldstart_hint::hinted!(Unproven);
+
 /// Why there is no result.
 #[derive(Debug)]
 pub enum NotWritten {

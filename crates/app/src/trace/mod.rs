@@ -14,7 +14,7 @@ use coldstart_profile::pattern::means_file;
 use coldstart_profile::trace::Trace;
 use coldstart_tracefile::{TraceFile, try_out, write_trace_at};
 
-use crate::error::{AppError, HintExt};
+use crate::error::AppError;
 
 pub use phase_groups::PhaseGroup;
 pub use show::TraceView;
@@ -36,17 +36,7 @@ pub fn read(path: &Path) -> Result<Trace, AppError> {
 pub fn import(recording: &Path, place: OutputPlace) -> Result<Trace, AppError> {
     let place = place.not_over(Inputs::default().with("the recording itself", recording));
     try_out(&place)?;
-    let trace = match coldstart_import::import(recording) {
-        Ok(trace) => trace,
-        Err(error) => {
-            let hint = error.hint();
-            let failed = Err(AppError::from(error));
-            return match hint {
-                Some(hint) => failed.hint(|| hint),
-                None => failed,
-            };
-        }
-    };
+    let trace = coldstart_import::import(recording)?;
     write_trace_at(&place, &trace)?;
     Ok(trace)
 }

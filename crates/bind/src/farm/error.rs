@@ -80,3 +80,5 @@ impl FarmError {
         })
     }
 }
+
+coldstart_hint::hinted!(FarmError);

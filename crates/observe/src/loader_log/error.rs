@@ -76,3 +76,5 @@ impl LoaderLogError {
         }
     }
 }
+
+coldstart_hint::hinted!(LoaderLogError);

@@ -100,6 +100,8 @@ impl SyscallsError {
     }
 }
 
+coldstart_hint::hinted!(SyscallsError);
+
 impl From<SeizeError> for SyscallsError {
     fn from(error: SeizeError) -> Self {
         Self::Forbidden { obstacle: obstacle(error.traced_by), source: error.source }

@@ -139,3 +139,5 @@ impl SavedError {
         }
     }
 }
+
+coldstart_hint::hinted!(SavedError);

@@ -141,6 +141,8 @@ impl ReplaceError {
     }
 }
 
+coldstart_hint::hinted!(ReplaceError);
+
 /// By kinds, because errors of temporary files have no number.
 fn io_hint(path: &Path, source: &io::Error) -> Option<String> {
     match source.kind() {

@@ -56,3 +56,5 @@ impl MapError {
         }
     }
 }
+
+coldstart_hint::hinted!(MapError);

@@ -1,0 +1,112 @@
+//! Advice that an error carries: what the user can do about it.
+//!
+//! An error passes through `?` and `context` as a `dyn Error`, behind which Rust finds a type again but no trait. So each type
+//! that has advice registers a look-up with [`hinted!`], and [`hint_of`] asks them all. The linker gathers the look-ups
+//! (`linkme`); nothing runs before `main`.
+
+use std::error::Error;
+use std::io;
+
+#[doc(hidden)]
+pub use linkme;
+
+/// An error that knows what would help.
+pub trait Hinted: Error + 'static {
+    /// What the user can do about it: the start of a sentence, without its full stop. `None` where nothing is known to help.
+    fn hint(&self) -> Option<String>;
+}
+
+/// Asks an error for its advice, if it has the type that the look-up is for.
+pub type LookUp = fn(&(dyn Error + 'static)) -> Option<String>;
+
+/// The look-ups of all error types in the program.
+#[doc(hidden)]
+#[allow(unsafe_code, reason = "placed in a section of its own, which only linkme's typed items enter")]
+#[linkme::distributed_slice]
+pub static LOOK_UPS: [LookUp];
+
+/// Implements [`Hinted`] for an error type by its own method `hint`, and makes its advice known to [`hint_of`].
+#[macro_export]
+macro_rules! hinted {
+    ($type:ty) => {
+        impl $crate::Hinted for $type {
+            fn hint(&self) -> Option<String> {
+                // The type's own method, which comes before that of the trait.
+                <$type>::hint(self).map(Into::into)
+            }
+        }
+
+        const _: () = {
+            #[allow(unsafe_code, reason = "as the slice itself")]
+            #[$crate::linkme::distributed_slice($crate::LOOK_UPS)]
+            #[linkme(crate = $crate::linkme)]
+            static LOOK_UP: $crate::LookUp = $crate::look_up::<$type>;
+        };
+    };
+}
+
+#[doc(hidden)]
+pub fn look_up<E: Hinted>(error: &(dyn Error + 'static)) -> Option<String> {
+    Hinted::hint(error.downcast_ref::<E>()?)
+}
+
+/// The advice of this error, without that of its causes. An [`io::Error`] has that of the error inside it.
+pub fn hint_of(error: &(dyn Error + 'static)) -> Option<String> {
+    let inside = || error.downcast_ref::<io::Error>()?.get_ref().and_then(|inside| hint_of(inside));
+    LOOK_UPS.iter().find_map(|look_up| look_up(error)).or_else(inside)
+}
+
+/// All advice of an error and its causes, the outermost first; the same advice once.
+pub fn hints_of<'e>(chain: impl Iterator<Item = &'e (dyn Error + 'static)>) -> Vec<String> {
+    let mut hints = Vec::new();
+    for hint in chain.filter_map(hint_of) {
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    hints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the door is locked")]
+    struct Locked {
+        has_key: bool,
+    }
+
+    impl Locked {
+        fn hint(&self) -> Option<&'static str> {
+            self.has_key.then_some("turn the key")
+        }
+    }
+
+    hinted!(Locked);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot leave")]
+    struct Stuck(#[source] Locked);
+
+    fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+        std::iter::successors(Some(error), |&error| error.source())
+    }
+
+    #[test]
+    fn advice_is_found_behind_dyn_error() {
+        let (advised, not_advised) = (Stuck(Locked { has_key: true }), Stuck(Locked { has_key: false }));
+        assert_eq!(hint_of(&advised), None, "the cause has it");
+        assert_eq!(hints_of(chain(&advised)), ["turn the key"]);
+        assert_eq!(hints_of(chain(&not_advised)), [] as [&str; 0]);
+        assert_eq!(hints_of(chain(&advised).chain(chain(&advised))), ["turn the key"], "once");
+    }
+
+    #[test]
+    fn an_io_error_has_the_advice_of_what_is_inside() {
+        let error = io::Error::other(Locked { has_key: true });
+        assert_eq!(hint_of(&error).as_deref(), Some("turn the key"));
+        assert_eq!(hint_of(&io::Error::other("plain")), None);
+        assert_eq!(hint_of(&io::Error::from_raw_os_error(2)), None);
+    }
+}
