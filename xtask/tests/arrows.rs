@@ -196,6 +196,20 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     files
 }
 
+/// Who else reads the variable would have a meaning of its own for it.
+#[test]
+fn tests_skip_by_one_function() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let home = root.join("crates/testing");
+    // Written so that it is not found here.
+    let variable = ["COLDSTART", "NO", "SKIP"].join("_");
+    let sources = ["crates", "bench"].iter().flat_map(|directory| walk(&root.join(directory)));
+    let others =
+        sources.filter(|path| path.extension().is_some_and(|suffix| suffix == "rs") && !path.starts_with(&home));
+    let found: Vec<_> = others.filter(|path| std::fs::read_to_string(path).unwrap().contains(&variable)).collect();
+    assert!(found.is_empty(), "{found:?} must call coldstart_testing::skip");
+}
+
 /// Facts of the running system have one home, docs/decisions/0024-facts-of-the-running-system.md.
 #[test]
 fn files_of_proc_are_named_in_host_only() {

@@ -29,11 +29,14 @@ impl AppError {
         self.cause.chain()
     }
 
-    /// All advice: the verb's, then that of the libraries' errors.
+    /// All advice: the verb's, then that of the libraries' errors; the same advice once.
     pub fn hints(&self) -> Vec<String> {
-        let mut hints = self.hints.clone();
-        let of_causes = coldstart_hint::hints_of(self.cause.chain());
-        hints.extend(of_causes.into_iter().filter(|hint| !self.hints.contains(hint)));
+        let mut hints = Vec::new();
+        for hint in self.hints.iter().cloned().chain(self.cause.chain().filter_map(coldstart_hint::hint_of)) {
+            if !hints.contains(&hint) {
+                hints.push(hint);
+            }
+        }
         hints
     }
 
@@ -105,5 +108,14 @@ mod tests {
     fn hints_gather_on_the_way_up() {
         let result: Result<(), _> = Err(std::io::Error::other("no")).hint(|| "first").hint(|| "second");
         assert_eq!(result.unwrap_err().hints, ["first", "second"]);
+    }
+
+    #[test]
+    fn advice_of_causes_comes_last_and_once() {
+        let directory = || coldstart_sys::named_file::open_regular(std::path::Path::new("/")).map(drop);
+        let of_cause = "name a file in it";
+        let hints = |result: Result<(), AppError>| result.unwrap_err().hints();
+        assert_eq!(hints(directory().context("cannot read").hint(|| "first")), ["first", of_cause]);
+        assert_eq!(hints(directory().context("cannot read").hint(|| of_cause)), [of_cause]);
     }
 }

@@ -8,7 +8,6 @@
 #[path = "common/program.rs"]
 mod program;
 
-use coldstart_testing::skip;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use std::process::{Command, Output, Stdio};
 
 use coldstart_host::kernel::{self, settings};
 use coldstart_host::mounts;
+use coldstart_testing::skip;
 use serde_json::Value;
 
 use program::copy_program;

@@ -4,10 +4,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use coldstart_testing::skip;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use coldstart_testing::skip;
 use serde_json::Value;
 use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;

@@ -8,7 +8,6 @@
 #[path = "common/program.rs"]
 mod program;
 
-use coldstart_testing::skip;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -16,6 +15,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use coldstart_testing::skip;
 use serde_json::Value;
 
 use program::copy_program;

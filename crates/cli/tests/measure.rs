@@ -5,13 +5,13 @@
 #[path = "common/program.rs"]
 mod program;
 
-use coldstart_testing::skip;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use coldstart_host::process::{ProcessFiles, numbers};
+use coldstart_testing::skip;
 use serde_json::Value;
 
 use program::copy_program;

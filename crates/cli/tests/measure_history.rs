@@ -5,12 +5,12 @@
 #[path = "common/program.rs"]
 mod program;
 
-use coldstart_testing::skip;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use coldstart_testing::skip;
 use serde_json::Value;
 
 use program::copy_program;

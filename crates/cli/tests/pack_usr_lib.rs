@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use coldstart_testing::skip;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use coldstart_testing::skip;
 use serde_json::Value;
 
 /// Loads the library that it is given at once, and prints what the loader says.

@@ -11,7 +11,6 @@ mod cold;
 #[path = "common/program.rs"]
 mod program;
 
-use coldstart_testing::skip;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
@@ -19,6 +18,7 @@ use std::process::{Command, Stdio};
 
 use cached::file_with;
 use coldstart_sys::held_pages::HeldPages;
+use coldstart_testing::skip;
 use serde_json::Value;
 use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;

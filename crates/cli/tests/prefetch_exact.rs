@@ -8,13 +8,13 @@
 #[path = "common/cold.rs"]
 mod cold;
 
-use coldstart_testing::skip;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use cold::make_cold;
+use coldstart_testing::skip;
 use serde_json::Value;
 
 /// Maps the file and touches every STEPth page of it; says how many major faults that took.

@@ -8,7 +8,6 @@
 #[path = "common/cold.rs"]
 mod cold;
 
-use coldstart_testing::skip;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -20,6 +19,7 @@ use cold::make_cold;
 use coldstart_host::process::{Mapping, ProcessFiles, numbers};
 use coldstart_profile::plan::{PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
 use coldstart_profile::{FileIdentity, PageRange};
+use coldstart_testing::skip;
 use serde_json::Value;
 
 const COLDSTART: &str = env!("CARGO_BIN_EXE_coldstart");

@@ -6,11 +6,11 @@
 #[path = "common/program.rs"]
 mod program;
 
-use coldstart_testing::skip;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use coldstart_testing::skip;
 use serde_json::Value;
 use tempfile::TempDir;
 

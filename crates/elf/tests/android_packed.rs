@@ -4,13 +4,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use coldstart_testing::skip;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use coldstart_elf::{ElfFile, PackedForm};
+use coldstart_testing::skip;
 
 const SOURCE: &str = "
 extern int imported(int); int a, b, c; static int hidden;

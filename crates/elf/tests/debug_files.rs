@@ -128,8 +128,7 @@ fn xz(bytes: &[u8], options: &[&str]) -> Option<Vec<u8>> {
     let mut command = Command::new("xz");
     command.arg("--stdout").args(options).stdin(Stdio::piped()).stdout(Stdio::piped());
     let Ok(mut child) = command.spawn() else {
-        assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "there is no xz");
-        println!("skipped: there is no xz");
+        coldstart_testing::skip("there is no xz");
         return None;
     };
     let mut input = child.stdin.take().unwrap();

@@ -34,8 +34,7 @@ fn level(name: &str) -> NewHwcap {
 #[test]
 fn this_systems_cache_is_written_byte_for_byte() {
     let Ok(bytes) = std::fs::read("/etc/ld.so.cache") else {
-        assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"));
-        eprintln!("skipped: no loader cache here");
+        coldstart_testing::skip("no loader cache here");
         return;
     };
     let cache = LdSoCache::parse(&bytes).unwrap();

@@ -4,7 +4,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use coldstart_testing::skip;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
@@ -18,6 +17,7 @@ use coldstart_observe::loader_log::{
     Initialiser, LoaderLog, LoaderLogError, LoaderLogMode, NoLog, compare, loader_log, parse, relocation_cycles,
 };
 use coldstart_observe::syscalls::{CountOptions, LibraryProbe, Until, count_syscalls};
+use coldstart_testing::skip;
 use proptest::prelude::*;
 
 /// One test at a time: a launch takes a program whose system calls are counted beside it for its own.

@@ -7,7 +7,6 @@
 #[path = "../../launch/tests/written/mod.rs"]
 mod written;
 
-use coldstart_testing::skip;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,6 +20,7 @@ use coldstart_launch::{CommandLine, LaunchError, Output};
 use coldstart_observe::syscalls::{
     CountOptions, Ended, LibraryProbe, SyscallCounts, SyscallsError, TracingObstacle, Until, count_syscalls,
 };
+use coldstart_testing::skip;
 use written::script;
 
 fn limited(until: Until) -> CountOptions {

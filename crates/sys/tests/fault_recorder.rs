@@ -4,7 +4,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use coldstart_testing::skip;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
@@ -16,6 +15,7 @@ use std::process::{Command, Stdio};
 use coldstart_sys::fault_recorder::{
     Fault, FaultRecorder, FaultRecorderError, FaultRecorderOptions, FaultSource, Mapped, Record, RecordKind, Recorded,
 };
+use coldstart_testing::skip;
 
 const ROLE: &str = "COLDSTART_FAULT_RECORDER_FOLDER";
 

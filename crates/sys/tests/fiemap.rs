@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use coldstart_testing::skip;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::process::Command;
 
 use coldstart_sys::facility_error::FacilityError;
 use coldstart_sys::fiemap::{Extent, ExtentFlags, fiemap};
+use coldstart_testing::skip;
 
 #[test]
 fn a_file_with_1500_pieces_agrees_with_filefrag() {

@@ -277,6 +277,5 @@ fn read_without_a_mapping_left(file: &File, view: &FileView) {
         assert!(view.shrank());
         return;
     }
-    assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "vm.max_map_count is too large to reach");
-    eprintln!("skipped: vm.max_map_count is too large to reach");
+    coldstart_testing::skip("vm.max_map_count is too large to reach");
 }

@@ -6,7 +6,6 @@
 #[path = "../../../prove/tests/it/just_written/mod.rs"]
 mod just_written;
 
-pub(crate) use coldstart_testing::skip;
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,6 +17,7 @@ use coldstart_elf::ElfFile;
 use coldstart_loader::Environment;
 use coldstart_prove::{PathKind, SearchEdit};
 use coldstart_rewrite::{EditNote, plan_search};
+pub(crate) use coldstart_testing::skip;
 use just_written::output_of;
 
 pub(crate) const GLIBC: &str = "/lib64/ld-linux-x86-64.so.2";

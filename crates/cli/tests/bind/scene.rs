@@ -1,10 +1,10 @@
 //! A program with libraries in several folders, conversations about it, and what its start looks like from outside.
 
-pub(crate) use coldstart_testing::skip;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+pub(crate) use coldstart_testing::skip;
 use coldstart_testing::{Ingredients, built};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -12,7 +12,6 @@ mod plan;
 mod starts;
 mod table;
 
-use coldstart_testing::skip;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bounded::{Ended, run};
 use coldstart_history::History;
 use coldstart_profile::trace::Trace;
+use coldstart_testing::skip;
 use kinds::{Kind, Placed};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use table::{Content, INPUTS, Input, Wanted};

@@ -1,11 +1,11 @@
 //! A directory with every file that the commands of the table read, made once and copied for each command.
 
-pub(crate) use coldstart_testing::skip;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use coldstart_testing::{Ingredients, built};
+pub(crate) use coldstart_testing::{is_root, skip};
 use tempfile::TempDir;
 
 use crate::table::Output;
@@ -17,15 +17,6 @@ const PROGRAM: &str = "#include <stdio.h>\nint main(void) { return fopen(\"ran\"
 const LIBRARY: &str =
     "static int a; int *pointers[4096] = { [0 ... 4095] = &a };\nint first(void) { return *pointers[7]; }\n";
 const APP: &str = "int first(void);\nint main(void) { return first(); }\n";
-
-/// Whether this is root; without, the test is skipped.
-pub(crate) fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        skip("needs root");
-    }
-    root
-}
 
 /// What a command came to.
 pub(crate) struct Answer {

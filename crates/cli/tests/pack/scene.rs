@@ -1,10 +1,10 @@
 //! Small libraries and trees of them, and conversations about them.
 
-pub(crate) use coldstart_testing::skip;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+pub(crate) use coldstart_testing::skip;
 use serde_json::Value;
 use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;

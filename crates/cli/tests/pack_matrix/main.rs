@@ -20,12 +20,12 @@ mod tally;
 mod toolchain;
 mod treatment;
 
-use coldstart_testing::skip;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use build::{Kind, compile};
 use cell::{Cell, Outcome};
+use coldstart_testing::skip;
 use feature::FEATURES;
 use toolchain::{Linker, Machine};
 

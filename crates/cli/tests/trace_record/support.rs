@@ -1,6 +1,5 @@
 //! A folder in which programs are built, run alone, and run under `coldstart trace`.
 
-pub(crate) use coldstart_testing::skip;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use coldstart_host::process::{ProcessFiles, numbers};
 use coldstart_profile::trace::Trace;
+pub(crate) use coldstart_testing::skip;
 use coldstart_tracefile::TraceFile;
 use tempfile::TempDir;
 

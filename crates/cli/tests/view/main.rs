@@ -15,11 +15,11 @@ mod program;
 mod scene;
 mod serving;
 
-use coldstart_testing::skip;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use coldstart_profile::trace::Trace;
+use coldstart_testing::skip;
 use tempfile::TempDir;
 
 /// A folder with a trace in it, `app.coldtrace`.

@@ -8,8 +8,7 @@ fn in_namespace(options: &[&str]) -> Option<std::process::Output> {
     let mut unshare = Command::new("unshare");
     unshare.args(["--pid", "--fork"]).args(options);
     if !unshare.args(["--", "true"]).status().is_ok_and(|status| status.success()) {
-        eprintln!("skipped: no pid namespace may be made");
-        assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none(), "must not be skipped");
+        coldstart_testing::skip("no pid namespace may be made");
         return None;
     }
     let mut unshare = Command::new("unshare");

@@ -1,10 +1,10 @@
 //! A display of a test's own, and questions to it that are independent of the code under test.
 
-pub(super) use coldstart_testing::skip;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use crate::common::no_display_is_taken;
+pub(super) use coldstart_testing::skip;
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, EventMask, Window};
 use x11rb::rust_connection::RustConnection;

@@ -59,10 +59,9 @@ pub enum NoLog {
 }
 
 impl LoaderLogError {
-    /// What the user can do about it, where there is advice.
+    /// What the user can do about it, where there is advice. A cause's own advice is not repeated here.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Launch(error) => error.hint(),
             Self::NoLog { reason: NoLog::OtherRights, .. } => {
                 Some("run it as the user whose rights it takes, such as root for set-user-ID programs".into())
             }

@@ -68,10 +68,9 @@ pub enum TracingObstacle {
 }
 
 impl SyscallsError {
-    /// What the user can do about it, where there is advice.
+    /// What the user can do about it, where there is advice. A cause's own advice is not repeated here.
     pub fn hint(&self) -> Option<String> {
         let obstacle = match self {
-            Self::Launch(error) => return error.hint(),
             Self::EntryPoint { .. } => return Some("count to the exit of the program instead".into()),
             Self::Forbidden { obstacle, .. } => obstacle,
             _ => return None,

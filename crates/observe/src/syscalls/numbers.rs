@@ -137,8 +137,7 @@ mod tests {
     fn the_table_agrees_with_the_system_s_headers() {
         let numbers = Numbers::new();
         let Ok(header) = std::fs::read_to_string("/usr/include/x86_64-linux-gnu/asm/unistd_64.h") else {
-            assert!(std::env::var_os("COLDSTART_NO_SKIP").is_none_or(|value| value != "1"), "no kernel headers");
-            eprintln!("skipped: no kernel headers");
+            coldstart_testing::skip("no kernel headers");
             return;
         };
         let mut compared = 0;

@@ -2,7 +2,6 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-pub(crate) use coldstart_testing::skip;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use std::time::Duration;
 
 use coldstart_sys::cachestat::cachestat;
 use coldstart_sys::held_pages::HeldPages;
+pub(crate) use coldstart_testing::skip;
 use rustix::fs::{Advice, fadvise};
 use tempfile::TempDir;
 

@@ -1,6 +1,5 @@
 //! What the tests of objects share: building small objects, and what readelf and objdump say of them.
 
-pub(crate) use coldstart_testing::skip;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +7,7 @@ use std::process::Command;
 
 use coldstart_profile::trace::{FileId, TracedObject};
 use coldstart_symbols::{FunctionStarts, ObjectFile, TouchedPages, WantedPages, describe, function_starts};
+pub(crate) use coldstart_testing::skip;
 
 /// Builds one C file. `None`, after saying so, where the compiler is not installed.
 pub(crate) fn build_with(compiler: &str, folder: &Path, name: &str, source: &str, flags: &[&str]) -> Option<PathBuf> {

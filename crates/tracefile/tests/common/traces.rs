@@ -1,12 +1,12 @@
 //! Traces to write: a small one that is told by hand, and large ones such as big programs leave.
 
-pub(crate) use coldstart_testing::skip;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use coldstart_profile::FileIdentity;
 use coldstart_profile::trace::*;
+pub(crate) use coldstart_testing::skip;
 
 pub(crate) fn section(name: &str, address: u64, offset: u64, size: u64) -> ObjectSection {
     let is_zero_filled = name == ".bss";

@@ -2,7 +2,6 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-pub(crate) use coldstart_testing::skip;
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io;
@@ -14,21 +13,13 @@ use coldstart_elf::{ByteOrder, Class, Encoding, FileOffset, FileSpan};
 use coldstart_output::{OutputError, OutputKind, OutputPlace};
 use coldstart_prove::Source;
 use coldstart_rewrite::{OriginalFile, Piece, ReplaceError, Replacement, Script, Target, WriteError, write_proven};
+pub(crate) use coldstart_testing::{is_root, skip};
 use rustix::fs::XattrFlags;
-use rustix::process::{Gid, Uid, geteuid};
+use rustix::process::{Gid, Uid};
 use tempfile::TempDir;
 
 /// `CAP_NET_RAW` permitted and effective, as `security.capability` says it (`struct vfs_cap_data`, version 2).
 pub(crate) const CAPABILITY: [u8; 20] = [1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-
-/// Whether this is root; without, the test is skipped.
-pub(crate) fn is_root() -> bool {
-    let root = geteuid().is_root();
-    if !root {
-        skip("needs root");
-    }
-    root
-}
 
 /// A directory on the disk that holds the build; /tmp may live in memory.
 pub(crate) fn scratch() -> TempDir {
