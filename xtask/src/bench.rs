@@ -132,10 +132,14 @@ fn summarize_all(results: &Results) -> Result<()> {
 /// Builds what is measured and, if some of `names` need it, what it is measured on.
 fn open_workshop(names: &[Benchmark]) -> Result<Workshop> {
     let mut packages = vec!["--package=coldstart"];
-    if names.iter().any(|benchmark| benchmark.needs_bed()) {
-        packages.extend(["--package=coldstart-launcher", "--package=coldstart-testbed"]);
+    let needs_bed = names.iter().any(|benchmark| benchmark.needs_bed());
+    if needs_bed {
+        packages.push("--package=coldstart-testbed");
     }
     crate::tools::run(cargo().args(["build", "--release"]).args(packages))?;
+    if needs_bed {
+        crate::release::launcher()?;
+    }
     let target = crate::checks::target_directory()?;
     Workshop::open(&target.join("release"), target.join("bench"), names).context("cannot prepare the benchmarks")
 }

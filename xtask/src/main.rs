@@ -10,6 +10,7 @@ mod compare;
 mod corpus;
 mod demo;
 mod generate;
+mod release;
 mod suite;
 mod tools;
 mod trial;
@@ -43,6 +44,8 @@ enum Chore {
     Compare(compare::CompareArguments),
     /// Write the man pages and the completions of all shells below a directory
     Manual { directory: PathBuf },
+    /// Build the programs as users get them: optimised, and the small launcher static
+    Release,
     /// Build the Debian image with LibreOffice and Firefox that the slow beds serve (cached; needs root)
     Corpus,
     /// Measure starts on slow disks, and what the tools themselves take, beside other tools, and record the results
@@ -62,6 +65,7 @@ fn main() -> anyhow::Result<()> {
             web::generate(check)?;
         }
         Chore::Manual { directory } => checks::manual(&directory)?,
+        Chore::Release => release::release()?,
         Chore::Compare(arguments) => compare::compare(&arguments)?,
         Chore::Corpus => {
             let built = corpus::corpus()?;

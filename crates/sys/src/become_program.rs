@@ -2,12 +2,12 @@
 //!
 //! Before `main` Rust's runtime ignores SIGPIPE and opens `/dev/null` over closed standard streams (`std::rt`), and its own
 //! `exec` empties the signal mask. A launcher must hand on what it was given instead, so the state is noted before the
-//! runtime starts, in `.init_array`, and put back before `execvp`.
+//! runtime starts, in `.init_array`, and put back before `execv`.
 
 use std::convert::Infallible;
-use std::ffi::{CString, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Bit 0 to 2: this standard stream was closed. Bit 3: SIGPIPE was ignored.
@@ -60,7 +60,50 @@ pub fn become_program(words: &[OsString]) -> io::Result<Infallible> {
         // that then has no reader, as it had none before.
         unsafe { libc::close(stream) };
     }
-    // SAFETY: both the strings and the list, which ends with a null pointer, live until the call is over.
-    unsafe { libc::execvp(program.as_ptr(), pointers.as_ptr()) };
-    Err(io::Error::last_os_error())
+    Err(execute(program, &mut pointers))
+}
+
+/// `execvp` as glibc has it (posix/execvpe.c). musl's does not start a script that has no `#!` line.
+///
+/// `pointers` is the list of arguments with the null pointer at its end.
+fn execute(program: &CStr, pointers: &mut Vec<*const libc::c_char>) -> io::Error {
+    let mut reason = io::Error::from_raw_os_error(libc::ENOENT);
+    for candidate in candidates(program) {
+        // SAFETY: the strings and the list, which ends with a null pointer, live until the call is over.
+        unsafe { libc::execv(candidate.as_ptr(), pointers.as_ptr()) };
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENOTDIR | libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT)
+                if reason.raw_os_error() == Some(libc::EACCES) => {}
+            Some(libc::EACCES | libc::ENOENT | libc::ENOTDIR | libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT) => {
+                reason = error;
+            }
+            Some(libc::ENOEXEC) => return run_by_shell(&candidate, pointers),
+            _ => return error,
+        }
+    }
+    reason
+}
+
+/// The files that a command's name may mean: the name itself if it has a slash, else one in each directory of PATH.
+fn candidates(program: &CStr) -> Vec<CString> {
+    let name = OsStr::from_bytes(program.to_bytes());
+    if name.is_empty() || name.as_bytes().contains(&b'/') {
+        return vec![program.to_owned()];
+    }
+    let directories = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    std::env::split_paths(&directories)
+        .filter_map(|directory| CString::new(directory.join(name).into_os_string().into_vec()).ok())
+        .collect()
+}
+
+/// Has the shell run a script that has no `#!` line.
+fn run_by_shell(script: &CStr, pointers: &mut Vec<*const libc::c_char>) -> io::Error {
+    if let Some(first) = pointers.first_mut() {
+        *first = script.as_ptr();
+    }
+    pointers.insert(0, c"/bin/sh".as_ptr());
+    // SAFETY: as above.
+    unsafe { libc::execv(c"/bin/sh".as_ptr(), pointers.as_ptr()) };
+    io::Error::last_os_error()
 }

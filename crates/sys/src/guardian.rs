@@ -129,7 +129,14 @@ enum Duty<'a> {
 /// Starts a guardian; gives the number of our child and our end of the pipe.
 fn fork_guardian(held: BorrowedFd<'_>, duty: Duty<'_>) -> io::Result<(libc::pid_t, OwnedFd)> {
     let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (reading, writing, held) = (theirs.as_raw_fd(), ours.as_raw_fd(), held.as_raw_fd());
+    let (ready, set_up) = pipe_with(PipeFlags::CLOEXEC)?;
+    let descriptors = Descriptors {
+        reading: theirs.as_raw_fd(),
+        writing: ours.as_raw_fd(),
+        set_up: set_up.as_raw_fd(),
+        held: held.as_raw_fd(),
+    };
+    let process;
     // SAFETY: a zeroed set is a valid value to be filled; both sets live as long as the calls. The child runs nothing
     // but `guard`, which allocates nothing, takes no lock and never returns, so that other threads' locks, which stay
     // locked in the child, cannot hold it. Signals are blocked before: a handler of ours must not run in it.
@@ -140,14 +147,31 @@ fn fork_guardian(held: BorrowedFd<'_>, duty: Duty<'_>) -> io::Result<(libc::pid_
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
         // As `fork`, but with no signal at its end (`clone(2)`), and without what libc does at a fork, which is for children
         // that go on using it.
-        let process = libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) as libc::pid_t;
+        process = libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) as libc::pid_t;
         if process == 0 {
-            guard(reading, writing, held, duty);
+            guard(descriptors, duty);
         }
         let error = io::Error::last_os_error();
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        if process < 0 { Err(error) } else { Ok((process, ours)) }
+        if process < 0 {
+            return Err(error);
+        }
     }
+    drop(set_up);
+    // Until it has left our session and process group, a signal that kills all of ours kills it, too. It ends the wait also by its end.
+    while rustix::io::read(&ready, &mut [0]) == Err(rustix::io::Errno::INTR) {}
+    Ok((process, ours))
+}
+
+/// What a guardian is given, by the numbers of its parent.
+#[derive(Clone, Copy)]
+struct Descriptors {
+    /// The pipe that tells of our end.
+    reading: RawFd,
+    writing: RawFd,
+    /// Takes a byte when the guardian stands on its own.
+    set_up: RawFd,
+    held: RawFd,
 }
 
 fn reap(process: libc::pid_t) {
@@ -161,7 +185,8 @@ fn reap(process: libc::pid_t) {
 ///
 /// # Safety
 /// For a child right after `fork`, with descriptors of its parent; nothing else may run in the process.
-unsafe fn guard(reading: RawFd, writing: RawFd, held: RawFd, duty: Duty<'_>) -> ! {
+unsafe fn guard(descriptors: Descriptors, duty: Duty<'_>) -> ! {
+    let Descriptors { reading, writing, set_up, held } = descriptors;
     // SAFETY: system calls with valid, terminated strings and buffers of the stated length; the descriptors closed and
     // overwritten belong to nobody, since nothing else runs in this process and it ends here, without exit handlers.
     unsafe {
@@ -173,6 +198,7 @@ unsafe fn guard(reading: RawFd, writing: RawFd, held: RawFd, duty: Duty<'_>) -> 
         libc::chdir(c"/".as_ptr());
         // Not our own name: who kills us by it should not hit the guardian.
         libc::prctl(libc::PR_SET_NAME, c"guardian".as_ptr());
+        libc::write(set_up, [1u8].as_ptr().cast(), 1);
         if keep_only([reading, held]).is_err() {
             libc::_exit(1);
         }
@@ -246,6 +272,7 @@ mod tests {
     fn it_has_its_own_session_and_none_of_our_descriptors() {
         let guardian = Guardian::start(&[], lock().as_fd()).unwrap();
         let files = ProcessFiles::of(guardian.process());
+        assert_eq!(files.stat().unwrap().session, guardian.process(), "from the beginning");
         let count = || fs::read_dir(files.at("fd")).unwrap().count();
         let begin = std::time::Instant::now();
         while (files.name() != "guardian" || count() != 5) && begin.elapsed().as_secs() < 20 {
@@ -255,7 +282,6 @@ mod tests {
         for standard in 0..3 {
             assert_eq!(fs::read_link(files.at(format!("fd/{standard}"))).unwrap(), Path::new("/dev/null"));
         }
-        assert_eq!(files.stat().unwrap().session, guardian.process());
     }
 
     #[test]

@@ -229,11 +229,11 @@ impl SyscallObserver {
 }
 
 /// `_IOWR('!', 0, struct seccomp_notif)` and `_IOWR('!', 1, struct seccomp_notif_resp)`.
-const SECCOMP_IOCTL_NOTIF_RECV: libc::c_ulong = read_write_ioctl(0, mem::size_of::<libc::seccomp_notif>());
-const SECCOMP_IOCTL_NOTIF_SEND: libc::c_ulong = read_write_ioctl(1, mem::size_of::<libc::seccomp_notif_resp>());
+const SECCOMP_IOCTL_NOTIF_RECV: libc::Ioctl = read_write_ioctl(0, mem::size_of::<libc::seccomp_notif>());
+const SECCOMP_IOCTL_NOTIF_SEND: libc::Ioctl = read_write_ioctl(1, mem::size_of::<libc::seccomp_notif_resp>());
 
-const fn read_write_ioctl(number: u32, size: usize) -> libc::c_ulong {
-    ((3 << 30) | ((size as u32) << 16) | ((b'!' as u32) << 8) | number) as libc::c_ulong
+const fn read_write_ioctl(number: u32, size: usize) -> libc::Ioctl {
+    ((3 << 30) | ((size as u32) << 16) | ((b'!' as u32) << 8) | number) as libc::Ioctl
 }
 
 /// The caller may be killed between its call and our answer: `ENOENT`, or `EINTR` for a signal.

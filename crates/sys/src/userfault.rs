@@ -16,8 +16,8 @@ const API: u64 = 0xaa;
 const WRITE_PROTECT_ASYNC: u64 = 1 << 15;
 const REGISTER_WRITE_PROTECT: u64 = 1 << 1;
 /// `_IOWR(0xaa, 0x3f, struct uffdio_api)` and `_IOWR(0xaa, 0x00, struct uffdio_register)` (`linux/userfaultfd.h`).
-const UFFDIO_API: libc::c_ulong = 0xc018_aa3f;
-const UFFDIO_REGISTER: libc::c_ulong = 0xc020_aa00;
+const UFFDIO_API: libc::Ioctl = 0xc018_aa3f_u32 as libc::Ioctl;
+const UFFDIO_REGISTER: libc::Ioctl = 0xc020_aa00_u32 as libc::Ioctl;
 
 /// A process's memory in which fault-around can be switched off. Dropping it switches it on again.
 #[derive(Debug)]

@@ -85,7 +85,7 @@ pub struct FileMapping {
 }
 
 /// `PROCMAP_QUERY` (Linux 6.11, `linux/fs.h`): `_IOWR('f', 17, struct procmap_query)`.
-const PROCMAP_QUERY: libc::c_ulong = 0xc068_6611;
+const PROCMAP_QUERY: libc::Ioctl = 0xc068_6611_u32 as libc::Ioctl;
 
 /// What a process has mapped, to be asked many times.
 #[derive(Debug)]

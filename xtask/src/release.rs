@@ -1,0 +1,67 @@
+//! The programs as users get them: `coldstart`, and `coldstart-run` linked statically with musl.
+//!
+//! A static launcher needs neither loader nor libc from the cold disk before the plan reads them in with the rest. With glibc it is
+//! 1.3 MB, with musl a third of that (docs/decisions/0004-a-small-launcher.md).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::checks::{cargo, target_directory};
+use crate::tools::run;
+
+const LAUNCHER: &str = "coldstart-run";
+
+/// Builds both programs and prints their paths and sizes.
+pub(crate) fn release() -> Result<()> {
+    run(cargo().args(["build", "--release", "--package=coldstart"]))?;
+    let launcher = launcher()?;
+    for program in [launcher.with_file_name("coldstart"), launcher] {
+        println!("{} {}", fs_err::metadata(&program)?.len(), program.display());
+    }
+    Ok(())
+}
+
+/// Builds `coldstart-run` and returns its path beside `coldstart`, where `speedup` looks for it.
+///
+/// Where Rust's standard library for musl is missing and cannot be installed, the launcher is a dynamic program of this machine.
+pub(crate) fn launcher() -> Result<PathBuf> {
+    let beside = target_directory()?.join("release").join(LAUNCHER);
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let mut build = cargo();
+    build.args(["build", "--release", "--package=coldstart-launcher"]);
+    if !has_target(&target) {
+        println!(
+            "{LAUNCHER} becomes a dynamic program: Rust's library for {target} is missing (rustup target add {target})"
+        );
+        run(&mut build)?;
+        return Ok(beside);
+    }
+    run(build.args(["--target", &target]))?;
+    let built = target_directory()?.join(&target).join("release").join(LAUNCHER);
+    // Not over the old one in place: it may be running, or be a hard link to cargo's own copy.
+    let growing = beside.with_extension("partial");
+    fs_err::create_dir_all(beside.parent().context("no target directory")?)?;
+    fs_err::copy(&built, &growing)?;
+    fs_err::rename(&growing, &beside)?;
+    ensure!(is_static(&beside)?, "{} asks for a loader, and should be static", beside.display());
+    Ok(beside)
+}
+
+/// Whether Rust's standard library for `target` is installed, or can be by rustup.
+fn has_target(target: &str) -> bool {
+    let libraries = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
+    let is_installed = libraries
+        .ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .is_some_and(|directory| Path::new(directory.trim()).is_dir());
+    is_installed || run(Command::new("rustup").args(["target", "add", target])).is_ok()
+}
+
+/// Whether a program has no interpreter (`PT_INTERP`).
+fn is_static(program: &Path) -> Result<bool> {
+    let output = Command::new("readelf").args(["--program-headers", "--wide"]).arg(program).output()?;
+    ensure!(output.status.success(), "readelf cannot read {}", program.display());
+    Ok(!String::from_utf8_lossy(&output.stdout).contains("INTERP"))
+}
