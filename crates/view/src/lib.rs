@@ -4,6 +4,7 @@
 //! interactive page is TypeScript (`web/` at the root), built into `assets/viewer.js` and `viewer.css`, which are checked in, so that
 //! building coldstart needs no Node; `cargo xtask gen` builds them anew. Colours of pages and pictures stand once, in `assets/palette.json`.
 
+mod assets;
 pub mod comparison;
 pub mod dates;
 pub mod drawing;

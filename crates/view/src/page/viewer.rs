@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::head::PageHead;
 use super::shell::Shell;
 use super::{PageError, ReportKind, TraceSource, payload, words};
+use crate::assets;
 use crate::comparison::Comparison;
 
 /// What shows the data. Built from `web/` into one script and one stylesheet.
@@ -17,7 +18,7 @@ pub struct Viewer<'a> {
 impl Viewer<'static> {
     /// The viewer that is part of coldstart.
     pub fn built_in() -> Self {
-        Self { script: include_str!("../../assets/viewer.js"), style: include_str!("../../assets/viewer.css") }
+        Self { script: &assets::SCRIPT, style: &assets::STYLE }
     }
 }
 

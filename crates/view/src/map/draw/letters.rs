@@ -1,6 +1,7 @@
 //! How wide text is.
 
 /// Sizes of text in points.
+pub(super) const TITLE: f64 = 20.0;
 pub(super) const PLAIN: f64 = 12.0;
 pub(super) const SMALL: f64 = 11.0;
 
@@ -68,23 +69,14 @@ pub(super) fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// The renderer's own layout of the text, with the font of the PNG.
     #[test]
     fn widths_are_those_of_the_font() {
-        use resvg::usvg::Tree;
-
-        for words in
-            ["libmergedlo.so", ".gcc_except_table: 1 234 of 5 678", "WWW@@@iii|||", "{}[]()<~>", "0123456789 · ms"]
-        {
-            let escaped = words.replace('<', "&lt;");
-            let svg = format!(
-                "<svg xmlns='http://www.w3.org/2000/svg' width='900' height='40'><text font-size='20' y='20'>{escaped}</text></svg>"
-            );
-            let tree = Tree::from_str(&svg, &crate::map::picture::options()).unwrap();
-            // Its box ends where the ink ends; what stands around the first and the last letter is left out.
-            let drawn = f64::from(tree.root().bounding_box().width());
-            let computed = width(words, 20.0);
-            assert!((computed - 7.0..=computed + 1.0).contains(&drawn), "{words}: {drawn} drawn, {computed} computed");
+        let font = crate::assets::font();
+        let face = ttf_parser::Face::parse(&font, 0).unwrap();
+        for letter in (' '..='~').chain(['·']) {
+            let advance = face.glyph_hor_advance(face.glyph_index(letter).unwrap()).unwrap();
+            let thousandths = f64::from(advance) * 1000.0 / f64::from(face.units_per_em());
+            assert_eq!(of(letter), thousandths.round() as u32, "{letter}");
         }
     }
 

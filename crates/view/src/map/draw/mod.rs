@@ -101,12 +101,54 @@ impl ObjectMap {
     }
 }
 
+/// Where a line of text lies by the place that it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Begin,
+    Middle,
+    End,
+}
+
+/// How the stylesheet of the picture has a class of text drawn.
+pub(super) struct TextStyle {
+    /// In points.
+    pub(super) size: f64,
+    pub(super) anchor: Anchor,
+    /// `#rrggbb`
+    pub(super) colour: &'static str,
+}
+
+impl TextStyle {
+    /// The same rules as in `style`: what stands later there wins.
+    pub(super) fn of_class(class: &str, colours: Colours) -> Self {
+        let has = |name: &str| class.split_whitespace().any(|word| word == name);
+        Self {
+            size: match () {
+                () if has("small") => letters::SMALL,
+                () if has("title") => letters::TITLE,
+                () => letters::PLAIN,
+            },
+            anchor: match () {
+                () if has("centre") => Anchor::Middle,
+                () if has("end") => Anchor::End,
+                () => Anchor::Begin,
+            },
+            colour: match () {
+                () if has("when") => colours.accent(),
+                () if has("muted") => colours.muted(),
+                () => colours.text(),
+            },
+        }
+    }
+}
+
 /// Colours stand in one place of the file, so that whoever wants others changes them there.
 fn style(colours: Colours) -> String {
     let (text, muted, line, background) = (colours.text(), colours.muted(), colours.line(), colours.background());
     let (accent, elsewhere) = (colours.accent(), colours.elsewhere());
+    let (title, small) = (letters::TITLE, letters::SMALL);
     let mut style = format!(
-        ".page{{fill:{background}}}text{{fill:{text}}}.title{{font-size:20px}}.muted{{fill:{muted}}}.small{{font-size:11px}}\
+        ".page{{fill:{background}}}text{{fill:{text}}}.title{{font-size:{title}px}}.muted{{fill:{muted}}}.small{{font-size:{small}px}}\
          .grid{{stroke:{line};stroke-width:0.6}}.frame{{fill:none;stroke:{line};stroke-width:1}}.lead{{fill:none;stroke:{muted};stroke-width:0.6}}\
          .begin{{stroke:{muted};stroke-width:0.6;stroke-dasharray:1.5 3}}.ready{{stroke:{accent};stroke-width:1.4}}.when{{fill:{accent}}}\
          .elsewhere{{fill:{elsewhere}}}.track{{fill:{line};fill-opacity:0.35}}.edge{{stroke:{background};stroke-width:0.7}}\

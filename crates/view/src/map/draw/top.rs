@@ -9,7 +9,7 @@ use super::super::colours::Colours;
 use super::super::words::duration;
 use super::super::{ObjectMap, PhaseBar, PhaseRow};
 use super::frame::{BAR, FACT, FIRST_FACT, Frame, MARGIN, ROW, TITLE};
-use super::letters::{PLAIN, SMALL, cut, width};
+use super::letters::{self, PLAIN, SMALL, cut, width};
 use super::{line, rectangle, text};
 
 /// Room between two labels.
@@ -30,7 +30,7 @@ pub(super) fn label(bar: &PhaseBar) -> String {
 
 pub(super) fn draw(map: &ObjectMap, frame: &Frame) -> Group {
     let room = f64::from(map.width) - 2.0 * MARGIN;
-    let mut group = Group::new().add(text("title", MARGIN, TITLE, &cut(&map.title, 20.0, room)));
+    let mut group = Group::new().add(text("title", MARGIN, TITLE, &cut(&map.title, letters::TITLE, room)));
     for (place, fact) in map.facts.iter().enumerate() {
         let y = FIRST_FACT + FACT * place as f64;
         group = group.add(text("muted", MARGIN, y, &cut(fact, PLAIN, room)));
