@@ -15,7 +15,6 @@ mod resolve;
 mod restoring;
 mod rewriting;
 mod speedup;
-mod starting;
 mod status;
 mod trace;
 mod unbind;

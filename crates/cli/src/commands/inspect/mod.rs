@@ -8,15 +8,13 @@ use std::path::Path;
 
 use coldstart_app::{
     inspect::{Options, SCHEMA, Survey, inspect},
-    kinds, writing,
+    kinds, starting, writing,
 };
 use coldstart_inspect::FindingKind;
 use coldstart_output::{Inputs, OutputPlace};
-use coldstart_startup::StartOptions;
 
 use crate::args::inspect::{FailOn, InspectArgs};
 use crate::commands::observer::Console;
-use crate::commands::starting;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::printable;
@@ -33,11 +31,10 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
     let mut picture_place = args.svg.as_deref().map(|path| place(path, kinds::SVG)).transpose()?;
     writing::try_out(page_place.iter().chain(&picture_place))?;
     let console = Console::default();
-    let loads_of = |program: &Path| starting::closure(&starting::start(program, &StartOptions::default())?);
     let options = Options {
         targets: args.targets.clone(),
         compare: args.compare.clone(),
-        closure: if args.closure { Some(&loads_of) } else { None },
+        closure: if args.closure { Some(&starting::loads) } else { None },
         one_file_system: args.one_file_system,
         keep_lists: args.json || args.html.is_some(),
     };

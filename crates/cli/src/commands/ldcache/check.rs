@@ -8,12 +8,13 @@ use serde::Serialize;
 use super::check_files::compare_with_files;
 use super::{Place, SCHEMA, levels, read_file, shown};
 use crate::args::ldcache::CheckArgs;
-use crate::commands::starting::open_root;
+use crate::commands::observer::Terminal;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
 use crate::output::text::{counted, plain};
 use crate::output::{self, json};
+use coldstart_app::starting::open_root;
 
 /// Lines that are printed; `--json` has them all.
 const MOST_TOLD: usize = 100;
@@ -55,7 +56,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, CliError> {
         .collect();
     look_at_order(&cache, &mut findings);
     if !args.only_cache {
-        let root = open_root(args.sysroot.as_deref())?;
+        let root = open_root(args.sysroot.as_deref(), &Terminal)?;
         compare_with_files(&cache, &root, levels.as_ref(), &mut findings);
     }
     answer(args, Answer { entries: cache.entries().len(), noun: ["entry", "entries"], findings })

@@ -16,12 +16,13 @@ use super::errors::in_words;
 use super::target::Target;
 use super::{Place, SCHEMA, levels, shown};
 use crate::args::ldcache::WriteArgs;
-use crate::commands::starting::open_root;
+use crate::commands::observer::Terminal;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
 use crate::output::text::counted;
 use crate::output::{self, json};
+use coldstart_app::starting::open_root;
 
 /// Things of one kind that are told one by one.
 const MOST_TOLD: usize = 10;
@@ -74,7 +75,7 @@ struct TwoMeanings {
 }
 
 pub(super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
-    let files = Files::new(open_root(args.sysroot.as_deref())?, None);
+    let files = Files::new(open_root(args.sysroot.as_deref(), &Terminal)?, None);
     let root = files.root();
     let levels = levels(&args.hwcaps)?;
     let output = output_path(args, root)?;

@@ -9,10 +9,11 @@ use super::super::check::{Answer, Finding, answer};
 use super::super::{path, shown};
 use super::{Noted, fresh, places_text};
 use crate::args::ldcache::CheckArgs;
-use crate::commands::starting::open_root;
+use crate::commands::observer::Terminal;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::printable;
+use coldstart_app::starting::open_root;
 
 /// What the fault of a note as a whole is told under.
 fn whole(kind: &'static str, message: String) -> Finding {
@@ -37,7 +38,7 @@ pub(in super::super) fn run(args: &CheckArgs) -> Result<Exit, CliError> {
             }
             look_at_names(note, &mut findings);
             if !args.only_cache {
-                let files = Files::new(open_root(args.sysroot.as_deref())?, None);
+                let files = Files::new(open_root(args.sysroot.as_deref(), &Terminal)?, None);
                 look_at_files(note, &files, &mut findings);
                 compare(note, &fresh(&noted.facts, &files), &mut findings);
             }

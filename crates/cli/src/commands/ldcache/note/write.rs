@@ -18,14 +18,15 @@ use super::show::{ShownEntry, entry_to_json};
 use crate::args::ldcache::WriteArgs;
 use crate::args::rewriting::ManyArgs;
 use crate::commands::observer::Console;
+use crate::commands::observer::Terminal;
 use crate::commands::restoring::run as run_restoring;
 use crate::commands::rewriting::{finish, into_words, proof_words};
-use crate::commands::starting::open_root;
 use crate::error::{CliError, HintExt};
 use crate::exit::Exit;
 use crate::output::path::{JsonPath, printable};
 use crate::output::text::{counted, fact, prose, size};
 use crate::output::{self, json, note};
+use coldstart_app::starting::open_root;
 
 /// What is said of the verb in advice.
 const VERB: &str = "ldcache write --note";
@@ -64,7 +65,7 @@ pub(in super::super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
     let rule = Rule::new(kinds::NOTED, args.force.force, &tasks);
     place.check(VERB, &tasks, &rule)?;
     let noter = Noter {
-        files: Files::new(open_root(args.sysroot.as_deref())?, None),
+        files: Files::new(open_root(args.sysroot.as_deref(), &Terminal)?, None),
         allowed: Allowed {
             set_id: args.allow_setuid,
             signed: args.allow_signed,
