@@ -10,6 +10,7 @@ pub mod error;
 pub mod inspect;
 pub mod kinds;
 pub mod launching;
+pub mod ldcache;
 pub mod measure;
 pub mod observer;
 pub mod pack;
