@@ -6,6 +6,7 @@
 
 pub mod bind;
 pub mod command;
+pub mod doctor;
 pub mod error;
 pub mod inspect;
 pub mod kinds;
