@@ -96,3 +96,54 @@ impl fmt::Display for ShownPath {
         formatter.write_str(&printable(&self.0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observer::Silent;
+    use crate::starting::loads;
+
+    fn names(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn levels_are_all_none_or_named() {
+        assert_eq!(levels(&names(&["all"])).unwrap(), None);
+        assert_eq!(levels(&names(&["none"])).unwrap(), Some(BTreeSet::new()));
+        assert_eq!(levels(&names(&["b", "a"])).unwrap().unwrap().len(), 2);
+        for wrong in [&["all", "a"][..], &["a/b"], &[""]] {
+            assert!(levels(&names(wrong)).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_shown_and_checked_until_a_library_goes() {
+        let closure = loads(&std::env::current_exe().unwrap()).unwrap();
+        let library = closure.objects.iter().skip(1).find(|object| object.facts.soname.is_some()).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path().join("lib");
+        std::fs::create_dir(&directory).unwrap();
+        let soname = String::from_utf8(library.facts.soname.clone().unwrap()).unwrap();
+        let copy = directory.join(&soname);
+        std::fs::copy(&library.path, &copy).unwrap();
+        let (output, hwcaps) = (scratch.path().join("cache"), names(&["all"]));
+        let options = WriteOptions {
+            output: output.clone(),
+            directories: vec![directory],
+            hwcaps: hwcaps.clone(),
+            ..WriteOptions::default()
+        };
+        let written = write(&options, &Silent).unwrap();
+        assert_eq!((written.entries, written.missing.len()), (1, 0));
+        let shown = show(&output, Some(&soname)).unwrap();
+        assert_eq!(shown.entries.iter().map(|entry| entry.path.as_path()).collect::<Vec<_>>(), [copy.as_path()]);
+        assert!(show(&output, Some("other")).unwrap().entries.is_empty());
+        let options = CheckOptions { file: output, hwcaps, ..CheckOptions::default() };
+        assert!(check(&options, &Silent).unwrap().is_well);
+        std::fs::remove_file(&copy).unwrap();
+        let checked = check(&options, &Silent).unwrap();
+        assert!(!checked.is_well && checked.findings.iter().any(|finding| finding.kind == "gone"), "{checked:?}");
+        assert!(check(&CheckOptions { only_cache: true, ..options }, &Silent).unwrap().is_well);
+    }
+}

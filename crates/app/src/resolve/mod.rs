@@ -64,3 +64,46 @@ pub fn resolve(options: &Options, observer: &dyn Observer) -> Result<Answer, App
     }
     Ok(Answer { programs })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Keeps the errors that it is told of.
+    #[derive(Default)]
+    struct Listener(Mutex<Vec<AppError>>);
+
+    impl Observer for Listener {
+        fn error(&self, error: AppError) {
+            self.0.lock().unwrap().push(error);
+        }
+    }
+
+    #[test]
+    fn a_program_is_looked_at_where_another_cannot_be() {
+        let programs = vec![PathBuf::from("no-such-program-anywhere"), std::env::current_exe().unwrap()];
+        let listener = Listener::default();
+        let answer = resolve(&Options { programs, ..Options::default() }, &listener).unwrap();
+        let errors = listener.0.into_inner().unwrap();
+        assert!(errors.iter().any(|error| error.sentence().contains("no-such-program-anywhere")), "{errors:?}");
+        let [program] = answer.programs.as_slice() else { panic!("{answer:?}") };
+        assert!(answer.is_complete());
+        let library = program.libraries().next().unwrap();
+        let name = OsStr::new(library.path.file_name().unwrap());
+        let [index] = program.mentions(name).objects[..] else { panic!("{name:?}") };
+        let chain = program.chain(index);
+        assert_eq!((chain.first(), chain.last()), (Some(&0), Some(&index)));
+        assert!(program.mentions(OsStr::new("libnothing.so")).objects.is_empty());
+        let json = serde_json::to_value(&answer).unwrap();
+        assert_eq!(json["programs"][0]["objects"][index]["rule"], rules::rule_name(library.found_by), "{json}");
+    }
+
+    #[test]
+    fn a_plan_that_cannot_be_read_ends_it() {
+        let later = LaterSources { plan: Some(PathBuf::from("/no/such/plan")), ..LaterSources::default() };
+        assert!(resolve(&Options { later, ..Options::default() }, &Listener::default()).is_err());
+    }
+}

@@ -230,3 +230,48 @@ fn check_leftovers(asked: &Asked, options: &ViewOptions, files: &[WantedFile]) -
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(asked: Asked, options: &ViewOptions) -> String {
+        Wanted::of(&asked, options).unwrap_err().sentence()
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused_before_anything_is_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let to = |name: &str| vec![directory.path().join(name)];
+        let one = ViewOptions { trace: directory.path().join("a.coldtrace"), ..ViewOptions::default() };
+        let two = ViewOptions { other: Some(directory.path().join("b.coldtrace")), ..one.clone() };
+        let table = |name: &str| Some(name.to_owned());
+        for (asked, options, words) in [
+            (Asked { outputs: vec!["-".into()], ..Asked::default() }, &one, "stdout is not told"),
+            (Asked { outputs: to("x.odd"), ..Asked::default() }, &one, "cannot be told from its ending"),
+            (Asked { outputs: to("x.csv"), table: table("nothing"), ..Asked::default() }, &one, "there is no table"),
+            (Asked { outputs: to("x.svg"), table: table("touches"), ..Asked::default() }, &one, "--table has nothing"),
+            (Asked { outputs: [to("x.svg"), to("x.svg")].concat(), ..Asked::default() }, &one, "written twice"),
+            (Asked { json: true, ..Asked::default() }, &one, "--json has nothing"),
+            (Asked { terminal: true, ..Asked::default() }, &two, "made of one trace"),
+        ] {
+            let sentence = refused(asked, options);
+            assert!(sentence.contains(words), "{sentence}");
+        }
+        assert_eq!(directory.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn all_tables_of_a_trace_have_a_file_each() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = ViewOptions { trace: directory.path().join("a.coldtrace"), ..ViewOptions::default() };
+        let asked = Asked { outputs: vec![directory.path().join("x.csv")], ..Asked::default() };
+        let wanted = Wanted::of(&asked, &options).unwrap();
+        let contents = wanted.files[0].contents(&asked);
+        assert_eq!(contents.len(), tables::names(false).len());
+        assert!(
+            contents.iter().all(|(_, place)| place.path().is_some_and(|path| path.to_string_lossy().contains("x-")))
+        );
+        assert!(!wanted.is_nothing());
+    }
+}
