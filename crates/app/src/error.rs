@@ -18,6 +18,13 @@ impl AppError {
         Self { cause: anyhow::Error::msg(sentence.into()), hints: Vec::new() }
     }
 
+    /// An error with advice.
+    pub fn hinted(error: impl Into<Self>, hint: impl Into<String>) -> Self {
+        let mut error = error.into();
+        error.hints.push(hint.into());
+        error
+    }
+
     /// Puts in front what was being done.
     #[must_use]
     pub fn within(self, doing: String) -> Self {
@@ -69,11 +76,7 @@ pub trait HintExt<T> {
 
 impl<T, E: Into<AppError>> HintExt<T> for Result<T, E> {
     fn hint<H: Into<String>>(self, hint: impl FnOnce() -> H) -> Result<T, AppError> {
-        self.map_err(|error| {
-            let mut error: AppError = error.into();
-            error.hints.push(hint().into());
-            error
-        })
+        self.map_err(|error| AppError::hinted(error, hint()))
     }
 }
 

@@ -6,19 +6,23 @@
 
 pub mod bind;
 pub mod command;
+pub mod doctor;
 pub mod error;
 pub mod inspect;
 pub mod kinds;
 pub mod launching;
+pub mod ldcache;
 pub mod measure;
 pub mod observer;
 pub mod pack;
 pub mod pagecache;
 pub mod prefetch;
 pub mod reading;
+pub mod resolve;
 pub mod restoring;
 pub mod rewriting;
 pub mod speedup;
+pub mod starting;
 pub mod status;
 pub mod text;
 pub mod trace;

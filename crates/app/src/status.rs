@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use coldstart_bind::{Binding, Caution, Change, MachineFiles};
+use coldstart_bind::{Binding, Caution, Change, MachineFiles, Mode};
 use coldstart_elf::ElfFile;
 use coldstart_profile::{JsonPath, printable};
-use coldstart_rewrite::{About, Identity, binding_note, identify};
+use coldstart_rewrite::{About, Identity, Refusal, binding_note, identify};
 use serde::{Serialize, Serializer};
 
+use crate::command;
 use crate::error::AppError;
 use crate::reading::map;
+use crate::restoring::way_out;
 use crate::rewriting::shrank;
 
 /// The name and version of the report as JSON.
@@ -86,6 +88,35 @@ impl Serialize for Report {
 /// Looks at each file. Nothing is run or changed.
 pub fn status(files: &[PathBuf]) -> Report {
     Report { files: files.iter().map(|path| (path.clone(), of_file(path))).collect() }
+}
+
+/// What to do about a file that is not as it was written, or whose libraries are not as they were.
+pub fn next_step(path: &Path, status: &Status) -> Option<String> {
+    let last = status.about.as_ref().and_then(|about| about.edits.last()).map(String::as_str);
+    let about_file = match &status.identity {
+        Some(Identity::Changed { change }) => Some(way_out(path, change, last)),
+        Some(Identity::Intact) => None,
+        Some(Identity::Unrecorded) | None if status.about.is_none() => None,
+        Some(Identity::Unrecorded) | None => Refusal::Unrecorded.hint(),
+    };
+    let binding = status.binding.as_ref().filter(|_| !status.changes.is_empty());
+    about_file.or_else(|| Some(rebinding(path, binding?, &status.changes)))
+}
+
+/// What brings a bound program up to date.
+fn rebinding(program: &Path, binding: &Binding, changes: &[Change]) -> String {
+    let foreign = changes.iter().find_map(|change| match change {
+        Change::AuditLibraryReplaced { path, by_coldstart: false } => Some(path),
+        _ => None,
+    });
+    let before = foreign.map(|path| format!("move `{}` away; then ", printable(path))).unwrap_or_default();
+    // Without it, the program would be bound in the default mode.
+    let verb = match binding.mode {
+        Mode::Soname => "bind --rebind --in-place".to_owned(),
+        mode => format!("bind --rebind --in-place --mode {}", mode.name()),
+    };
+    let rebind = command::of_ours_in_prose(&verb, program);
+    format!("{before}`{rebind}` binds it to what is there now")
 }
 
 /// What is to be known about one file.

@@ -1,6 +1,16 @@
 //! The words that sentences of the library are made of: counts and sizes that a line is not broken in.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use coldstart_profile::printable;
 use coldstart_view::numbers;
+
+/// A name of a file's bytes, in one line of harmless characters.
+pub fn harmless(name: &[u8]) -> String {
+    printable(Path::new(OsStr::from_bytes(name)))
+}
 
 /// Keeps two words on one line when a sentence is broken into lines, and is printed as a space.
 pub const GLUE: char = '\u{a0}';

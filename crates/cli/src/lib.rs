@@ -17,7 +17,7 @@ use exit::Exit;
 
 /// Runs the verb that the process's arguments name, and says what to exit with.
 pub fn main() -> std::process::ExitCode {
-    let (exit, is_json) = match commands::launcher_form(std::env::args_os().skip(1)) {
+    let (exit, is_json) = match args::hurried::launcher(std::env::args_os().skip(1)) {
         Some(args) => (exit_of(commands::run_launcher(&args)), false),
         None => match args::hurried::parse() {
             Ok(cli) => {

@@ -6,8 +6,12 @@ mod read;
 mod survey;
 mod targets;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use coldstart_inspect::FindingKind;
+use coldstart_output::{Inputs, OutputPlace};
+use coldstart_profile::printable;
 use serde::Serialize;
 
 use crate::observer::Observer;
@@ -34,6 +38,15 @@ pub struct Options<'a> {
     pub keep_lists: bool,
 }
 
+impl Options<'_> {
+    /// The files that were named, which no output may replace.
+    pub fn inputs(&self) -> Inputs {
+        self.targets.iter().chain(&self.compare).fold(Inputs::default(), |inputs, path| {
+            inputs.with(format!("`{}`, which is inspected", printable(path)), path)
+        })
+    }
+}
+
 /// What was found out.
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -43,6 +56,35 @@ pub struct Report {
     /// Of what it is compared with; it counts as "before".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared_with: Option<Survey>,
+}
+
+impl Report {
+    /// Whether nothing was inspected of what was named, or of what it is compared with.
+    pub fn has_empty_side(&self) -> bool {
+        self.surveys().any(|survey| survey.objects.is_empty())
+    }
+
+    /// Adds all files that were inspected to those that an output may not replace: what was found below directories, or is loaded
+    /// by programs, is known only now.
+    pub fn add_inputs(&self, place: &mut OutputPlace) {
+        for object in self.surveys().flat_map(|survey| &survey.objects) {
+            place.add_input(format!("`{}`, which was inspected", printable(&object.path)), &object.path);
+        }
+    }
+
+    /// Kinds of findings that only what it is compared with has, and those that only what was named has.
+    pub fn findings_apart(&self) -> (Vec<FindingKind>, Vec<FindingKind>) {
+        let now = self.survey.count_findings();
+        let before = self.compared_with.as_ref().map(Survey::count_findings).unwrap_or_default();
+        let only_in = |these: &BTreeMap<FindingKind, u64>, others: &BTreeMap<FindingKind, u64>| {
+            these.keys().filter(|kind| !others.contains_key(kind)).copied().collect()
+        };
+        (only_in(&before, &now), only_in(&now, &before))
+    }
+
+    fn surveys(&self) -> impl Iterator<Item = &Survey> {
+        std::iter::once(&self.survey).chain(&self.compared_with)
+    }
 }
 
 /// Reads the files, several at a time. None is run or changed. The observer is told of each that was named and cannot be

@@ -2,6 +2,7 @@
 //!
 //! What may be wrong with the states, the history or the baseline is told first, and not after an hour of measuring.
 
+mod advice;
 mod baseline;
 mod condition;
 mod earlier;
@@ -27,6 +28,7 @@ use serde::Serialize;
 use crate::error::AppError;
 use crate::observer::Observer;
 
+pub use advice::advice;
 pub use condition::{measured_states, times};
 pub use earlier::Earlier;
 pub use gate::{Gate, StateAnswer};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use coldstart_profile::JsonPath;
 use coldstart_prove::Proof;
-use coldstart_rewrite::{NothingToPack, PackSummary, Replacement};
+use coldstart_rewrite::{Caution, NothingToPack, PackSummary, Replacement};
 use serde::{Serialize, Serializer};
 
 use super::one::Done;
@@ -82,6 +82,22 @@ impl Report {
     /// Those that were packed, or would be.
     pub fn packed(&self) -> impl Iterator<Item = (&Task, &PackSummary)> {
         self.done.iter().filter_map(|(task, worked)| Some((task, worked.summary()?)))
+    }
+
+    /// What the user of the files should know: each caution once, summed up over this many files.
+    pub fn cautions(&self) -> Vec<(Caution, u64)> {
+        let (mut unguarded, mut odd_words, mut odd_files) = (0_u64, 0_u64, 0_u64);
+        for caution in self.packed().flat_map(|(_, summary)| &summary.cautions) {
+            match caution {
+                Caution::NoVersionGuard => unguarded += 1,
+                Caution::InPlaceValues { count } => {
+                    odd_words = odd_words.saturating_add(*count);
+                    odd_files += 1;
+                }
+            }
+        }
+        let all = [(Caution::NoVersionGuard, unguarded), (Caution::InPlaceValues { count: odd_words }, odd_files)];
+        all.into_iter().filter(|(_, files)| *files > 0).collect()
     }
 }
 

@@ -8,6 +8,7 @@ mod story;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use anyhow::Context;
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::{Candidate, MeasurePlan, Observer as RunObserver, StartState};
 use coldstart_output::OutputPlace;
@@ -53,6 +54,24 @@ pub struct Launcher {
     pub words: Vec<OsString>,
     /// Its file.
     pub file: PathBuf,
+}
+
+impl Launcher {
+    /// The small launcher (`crates/launcher`) where it is installed beside this process's own file, else that file, which has to be
+    /// `coldstart` then.
+    ///
+    /// # Errors
+    /// When this process's own file is not known.
+    pub fn installed() -> Result<Self, AppError> {
+        const SMALL: &str = "coldstart-run";
+        let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
+        let small = ourselves.with_file_name(SMALL);
+        Ok(if small.is_file() {
+            Self { name: SMALL.to_owned(), words: Vec::new(), file: small }
+        } else {
+            Self { name: "coldstart".to_owned(), words: vec!["prefetch".into(), "run".into()], file: ourselves }
+        })
+    }
 }
 
 /// What the commands of the measurement are called: the plain start, then the one with each fix.

@@ -19,7 +19,7 @@ use crate::error::AppError;
 pub use phase_groups::PhaseGroup;
 pub use show::TraceView;
 pub use summary::TraceSummary;
-pub use sums::{InitialiserSum, LoaderTime, MissingNames};
+pub use sums::{InitialiserSum, LoaderTime, LongInitialiser, MissingNames};
 
 /// Reads a trace file.
 ///

@@ -9,13 +9,17 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+use anyhow::{Context, anyhow};
 use coldstart_launch::Interrupt;
+use coldstart_profile::escaped;
 use coldstart_tracefile::{Answer, Interrupter, TraceFile, TraceFileError, Value};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
 use crate::error::AppError;
 
+/// The name and version of an answer as JSON.
+pub const SCHEMA: &str = "coldstart.trace-sql/1";
 /// How long after a signal the database is told once more: what it was told before it began has no effect.
 const AGAIN: Duration = Duration::from_millis(20);
 
@@ -95,8 +99,34 @@ fn interrupt_when_asked(interrupt: &Interrupt, interrupter: &Interrupter, is_ove
     }
 }
 
+/// A value as text in harmless characters; bytes hexadecimal.
+pub fn in_words(value: &Value<'_>) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) => number.to_string(),
+        Value::Text(text) => escaped(text),
+        Value::Bytes(bytes) => hexadecimal(bytes),
+    }
+}
+
+/// A part of an answer as a line of values separated by commas (RFC 4180), each as [`in_words`] has it.
+///
+/// # Errors
+/// When the writer of such lines refuses it.
+pub fn csv_line(part: Answer<'_>) -> Result<String, AppError> {
+    let cells: Vec<String> = match part {
+        Answer::Columns(names) => names.iter().map(|name| escaped(name)).collect(),
+        Answer::Row(values) => values.iter().map(in_words).collect(),
+    };
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(&cells).context("cannot write the answer as CSV")?;
+    let line = writer.into_inner().map_err(|error| anyhow!("cannot write the answer as CSV: {error}"))?;
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
 /// Two digits for each byte.
-pub fn hexadecimal(bytes: &[u8]) -> String {
+fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -184,6 +214,12 @@ mod tests {
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn values_are_separated_by_commas_and_quoted_where_they_must_be() {
+        assert_eq!(csv_line(Answer::Columns(&names(&["a", "b\"c"]))).unwrap(), "a,\"b\"\"c\"\n");
+        assert_eq!(csv_line(Answer::Row(&[Value::Text("x,y"), Value::Null])).unwrap(), "\"x,y\",\n");
     }
 
     #[test]

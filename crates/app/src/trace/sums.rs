@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use coldstart_profile::trace::FileId;
-use coldstart_profile::trace::figures::{FileFigures, Seeks};
+use coldstart_profile::trace::figures::{Activity, FileFigures, Seeks, StagedSeeks};
+use coldstart_profile::trace::{FileId, Phase, PhaseId};
 
 use super::TraceView;
 
@@ -42,6 +42,19 @@ pub struct MissingNames<'a> {
     pub first: &'a Path,
 }
 
+/// One call of an initialiser.
+#[derive(Clone, Copy, Debug)]
+pub struct LongInitialiser<'a> {
+    /// Its phase.
+    pub phase: &'a Phase,
+    /// Nanoseconds that it took itself.
+    pub own: u64,
+    /// The object that it belongs to.
+    pub file: FileId,
+    /// Its address there.
+    pub address: u64,
+}
+
 impl<'a> TraceView<'a> {
     /// Objects whose initialisers ran, those first that took longest.
     pub fn initialiser_sums(&self) -> Vec<(FileId, InitialiserSum)> {
@@ -73,6 +86,41 @@ impl<'a> TraceView<'a> {
             Reverse((time.relocation.saturating_add(time.initialisers), file.pages.touched))
         });
         objects
+    }
+
+    /// Files that are asked for and were used or brought from the disk, those first of which most was.
+    pub fn files_in_use(&self) -> Vec<&'a FileFigures> {
+        let mut files = self.files();
+        files.retain(|file| file.pages.used > 0 || file.pages.filled > 0);
+        files.sort_by_key(|file| Reverse((file.pages.filled.max(file.pages.used), file.pages.used)));
+        files
+    }
+
+    /// Files that are asked for and have touched sections, those first of which most was touched.
+    pub fn files_with_touched_sections(&self) -> Vec<&'a FileFigures> {
+        let mut files = self.files();
+        files.retain(|file| file.sections.iter().any(|section| section.touched > 0));
+        files.sort_by_key(|file| Reverse(file.pages.touched.saturating_add(file.pages.zero_filled)));
+        files
+    }
+
+    /// Files that are asked for and have jumps of a kind, those first whose jumps are longest together.
+    pub fn files_with_jumps(&self, seeks: fn(&Activity) -> &StagedSeeks) -> Vec<&'a FileFigures> {
+        let mut files = self.files();
+        files.retain(|file| seeks(&file.activity).all.steps > 0);
+        files.sort_by_key(|file| Reverse(seeks(&file.activity).all.total()));
+        files
+    }
+
+    /// Initialisers of objects that are asked for, those first that took longest.
+    pub fn longest_initialisers(&self) -> Vec<LongInitialiser<'a>> {
+        let long = |id: &PhaseId| {
+            let phase = self.trace.phases.get(usize::try_from(id.0).ok()?)?;
+            let (file, address) = (phase.file?, phase.address?);
+            Some(LongInitialiser { phase, own: self.figures.times.own_of(*id), file, address })
+        };
+        let longest = self.figures.times.longest_initialisers.iter().filter_map(long);
+        longest.filter(|initialiser| self.wants(initialiser.file)).take(self.limit).collect()
     }
 
     /// Directories in which names were missed, those first where most were.

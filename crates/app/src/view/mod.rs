@@ -8,6 +8,7 @@ mod picture;
 pub mod serve;
 mod source;
 pub mod tables;
+mod wanted;
 
 use std::cell::OnceCell;
 use std::io::Write;
@@ -28,6 +29,7 @@ use crate::writing::fill_file;
 
 pub use picture::Picture;
 pub use source::Source;
+pub use wanted::{Asked, Destination, Wanted, WantedFile, check_list};
 
 /// What is looked at, and how pictures of it are drawn.
 #[derive(Clone, Debug, Default)]
@@ -38,8 +40,8 @@ pub struct ViewOptions {
     pub other: Option<PathBuf>,
     /// The object whose map is drawn, by file name, path, soname or pattern; else the one with the most touches.
     pub object: Option<String>,
-    /// Colours of pictures.
-    pub theme: Theme,
+    /// Colours of pictures; light unless they are told.
+    pub theme: Option<Theme>,
     /// Width and height of pictures, in points.
     pub size: Option<(u32, u32)>,
 }

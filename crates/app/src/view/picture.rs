@@ -33,7 +33,7 @@ impl Picture {
         let overlay = other.map(|other| overlay(source, other, file, &path)).transpose()?;
         let defaults = MapOptions::default();
         let (width, height) = asked.size.unwrap_or((defaults.width, defaults.height));
-        let theme = asked.theme;
+        let theme = asked.theme.unwrap_or_default();
         let label = other.map(|_| source.name.as_str());
         let options = MapOptions { width, height, theme, label, other: overlay, time: None };
         Ok(Self { path, map: ObjectMap::of(&source.trace, &source.figures, file, &options)? })

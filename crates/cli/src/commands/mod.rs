@@ -15,7 +15,6 @@ mod resolve;
 mod restoring;
 mod rewriting;
 mod speedup;
-mod starting;
 mod status;
 mod trace;
 mod unbind;
@@ -27,7 +26,7 @@ use crate::args::Verb;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-pub(crate) use prefetch::{launcher_form, run_launcher};
+pub(crate) use prefetch::run_launcher;
 
 /// Does what was asked.
 pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {

@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use coldstart_app::bind::caution_sentence;
-use coldstart_app::command;
-use coldstart_app::restoring::way_out;
-use coldstart_app::status::{SCHEMA, Status, status};
-use coldstart_bind::{Binding, Change, Mode};
+use coldstart_app::status::{SCHEMA, Status, next_step, status};
+use coldstart_bind::Change;
 use coldstart_rewrite::{Identity, Refusal};
 
 use crate::args::status::StatusArgs;
@@ -41,12 +39,15 @@ pub(super) fn run(args: &StatusArgs) -> Result<Exit, CliError> {
 
 fn text(path: &Path, status: &Status) -> String {
     let name = printable(path);
+    let next = next_step(path, status);
     let Some(about) = &status.about else {
-        if let Some(Identity::Changed { change }) = &status.identity {
-            return prose(&format!("`{name}` was rewritten by coldstart and changed since: {change}"), 0, 2)
-                + &list("next", &way_out(path, change, None));
-        }
-        return prose(&format!("`{name}` holds no edit of coldstart"), 0, 2);
+        let text = match &status.identity {
+            Some(Identity::Changed { change }) => {
+                format!("`{name}` was rewritten by coldstart and changed since: {change}")
+            }
+            _ => format!("`{name}` holds no edit of coldstart"),
+        };
+        return prose(&text, 0, 2) + &list("next", &next.unwrap_or_default());
     };
     let version = escaped(&about.coldstart);
     let edits: Vec<String> = about.edits.iter().map(|edit| escaped(edit)).collect();
@@ -58,12 +59,14 @@ fn text(path: &Path, status: &Status) -> String {
         (None, edits) => format!("edited ({})", edits.join(", ")),
     };
     let mut text = prose(&format!("`{name}` was {edits} by version {version}"), 0, 2);
-    let last = about.edits.last().map(String::as_str);
-    let (state, mut next) = identity_words(path, status.identity.as_ref(), last);
+    let state = match &status.identity {
+        Some(Identity::Changed { change }) => format!("not as coldstart wrote it: {change}"),
+        Some(Identity::Unrecorded) | None => Refusal::Unrecorded.to_string(),
+        Some(Identity::Intact) => "as coldstart wrote it".to_owned(),
+    };
     text.push_str(&fact("file", &escaped(&state)));
     let Some(binding) = &status.binding else {
-        text.push_str(&next.map(|next| list("next", &escaped(&next))).unwrap_or_default());
-        return text;
+        return text + &list("next", &escaped(&next.unwrap_or_default()));
     };
     let libraries = counted(binding.libraries.len() as u64, "library");
     text.push_str(&fact("mode", &format!("{}, {libraries}", binding.mode.name())));
@@ -80,38 +83,7 @@ fn text(path: &Path, status: &Status) -> String {
     for change in &status.changes {
         text.push_str(&fact("changed", &changed(change)));
     }
-    if !status.changes.is_empty() && next.is_none() {
-        next = Some(rebinding(path, binding, &status.changes));
-    }
-    text.push_str(&next.map(|next| list("next", &next)).unwrap_or_default());
-    text
-}
-
-/// What brings a bound program up to date.
-fn rebinding(program: &Path, binding: &Binding, changes: &[Change]) -> String {
-    let foreign = changes.iter().find_map(|change| match change {
-        Change::AuditLibraryReplaced { path, by_coldstart: false } => Some(path),
-        _ => None,
-    });
-    let before = foreign.map(|path| format!("move `{}` away; then ", printable(path))).unwrap_or_default();
-    // Without it, the program would be bound in the default mode.
-    let verb = match binding.mode {
-        Mode::Soname => "bind --rebind --in-place".to_owned(),
-        mode => format!("bind --rebind --in-place --mode {}", mode.name()),
-    };
-    let rebind = command::of_ours_in_prose(&verb, program);
-    format!("{before}`{rebind}` binds it to what is there now")
-}
-
-/// Whether it is the file that we wrote, and what to do if not.
-fn identity_words(path: &Path, identity: Option<&Identity>, last: Option<&str>) -> (String, Option<String>) {
-    match identity {
-        Some(Identity::Changed { change }) => {
-            (format!("not as coldstart wrote it: {change}"), Some(way_out(path, change, last)))
-        }
-        Some(Identity::Unrecorded) | None => (Refusal::Unrecorded.to_string(), Refusal::Unrecorded.hint()),
-        Some(Identity::Intact) => ("as coldstart wrote it".to_owned(), None),
-    }
+    text + &list("next", &next.unwrap_or_default())
 }
 
 /// A change, as a clause.

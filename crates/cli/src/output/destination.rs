@@ -1,36 +1,12 @@
-//! Where a file goes: to its place, by the rule for outputs (`coldstart_output`), or to stdout.
+//! Results that are not kept whole in memory, on their way to stdout.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 use coldstart_app::error::AppError;
 use coldstart_app::writing::{AT_ONCE, Watched};
 use coldstart_launch::Interrupt;
-use coldstart_output::OutputPlace;
 
 use super::ReaderLeft;
-
-/// Where a file goes.
-#[derive(Clone, Debug)]
-pub(crate) enum Destination {
-    Stdout,
-    File(OutputPlace),
-}
-
-impl Destination {
-    /// Its place; `None` for stdout.
-    pub(crate) fn place(&self) -> Option<&OutputPlace> {
-        match self {
-            Self::Stdout => None,
-            Self::File(place) => Some(place),
-        }
-    }
-
-    /// As it was given; `None` for stdout.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.place().map(OutputPlace::path)
-    }
-}
 
 /// Lets `fill` write all of a result to stdout, and gives its size in bytes.
 ///

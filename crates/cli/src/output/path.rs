@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-pub(crate) use coldstart_profile::{JsonPath, printable};
+pub(crate) use coldstart_profile::printable;
 use unicode_width::UnicodeWidthChar;
 
 use super::charset::either;

@@ -6,11 +6,11 @@
 pub(crate) use coldstart_app::text::{counted, glued, number, plain, size};
 pub(crate) use coldstart_profile::escaped;
 use coldstart_view::{numbers, width};
-use unicode_width::UnicodeWidthStr;
 
 use super::charset::either;
 use super::style::HEADING;
 use super::table::{MAX_WIDTH, Table};
+use super::wrap::filled;
 
 /// How far the contents of a section are set in, in columns.
 pub(crate) const INDENT: usize = 2;
@@ -67,29 +67,13 @@ pub(crate) fn list(label: &str, text: &str) -> String {
 /// longer than a line loses its middle, but not in a command, which stands between backticks.
 pub(crate) fn prose(text: &str, first: usize, rest: usize) -> String {
     let room = MAX_WIDTH.saturating_sub(first.max(rest));
-    let mut lines = String::new();
-    let mut line = " ".repeat(first);
-    let mut is_empty = true;
     let mut in_command = false;
-    for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
+    let words = text.split([' ', '\n']).filter(|word| !word.is_empty()).map(|word| {
         let was_in_command = in_command;
         in_command ^= word.matches('`').count() % 2 == 1;
-        let word = if in_command || was_in_command { word.to_owned() } else { cut(word, room) };
-        if !is_empty && line.width() + 1 + word.width() > MAX_WIDTH {
-            lines.push_str(&line);
-            lines.push('\n');
-            line = " ".repeat(rest);
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line.push_str(&word);
-        is_empty = false;
-    }
-    lines.push_str(&line);
-    lines.push('\n');
-    plain(&lines)
+        if in_command || was_in_command { word.to_owned() } else { cut(word, room) }
+    });
+    plain(&filled(words, first, rest))
 }
 
 /// The table, set in, below an empty line.
@@ -115,6 +99,8 @@ pub(crate) fn omitted(shown: usize, of: usize, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use unicode_width::UnicodeWidthStr;
+
     use super::*;
 
     #[test]

@@ -7,14 +7,21 @@ use super::table::MAX_WIDTH;
 /// The words of `text` in lines of at most [`MAX_WIDTH`] columns, each behind `indent` spaces and further lines behind two
 /// more. A word that is longer than a line gets one of its own.
 pub(crate) fn wrapped(text: &str, indent: usize) -> String {
+    filled(text.split_whitespace(), indent, indent + 2)
+}
+
+/// Words in lines of at most [`MAX_WIDTH`] columns: the first set in by `first`, all others by `rest`. A word that is longer than a
+/// line gets one of its own.
+pub(crate) fn filled(words: impl IntoIterator<Item = impl AsRef<str>>, first: usize, rest: usize) -> String {
     let mut lines = String::new();
-    let mut line = " ".repeat(indent);
+    let mut line = " ".repeat(first);
     let mut is_empty = true;
-    for word in text.split_whitespace() {
+    for word in words {
+        let word = word.as_ref();
         if !is_empty && line.width() + 1 + word.width() > MAX_WIDTH {
             lines.push_str(&line);
             lines.push('\n');
-            line = " ".repeat(indent + 2);
+            line = " ".repeat(rest);
             is_empty = true;
         }
         if !is_empty {

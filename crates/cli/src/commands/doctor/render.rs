@@ -1,12 +1,13 @@
 //! The report for people: verbs first, then what is missing with a paragraph each, then the rest.
 
+use coldstart_app::doctor::Report;
 use coldstart_doctor::{Check, Grant, Standing, Status, Where};
 use unicode_width::UnicodeWidthStr;
 
-use super::Report;
 use crate::output::style::HEADING;
 use crate::output::table::MAX_WIDTH;
 use crate::output::text::{INDENT, cut, escaped, fact, heading, prose};
+use crate::output::wrap::filled;
 
 /// Where the text of facts begins, so that all stands below it.
 const BEHIND_LABEL: usize = 13;
@@ -69,22 +70,9 @@ fn line_of(standing: &Standing) -> String {
 /// Text in lines behind a title, all below each other.
 fn hung(title: &str, words: &str) -> String {
     let indent = title.width();
-    let mut lines = title.to_owned();
-    let mut column = indent;
-    for (number, word) in words.split_whitespace().enumerate() {
-        if number > 0 && column + 1 + word.width() > MAX_WIDTH {
-            lines = format!("{}\n{}", lines.trim_end(), " ".repeat(indent));
-            column = indent;
-        } else if number > 0 {
-            lines.push(' ');
-            column += 1;
-        }
-        let word = cut(word, MAX_WIDTH.saturating_sub(indent));
-        column += word.width();
-        lines.push_str(&word);
-    }
-    lines.push('\n');
-    lines
+    let words = words.split_whitespace().map(|word| cut(word, MAX_WIDTH.saturating_sub(indent)));
+    let lines = filled(words, indent, indent);
+    format!("{title}{}", lines.get(indent..).unwrap_or_default())
 }
 
 /// Below an empty line.

@@ -3,61 +3,49 @@
 mod page;
 mod render;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use coldstart_app::{
-    inspect::{Options, SCHEMA, Survey, inspect},
-    kinds, writing,
+    inspect::{Options, Report, SCHEMA, Survey, inspect},
+    kinds, starting, writing,
 };
-use coldstart_inspect::FindingKind;
-use coldstart_output::{Inputs, OutputPlace};
-use coldstart_startup::StartOptions;
+use coldstart_output::OutputPlace;
 
 use crate::args::inspect::{FailOn, InspectArgs};
 use crate::commands::observer::Console;
-use crate::commands::starting;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::printable;
 use crate::output::{self, json};
 
 pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
-    let targets = args.targets.iter().chain(&args.compare);
-    let inputs = targets.fold(Inputs::default(), |inputs, path| {
-        inputs.with(format!("`{}`, which is inspected", printable(path)), path)
-    });
+    let options = Options {
+        targets: args.targets.clone(),
+        compare: args.compare.clone(),
+        closure: if args.closure { Some(&starting::loads) } else { None },
+        one_file_system: args.one_file_system,
+        keep_lists: args.json || args.html.is_some(),
+    };
+    let inputs = options.inputs();
     let place =
         |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
     let mut page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
     let mut picture_place = args.svg.as_deref().map(|path| place(path, kinds::SVG)).transpose()?;
     writing::try_out(page_place.iter().chain(&picture_place))?;
     let console = Console::default();
-    let loads_of = |program: &Path| starting::closure(&starting::start(program, &StartOptions::default())?);
-    let options = Options {
-        targets: args.targets.clone(),
-        compare: args.compare.clone(),
-        closure: if args.closure { Some(&loads_of) } else { None },
-        one_file_system: args.one_file_system,
-        keep_lists: args.json || args.html.is_some(),
-    };
     let report = inspect(&options, &console);
     let complaints = console.into_complaints();
     let (inspected, other) = (&report.survey, &report.compared_with);
     // What was complained about may be all that there was: an empty table or comparison would say nothing more.
-    let is_empty = |survey: &Survey| survey.objects.is_empty();
-    if complaints.count() > 0 && (is_empty(inspected) || other.as_ref().is_some_and(is_empty)) {
+    if complaints.count() > 0 && report.has_empty_side() {
         return Ok(complaints.finish());
     }
-    if other.as_ref().is_some_and(is_empty) {
+    if other.as_ref().is_some_and(|other| other.objects.is_empty()) {
         let name = args.compare.as_deref().map(printable).unwrap_or_default();
         return Err(anyhow::anyhow!("there is nothing to compare with in `{name}`").into());
     }
-    // Files that were found below directories, or are loaded by programs, are known only now.
     for place in page_place.iter_mut().chain(&mut picture_place) {
-        for object in inspected.objects.iter().chain(other.iter().flat_map(|other| &other.objects)) {
-            place.add_input(format!("`{}`, which was inspected", printable(&object.path)), &object.path);
-        }
+        report.add_inputs(place);
     }
     if let Some(place) = &picture_place {
         let picture = render::picture(inspected);
@@ -68,7 +56,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
     }
     match (other, args.json) {
         (_, true) => json::print(SCHEMA, &report)?,
-        (Some(other), false) => output::print(&compared(inspected, args, other))?,
+        (Some(other), false) => output::print(&compared(&report, args, other))?,
         (None, false) => output::print(&shown(inspected, args))?,
     }
     Ok(complaints.finish().worse(failed_on(inspected, &args.fail_on)))
@@ -86,23 +74,13 @@ fn shown(survey: &Survey, args: &InspectArgs) -> String {
     }
 }
 
-fn compared(survey: &Survey, args: &InspectArgs, other: &Survey) -> String {
+fn compared(report: &Report, args: &InspectArgs, other: &Survey) -> String {
+    let survey = &report.survey;
     let names: Vec<String> = args.targets.iter().map(|target| printable(target)).collect();
     let other_name = args.compare.as_deref().map(printable).unwrap_or_default();
-    let (now, before) = (survey.count_findings(), other.count_findings());
-    let figures = render::compare(
-        &names.join(" "),
-        &survey.totals,
-        &other_name,
-        &other.totals,
-        &only_in(&before, &now),
-        &only_in(&now, &before),
-    );
+    let (gone, new) = report.findings_apart();
+    let figures = render::compare(&names.join(" "), &survey.totals, &other_name, &other.totals, &gone, &new);
     figures + &render::pairs(survey, other, args.all)
-}
-
-fn only_in(these: &BTreeMap<FindingKind, u64>, others: &BTreeMap<FindingKind, u64>) -> Vec<FindingKind> {
-    these.keys().filter(|kind| !others.contains_key(kind)).copied().collect()
 }
 
 fn failed_on(survey: &Survey, fail_on: &[FailOn]) -> Exit {

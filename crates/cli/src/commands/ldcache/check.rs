@@ -1,117 +1,39 @@
 //! `coldstart ldcache check`: what a loader would not find, and what has changed since.
 
-use anyhow::Context;
-use coldstart_loader::cache::LdSoCache;
-use coldstart_startup::cache::parent;
-use serde::Serialize;
+use std::path::Path;
 
-use super::check_files::compare_with_files;
-use super::{Place, SCHEMA, levels, read_file, shown};
+use coldstart_app::ldcache::{self, CheckOptions, Checked, Finding, SCHEMA, is_elf};
+
 use crate::args::ldcache::CheckArgs;
-use crate::commands::starting::open_root;
-use crate::error::{CliError, HintExt};
+use crate::commands::observer::Terminal;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::path::{JsonPath, printable};
+use crate::output::path::printable;
 use crate::output::text::{counted, plain};
 use crate::output::{self, json};
 
 /// Lines that are printed; `--json` has them all.
 const MOST_TOLD: usize = 100;
 
-/// Something that is wrong, or worth knowing.
-#[derive(Debug, Serialize)]
-pub(super) struct Finding {
-    /// A word for scripts: `gone`, `soname`, `order`, ...
-    pub(super) kind: &'static str,
-    /// Whether it makes the answer "no".
-    pub(super) is_fault: bool,
-    /// The name that is looked up; none when the whole file is meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) name: Option<String>,
-    #[serde(flatten)]
-    pub(super) path: Option<Place>,
-    pub(super) message: String,
-}
-
-#[derive(Serialize)]
-struct Checked {
-    action: &'static str,
-    #[serde(flatten)]
-    file: JsonPath,
-    entries: usize,
-    is_well: bool,
-    findings: Vec<Finding>,
-}
-
 pub(super) fn run(args: &CheckArgs) -> Result<Exit, CliError> {
-    let levels = levels(&args.hwcaps)?;
-    let bytes = read_file(&args.file)?;
-    let (cache, damages) = LdSoCache::parse_damaged(&bytes)
-        .with_context(|| format!("cannot check `{}`", printable(&args.file)))
-        .hint(|| "name a file that ldconfig or `coldstart ldcache write` wrote")?;
-    let mut findings: Vec<Finding> = damages
-        .iter()
-        .map(|damage| Finding { kind: "damaged", is_fault: true, name: None, path: None, message: damage.to_string() })
-        .collect();
-    look_at_order(&cache, &mut findings);
-    if !args.only_cache {
-        let root = open_root(args.sysroot.as_deref())?;
-        compare_with_files(&cache, &root, levels.as_ref(), &mut findings);
-    }
-    answer(args, Answer { entries: cache.entries().len(), noun: ["entry", "entries"], findings })
-}
-
-/// What was found in a cache or a note.
-pub(super) struct Answer {
-    pub(super) entries: usize,
-    /// What one entry is called, and several.
-    pub(super) noun: [&'static str; 2],
-    pub(super) findings: Vec<Finding>,
-}
-
-/// Tells what was found, and answers whether all is well.
-pub(super) fn answer(args: &CheckArgs, answer: Answer) -> Result<Exit, CliError> {
-    let is_well = !answer.findings.iter().any(|finding| finding.is_fault);
-    if args.json {
-        let (file, entries, findings) = (JsonPath::new(&args.file), answer.entries, answer.findings);
-        json::print(SCHEMA, &Checked { action: "check", file, entries, is_well, findings })?;
+    let CheckArgs { file, sysroot, hwcaps, only_cache, json } = args;
+    let options =
+        CheckOptions { file: file.clone(), sysroot: sysroot.clone(), hwcaps: hwcaps.clone(), only_cache: *only_cache };
+    let (checked, noun) = if is_elf(file) {
+        (ldcache::note::check(&options, &Terminal)?, ["name", "names"])
     } else {
-        tell(args, &answer)?;
+        (ldcache::check(&options, &Terminal)?, ["entry", "entries"])
+    };
+    if *json {
+        json::print(SCHEMA, &checked)?;
+    } else {
+        output::print(&in_words(file, noun, &checked))?;
     }
-    Ok(if is_well { Exit::Done } else { Exit::No })
+    Ok(if checked.is_well { Exit::Done } else { Exit::No })
 }
 
-/// What the cache itself tells.
-fn look_at_order(cache: &LdSoCache, findings: &mut Vec<Finding>) {
-    for entry in cache.order_faults() {
-        let message = "a search does not find the name, as it stands out of order".to_owned();
-        findings.push(Finding::of("order", true, entry.name, entry.path, message));
-    }
-    for entry in cache.level_faults() {
-        let message = "it is for a processor level whose number the cache has no name for".to_owned();
-        findings.push(Finding::of("level", true, entry.name, entry.path, message));
-    }
-    for entry in cache.repeated() {
-        findings.push(Finding::of("repeated", true, entry.name, entry.path, "it is entered twice".to_owned()));
-    }
-    for shadowed in cache.shadowed().filter(|shadowed| shadowed.entry.path != shadowed.by.path) {
-        let (entry, by) = (shadowed.entry, shadowed.by);
-        // One folder cannot hold two libraries of one name, so `ldconfig` does not write such.
-        let is_fault = entry.name != by.name || parent(entry.path) == parent(by.path);
-        let message = format!("it is never taken: `{}` stands before it", shown(by.path));
-        findings.push(Finding::of("hidden", is_fault, entry.name, entry.path, message));
-    }
-}
-
-impl Finding {
-    pub(super) fn of(kind: &'static str, is_fault: bool, name: &[u8], path: &[u8], message: String) -> Self {
-        let path = (!path.is_empty()).then(|| Place::new(path));
-        Self { kind, is_fault, name: Some(shown(name)), path, message }
-    }
-}
-
-fn tell(args: &CheckArgs, answer: &Answer) -> Result<(), CliError> {
-    let findings = &answer.findings;
+fn in_words(file: &Path, [one, several]: [&str; 2], checked: &Checked) -> String {
+    let findings = &checked.findings;
     let line = |finding: &Finding| {
         let what = match (&finding.name, &finding.path) {
             (Some(name), Some(path)) => format!("{name} => {path}: "),
@@ -130,8 +52,6 @@ fn tell(args: &CheckArgs, answer: &Answer) -> Result<(), CliError> {
         0 => "all is well".to_owned(),
         count => plain(&counted(count as u64, "fault")),
     };
-    let (count, [one, several]) = (answer.entries, answer.noun);
-    let noun = if count == 1 { one } else { several };
-    text.push_str(&format!("{}: {count} {noun}, {verdict}\n", printable(&args.file)));
-    output::print(&text)
+    let noun = if checked.entries == 1 { one } else { several };
+    text + &format!("{}: {} {noun}, {verdict}\n", printable(file), checked.entries)
 }

@@ -1,14 +1,13 @@
 //! A measurement as people read it: what was measured where, a table, comparisons in sentences, and what stands against
 //! trusting it.
 
-mod advice;
 mod machine;
 mod overhead;
 mod states;
 
+use coldstart_app::measure::advice;
 use coldstart_profile::measurement::{Comparison, InputOutputComparison, Interval, Measurement, Summary, Verdict};
 
-use self::advice::advice;
 pub(crate) use self::machine::machine_line;
 use self::overhead::overhead_sentence;
 use self::states::state_sentences;

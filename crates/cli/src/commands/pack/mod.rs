@@ -5,7 +5,6 @@ mod words;
 
 use coldstart_app::pack::{Options, Report, SCHEMA, pack, warnings};
 use coldstart_launch::Interrupt;
-use coldstart_rewrite::Caution;
 
 use super::observer::Console;
 use super::rewriting::{finish, place};
@@ -51,23 +50,8 @@ fn options(args: &PackArgs) -> Options {
 
 /// Says what the user of the files should know.
 fn tell(report: &Report) {
-    let (mut unguarded, mut odd_words, mut odd_files) = (0_u64, 0_u64, 0_u64);
-    for (_, summary) in report.packed() {
-        for caution in &summary.cautions {
-            match caution {
-                Caution::NoVersionGuard => unguarded += 1,
-                Caution::InPlaceValues { count } => {
-                    odd_words = odd_words.saturating_add(*count);
-                    odd_files += 1;
-                }
-            }
-        }
-    }
-    if unguarded > 0 {
-        note(&words::caution(Caution::NoVersionGuard, unguarded));
-    }
-    if odd_files > 0 {
-        note(&words::caution(Caution::InPlaceValues { count: odd_words }, odd_files));
+    for (caution, files) in report.cautions() {
+        note(&words::caution(caution, files));
     }
     for (task, worked) in &report.done {
         for warning in warnings(task, worked) {

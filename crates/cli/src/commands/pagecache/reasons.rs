@@ -15,7 +15,9 @@ pub(super) fn sentence(reason: &Stayed) -> String {
         Stayed::InMemory => {
             "the file system lives in memory (tmpfs): there is nowhere to read them from again".to_owned()
         }
-        Stayed::Unwritten(pages) => format!("{} not yet written to disk (--sync writes them first)", count(*pages)),
+        Stayed::Unwritten(pages) => {
+            format!("{} not yet written to disk (--sync writes them first)", plain(&counted(*pages, "page")))
+        }
         Stayed::Held(holders) => format!("in use by {}", processes(holders)),
         Stayed::Mounted => "a file system is mounted from this device and keeps some of its metadata".to_owned(),
         Stayed::Layered => "they belong to the file in the file system beneath, or something is using them".to_owned(),
@@ -28,10 +30,6 @@ pub(super) fn sentence(reason: &Stayed) -> String {
         ),
         Stayed::NotTold(reason) => format!("whether they went is not known: {reason}"),
     }
-}
-
-fn count(pages: u64) -> String {
-    format!("{} {}", grouped(pages), if pages == 1 { "page" } else { "pages" })
 }
 
 fn processes(holders: &[Holder]) -> String {

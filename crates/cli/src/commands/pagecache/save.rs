@@ -52,10 +52,7 @@ fn summary(file: &Path, saved: &SavedPageCache) -> String {
         bytes(pages.saturating_mul(PAGE_SIZE)),
         files(saved.files().len() as u64),
         printable(file),
-        match saved.directories().len() as u64 {
-            1 => "1 directory".to_owned(),
-            count => format!("{} directories", grouped(count)),
-        },
+        counted(saved.directories().len() as u64, "directory"),
         counted(saved.links().len() as u64, "symbolic link"),
     );
     for device in saved.devices() {

@@ -1,6 +1,7 @@
 //! `coldstart pagecache show`: how much of files is resident, and where in them.
 
 use coldstart_app::pagecache::{CELLS, SHOW_SCHEMA, ShowOptions, ShowTotal, ShownFile, show};
+use coldstart_app::text::counted_are;
 use coldstart_profile::PAGE_SIZE;
 
 use super::strip::strip;
@@ -13,6 +14,7 @@ use crate::exit::Exit;
 use crate::output::path::fitted;
 use crate::output::size::{bytes, grouped, percent};
 use crate::output::table::{Align, MAX_WIDTH, Table};
+use crate::output::text::plain;
 use crate::output::{self, json, note};
 
 pub(super) fn run(args: &ShowArgs) -> Result<Exit, CliError> {
@@ -111,11 +113,7 @@ fn tell(total: &ShowTotal) {
     if total.in_memory_files > 0 {
         note(&format!(
             "{} on a file system that lives in memory (tmpfs): what is written there stays resident and cannot be evicted",
-            if total.in_memory_files == 1 {
-                "1 file is".to_owned()
-            } else {
-                format!("{} are", files(total.in_memory_files))
-            }
+            plain(&counted_are(total.in_memory_files, "file"))
         ));
     }
 }

@@ -3,7 +3,9 @@
 use coldstart_app::pagecache::{Passed, Untold};
 use coldstart_pagecache::Unknown;
 
-use crate::output::{hint, note, size::grouped};
+use crate::output::size::grouped;
+use crate::output::text::{counted, plain};
+use crate::output::{hint, note};
 
 /// Says what went by, if anything, in one line.
 pub(super) fn tell_passed(passed: &Passed) {
@@ -39,5 +41,5 @@ pub(super) fn tell_untold(untold: &Untold) {
 
 /// "1 file" or "2 files".
 pub(super) fn files(count: u64) -> String {
-    format!("{} {}", grouped(count), if count == 1 { "file" } else { "files" })
+    plain(&counted(count, "file"))
 }

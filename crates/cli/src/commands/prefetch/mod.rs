@@ -8,7 +8,7 @@ use crate::args::prefetch::{PrefetchAction, PrefetchArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 
-pub(crate) use run::{plain_form as launcher_form, run as run_launcher};
+pub(crate) use run::run as run_launcher;
 
 pub(crate) fn run(args: &PrefetchArgs) -> Result<Exit, CliError> {
     match &args.action {

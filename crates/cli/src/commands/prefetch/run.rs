@@ -16,23 +16,6 @@ use crate::exit::Exit;
 use crate::output::text::{counted, plain};
 use crate::output::{self, path::printable, size};
 
-/// Recognises `coldstart prefetch run PLAN -- PROGRAM ...` word for word.
-///
-/// Building the parser for all verbs takes longer than the whole rest of the launcher, and what this form means is beyond doubt.
-/// Every other form goes through the parser.
-pub(crate) fn plain_form(mut words: impl Iterator<Item = OsString>) -> Option<RunArgs> {
-    let mut next_is = |expected: &str| words.next().is_some_and(|word| word == expected);
-    if !(next_is("prefetch") && next_is("run")) {
-        return None;
-    }
-    let plan = words.next().filter(|plan| !plan.as_encoded_bytes().starts_with(b"-"))?;
-    if words.next()? != "--" {
-        return None;
-    }
-    let words: Vec<OsString> = words.collect();
-    (!words.is_empty()).then(|| RunArgs { plan: plan.into(), words })
-}
-
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, CliError> {
     if args.words.is_empty() {
         return replay_only(&args.plan);
@@ -67,29 +50,4 @@ fn replay_only(path: &Path) -> Result<Exit, CliError> {
         plain(&counted(done.left_out, "step")),
     ))?;
     Ok(Exit::Done)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn plain(words: &[&str]) -> Option<(String, usize)> {
-        let form = plain_form(words.iter().map(OsString::from))?;
-        Some((form.plan.to_string_lossy().into_owned(), form.words.len()))
-    }
-
-    #[test]
-    fn only_the_exact_form_skips_the_parser() {
-        assert_eq!(plain(&["prefetch", "run", "a.prefetch", "--", "true", "--help"]), Some(("a.prefetch".into(), 2)));
-        for other in [
-            &["prefetch", "run", "a.prefetch", "true"][..],
-            &["prefetch", "run", "--help", "--", "true"],
-            &["prefetch", "run", "a.prefetch", "--"],
-            &["--color", "never", "prefetch", "run", "a.prefetch", "--", "true"],
-            &["prefetch", "show", "a.prefetch", "--", "true"],
-            &[],
-        ] {
-            assert_eq!(plain(other), None, "{other:?}");
-        }
-    }
 }

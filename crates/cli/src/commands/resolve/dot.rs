@@ -1,11 +1,13 @@
 //! Who needs whom, as a graph in Graphviz's language.
 
-use super::answer::Answer;
+use coldstart_app::resolve::Resolution;
+use coldstart_app::text::harmless;
+
 use super::words;
 use crate::output::path::printable;
 
 /// A directed graph: an object for each file, an arrow for each name that is asked for, what is missing in red.
-pub(super) fn graph(answer: &Answer) -> String {
+pub(super) fn graph(answer: &Resolution) -> String {
     let mut text = String::from("digraph loads {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
     for (index, object) in answer.closure.objects.iter().enumerate() {
         let rule = words::rule(answer, object.found_by, object.requester);
@@ -27,8 +29,7 @@ pub(super) fn graph(answer: &Answer) -> String {
             Some(object) => {
                 let file = answer.closure.objects.get(object).and_then(|object| object.path.file_name());
                 let same = file.is_some_and(|file| file.as_encoded_bytes() == request.needed);
-                let label =
-                    if same { String::new() } else { format!("label={}", quoted(&words::text(&request.needed))) };
+                let label = if same { String::new() } else { format!("label={}", quoted(&harmless(&request.needed))) };
                 let attributes: Vec<&str> =
                     [label.as_str(), style].into_iter().filter(|attribute| !attribute.is_empty()).collect();
                 text.push_str(&format!("  n{} -> n{object} [{}];\n", request.requester, attributes.join(", ")));
@@ -43,11 +44,11 @@ pub(super) fn graph(answer: &Answer) -> String {
         }
     }
     for (place, name) in missing.iter().enumerate() {
-        let label = quoted(&words::text(name));
+        let label = quoted(&harmless(name));
         text.push_str(&format!("  m{place} [label={label}, color=red, fontcolor=red];\n"));
     }
     if let Some(stopped) = &answer.closure.stopped {
-        let label = quoted(&format!("{}: {}", words::text(&stopped.needed), words::failure(&stopped.reason)));
+        let label = quoted(&format!("{}: {}", harmless(&stopped.needed), words::failure(&stopped.reason)));
         text.push_str(&format!("  stop [label={label}, color=red, fontcolor=red];\n"));
         text.push_str(&format!("  n{} -> stop [color=red];\n", stopped.requester));
     }

@@ -1,69 +1,57 @@
 //! `coldstart resolve`: how the dynamic loader finds each library of a program, and why. Nothing is run.
 
-mod answer;
 mod dot;
-mod hints;
-mod json_form;
-mod known_later;
-mod notable;
 mod probes;
 mod report;
 mod tree;
 mod why;
 mod words;
 
+use coldstart_app::resolve::{LaterSources, Options, Resolution, SCHEMA, resolve};
 use coldstart_startup::{Conditions, Inherit, StartOptions};
 
 use crate::args::resolve::{Form, ResolveArgs, StartArgs};
-use crate::error::{CliError, Complaints};
+use crate::commands::observer::Console;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, json};
-use answer::Answer;
-
-/// The schema of `--json`.
-const SCHEMA: &str = "coldstart.resolve/1";
 
 pub(super) fn run(args: &ResolveArgs) -> Result<Exit, CliError> {
-    let options = options(&args.start);
-    let known_later = known_later::gather(&args.later)?;
-    let mut complaints = Complaints::default();
-    let mut answers = Vec::new();
-    for program in &args.programs {
-        match Answer::find(program, &options, known_later.as_deref()) {
-            Ok(answer) => answers.push(answer),
-            Err(error) => complaints.add(error),
-        }
-    }
-    let mut exit = Exit::Done;
-    for answer in &answers {
-        exit = exit.worse(if answer.is_complete() { Exit::Done } else { Exit::No });
-    }
+    let console = Console::default();
+    let answer = resolve(&options(args), &console)?;
+    let mut exit = if answer.is_complete() { Exit::Done } else { Exit::No };
     if args.json {
-        json::print(SCHEMA, &json_form::Programs::of(&answers))?;
-        return Ok(complaints.finish().worse(exit));
+        json::print(SCHEMA, &answer)?;
+        return Ok(console.into_complaints().finish().worse(exit));
     }
-    let mut texts = Vec::new();
-    for answer in &answers {
-        let text = match (&args.why, args.form()) {
-            (Some(library), _) => {
-                let (text, is_known) = why::story(answer, library);
-                exit = exit.worse(if is_known { Exit::Done } else { Exit::No });
-                text
-            }
-            (None, Form::Dot) => dot::graph(answer),
-            (None, Form::Tree) => tree::tree(answer),
-            (None, Form::Probes) => probes::list(answer),
-            (None, _) => report::report(answer, args.all),
-        };
-        texts.push(text);
-    }
+    let mut text_of = |program: &Resolution| match (&args.why, args.form()) {
+        (Some(library), _) => {
+            let (text, is_known) = why::story(program, library);
+            exit = exit.worse(if is_known { Exit::Done } else { Exit::No });
+            text
+        }
+        (None, Form::Dot) => dot::graph(program),
+        (None, Form::Tree) => tree::tree(program),
+        (None, Form::Probes) => probes::list(program),
+        (None, _) => report::report(program, args.all),
+    };
+    let texts: Vec<String> = answer.programs.iter().map(&mut text_of).collect();
     output::print(&texts.join("\n"))?;
     // The process ends now; giving thousands of small pieces of memory back one by one would take a tenth of its time.
-    std::mem::forget(answers);
-    Ok(complaints.finish().worse(exit))
+    std::mem::forget(answer);
+    Ok(console.into_complaints().finish().worse(exit))
 }
 
-fn options(start: &StartArgs) -> StartOptions {
+fn options(args: &ResolveArgs) -> Options {
+    let later = &args.later;
+    Options {
+        programs: args.programs.clone(),
+        start: start_options(&args.start),
+        later: LaterSources { plan: later.later.clone(), pid: later.pid, maps: later.mapped.clone() },
+    }
+}
+
+fn start_options(start: &StartArgs) -> StartOptions {
     StartOptions {
         sysroot: start.sysroot.clone(),
         current_directory: start.current_directory.clone(),

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use super::answer::Answer;
+use coldstart_app::resolve::Resolution;
+use coldstart_app::text::harmless;
+
 use super::words;
 use crate::output::path::printable;
 use crate::output::text::{counted, plain};
 
 /// One line for each failed probe, below a line for the name it is tried for. Lines are as long as their paths.
-pub(super) fn list(answer: &Answer) -> String {
+pub(super) fn list(answer: &Resolution) -> String {
     let failed = &answer.closure.failed_probes;
     let program = printable(&answer.start.program);
     let mut text = format!("{program} tries {} in vain\n", plain(&counted(failed.len() as u64, "file")));
@@ -17,7 +19,7 @@ pub(super) fn list(answer: &Answer) -> String {
         let now = (probe.requester, probe.needed.as_slice());
         if asked != Some(now) {
             asked = Some(now);
-            let name = words::text(&probe.needed);
+            let name = harmless(&probe.needed);
             text.push_str(&format!(
                 "\n{name}, asked for by {}{}\n",
                 answer.file_name(probe.requester),
@@ -31,7 +33,7 @@ pub(super) fn list(answer: &Answer) -> String {
 }
 
 /// Where a name was found in the end.
-fn outcome(answer: &Answer, (requester, needed): (usize, &[u8])) -> String {
+fn outcome(answer: &Resolution, (requester, needed): (usize, &[u8])) -> String {
     let mut requests = answer.closure.requests.iter();
     let request = requests.find(|request| request.requester == requester && request.needed == needed);
     match request.map(|request| request.object) {

@@ -6,12 +6,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use coldstart_app::command;
+use coldstart_app::resolve::{DlopenHint, Resolution, kind};
+use coldstart_app::text::harmless;
 use coldstart_loader::{Missing, Rules};
 use coldstart_startup::ProgramKind;
 
-use super::answer::Answer;
-use super::hints::Hint;
-use super::{notable, words};
+use super::words;
 use crate::output::path::{fitted, printable};
 use crate::output::style::HEADING;
 use crate::output::table::{Align, Table};
@@ -24,7 +24,7 @@ const NAME: usize = 30;
 const RULE: usize = 32;
 
 /// The report on one program; `all` lists what is otherwise cut.
-pub(super) fn report(answer: &Answer, all: bool) -> String {
+pub(super) fn report(answer: &Resolution, all: bool) -> String {
     let program = printable(&answer.start.program);
     let title = format!("{HEADING}{}{HEADING:#}", cut(&program, 60));
     let mut text = prose(&format!("{} {}", cut(&program, 60), summary(answer)), 0, 2);
@@ -42,7 +42,7 @@ pub(super) fn report(answer: &Answer, all: bool) -> String {
     text
 }
 
-fn summary(answer: &Answer) -> String {
+fn summary(answer: &Resolution) -> String {
     if answer.start.is_its_own_loader() {
         return "is a loader itself: it loads nothing".to_owned();
     }
@@ -64,21 +64,21 @@ fn summary(answer: &Answer) -> String {
     }
 }
 
-fn facts(answer: &Answer) -> String {
+fn facts(answer: &Resolution) -> String {
     let mut text = fact("rules", &rules(answer));
     text.push_str(&fact("found by", &by_rule(found_by(answer))));
     let failed = &answer.closure.failed_probes;
     if !failed.is_empty() {
         let mut counts = BTreeMap::new();
         for probe in failed {
-            *counts.entry(words::kind(probe.rule)).or_insert(0) += 1;
+            *counts.entry(kind(probe.rule)).or_insert(0) += 1;
         }
         text.push_str(&fact("in vain", &format!("{}: {}", counted(failed.len() as u64, "file"), by_rule(counts))));
     }
     text.push_str(&fact("calls", &calls(answer)));
     if let Some(problem) = &answer.start.surroundings.cache_problem {
         let path = answer.start.surroundings.cache_file.as_deref().map(printable).unwrap_or_default();
-        text.push_str(&fact("cache", &format!("{path} counts as empty: {}", words::text(problem.as_bytes()))));
+        text.push_str(&fact("cache", &format!("{path} counts as empty: {}", harmless(problem.as_bytes()))));
     }
     if !failed.is_empty() && answer.is_complete() {
         let bind = command::of_ours_in_prose("bind", &answer.start.program);
@@ -87,7 +87,7 @@ fn facts(answer: &Answer) -> String {
     text
 }
 
-fn rules(answer: &Answer) -> String {
+fn rules(answer: &Resolution) -> String {
     let surroundings = &answer.start.surroundings;
     let environment = &surroundings.environment;
     let mut parts = vec![words::loader(answer)];
@@ -105,13 +105,13 @@ fn rules(answer: &Answer) -> String {
         _ => {}
     }
     if environment.rules == Rules::Glibc {
-        let levels: Vec<String> = environment.hwcaps.levels.iter().map(|level| words::text(level)).collect();
+        let levels: Vec<String> = environment.hwcaps.levels.iter().map(|level| harmless(level)).collect();
         parts.push(if levels.is_empty() { "no processor levels".to_owned() } else { levels.join(" ") });
     }
     let variables = [("LD_LIBRARY_PATH", &environment.ld_library_path), ("LD_PRELOAD", &environment.ld_preload)];
     for (variable, value) in variables {
         if let Some(value) = value.as_ref().filter(|value| !value.is_empty()) {
-            parts.push(format!("{variable}={}", cut(&words::text(value), 60)));
+            parts.push(format!("{variable}={}", cut(&harmless(value), 60)));
         }
     }
     if environment.secure {
@@ -120,10 +120,10 @@ fn rules(answer: &Answer) -> String {
     parts.join(", ")
 }
 
-fn found_by(answer: &Answer) -> BTreeMap<&'static str, usize> {
+fn found_by(answer: &Resolution) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     for object in answer.libraries() {
-        *counts.entry(words::kind(object.found_by)).or_insert(0) += 1;
+        *counts.entry(kind(object.found_by)).or_insert(0) += 1;
     }
     counts
 }
@@ -136,11 +136,11 @@ fn by_rule(counts: BTreeMap<&'static str, usize>) -> String {
 }
 
 /// What the search asks the kernel.
-fn calls(answer: &Answer) -> String {
+fn calls(answer: &Resolution) -> String {
     let found = answer.closure.requests.iter().filter(|request| request.opened.is_some()).count();
     let looks = &answer.closure.directory_probes;
     // As names: paths are compared part by part, which takes longer than finding the libraries.
-    let names = answer.closure.failed_probes.iter().map(|probe| words::listed_directory(answer, &probe.path));
+    let names = answer.closure.failed_probes.iter().map(|probe| answer.listed_directory(&probe.path));
     let directories: HashSet<OsString> = names.map(PathBuf::into_os_string).collect();
     let mut text = format!("{} to find libraries", counted(found as u64, "open"));
     let failed = answer.closure.failed_probes.len() as u64;
@@ -157,10 +157,10 @@ fn calls(answer: &Answer) -> String {
     text
 }
 
-fn stopped(answer: &Answer) -> String {
+fn stopped(answer: &Resolution) -> String {
     let Some(stopped) = &answer.closure.stopped else { return String::new() };
     let mut text = heading("The start ends", "");
-    let asks = format!("{} needs {}", printable(answer.path(stopped.requester)), words::text(&stopped.needed));
+    let asks = format!("{} needs {}", printable(answer.path(stopped.requester)), harmless(&stopped.needed));
     let path =
         if stopped.path.as_os_str().is_empty() { String::new() } else { format!("{}: ", printable(&stopped.path)) };
     text.push_str(&prose(&format!("{asks}; {path}{}", words::failure(&stopped.reason)), 2, 4));
@@ -168,7 +168,7 @@ fn stopped(answer: &Answer) -> String {
     text
 }
 
-fn missing(answer: &Answer) -> String {
+fn missing(answer: &Resolution) -> String {
     if answer.closure.missing.is_empty() {
         return String::new();
     }
@@ -186,7 +186,7 @@ fn missing(answer: &Answer) -> String {
         } else {
             format!("needed by {}", requesters.join(", "))
         };
-        text.push_str(&prose(&format!("{}: {who}", name(&words::text(needed), 60)), 2, 4));
+        text.push_str(&prose(&format!("{}: {who}", name(&harmless(needed), 60)), 2, 4));
         if let Some(first) = missing.first() {
             text.push_str(&list("  searched", &searched(answer, first)));
         }
@@ -195,11 +195,11 @@ fn missing(answer: &Answer) -> String {
 }
 
 /// Where a name was looked for.
-pub(super) fn searched(answer: &Answer, missing: &Missing) -> String {
+pub(super) fn searched(answer: &Resolution, missing: &Missing) -> String {
     let mut places: Vec<(String, Vec<String>)> = Vec::new();
     for probe in answer.failed_for(missing.requester, &missing.needed) {
         let rule = words::rule(answer, probe.rule, Some(missing.requester));
-        let directory = printable(&words::listed_directory(answer, &probe.path));
+        let directory = printable(&answer.listed_directory(&probe.path));
         match places.last_mut().filter(|(known, _)| *known == rule) {
             Some((_, directories)) if directories.contains(&directory) => {}
             Some((_, directories)) => directories.push(directory),
@@ -218,7 +218,7 @@ pub(super) fn searched(answer: &Answer, missing: &Missing) -> String {
     if places.is_empty() { "nowhere: no directory is named".to_owned() } else { places.join("; ") }
 }
 
-fn libraries(answer: &Answer, all: bool) -> String {
+fn libraries(answer: &Resolution, all: bool) -> String {
     let objects: Vec<usize> = (1..answer.closure.objects.len()).collect();
     if objects.is_empty() {
         return String::new();
@@ -237,7 +237,7 @@ fn libraries(answer: &Answer, all: bool) -> String {
         let rule = if object.preloaded { format!("{rule}, preloaded") } else { rule };
         let failed = answer.failed_before(index);
         let failed = if failed == 0 { "-".to_owned() } else { plain(&number(failed as u64)) };
-        let asked = fitted(std::path::Path::new(std::ffi::OsStr::new(&words::text(&object.name_asked))), NAME);
+        let asked = fitted(std::path::Path::new(std::ffi::OsStr::new(&harmless(&object.name_asked))), NAME);
         rows.row(vec![index.to_string(), asked, cut(&rule, RULE), failed, String::new()]);
     }
     fit(&mut rows, |row, room| objects.get(row).map_or_else(String::new, |index| fitted(answer.path(*index), room)));
@@ -246,24 +246,24 @@ fn libraries(answer: &Answer, all: bool) -> String {
     text
 }
 
-fn twice(answer: &Answer) -> String {
+fn twice(answer: &Resolution) -> String {
     let mut lines = String::new();
     for group in answer.closure.same_sonames() {
         let soname = group.first().and_then(|first| answer.closure.objects.get(*first)?.facts.soname.clone());
         let paths: Vec<String> = group.iter().map(|index| printable(answer.path(*index))).collect();
-        let soname = name(&words::text(&soname.unwrap_or_default()), 60);
+        let soname = name(&harmless(&soname.unwrap_or_default()), 60);
         lines.push_str(&prose(&format!("{soname} is the soname of {}", paths.join(" and ")), 2, 4));
     }
-    for (object, names) in notable::other_names(answer) {
-        let names: Vec<String> = names.iter().map(|other| name(&words::text(other), 60)).collect();
+    for (object, names) in answer.other_names() {
+        let names: Vec<String> = names.iter().map(|other| name(&harmless(other), 60)).collect();
         let text = format!("{} is asked for as {}, too", printable(answer.path(object)), names.join(" and "));
         lines.push_str(&prose(&text, 2, 4));
     }
     if lines.is_empty() { lines } else { heading("Twice", "") + &lines }
 }
 
-fn late(answer: &Answer, all: bool) -> String {
-    let late = notable::late_directories(answer);
+fn late(answer: &Resolution, all: bool) -> String {
+    let late = answer.late_directories();
     if late.is_empty() {
         return String::new();
     }
@@ -284,16 +284,16 @@ fn late(answer: &Answer, all: bool) -> String {
     text
 }
 
-fn opened_later(answer: &Answer, all: bool) -> String {
-    let hints = &answer.hints;
+fn opened_later(answer: &Resolution, all: bool) -> String {
+    let notes = &answer.notes;
     let mut text = String::new();
-    if !hints.hints.is_empty() || !hints.unreadable.is_empty() {
+    if !notes.hints.is_empty() || !notes.unreadable.is_empty() {
         text.push_str(&heading("Opened later", "what notes of the objects say; not part of the figures above"));
-        for hint in &hints.hints {
+        for hint in &notes.hints {
             text.push_str(&prose(&hint_line(answer, hint), 2, 4));
         }
-        for (object, problem) in &hints.unreadable {
-            text.push_str(&prose(&format!("{}: {}", answer.file_name(*object), words::text(problem.as_bytes())), 2, 4));
+        for (object, problem) in &notes.unreadable {
+            text.push_str(&prose(&format!("{}: {}", answer.file_name(*object), harmless(problem.as_bytes())), 2, 4));
         }
     }
     if let Some(opened) = &answer.opened {
@@ -308,7 +308,7 @@ fn opened_later(answer: &Answer, all: bool) -> String {
     text
 }
 
-fn hint_line(answer: &Answer, hint: &Hint) -> String {
+fn hint_line(answer: &Resolution, hint: &DlopenHint) -> String {
     let sonames: Vec<String> = hint.entry.sonames.iter().map(|soname| name(soname, 60)).collect();
     let what = match (&hint.entry.feature, &hint.entry.description) {
         (Some(feature), Some(description)) => format!(" for {}: {}", name(feature, 40), name(description, 160)),
@@ -320,7 +320,7 @@ fn hint_line(answer: &Answer, hint: &Hint) -> String {
         let loaded = if found.is_loaded { "loaded anyway" } else { "found" };
         let name =
             if hint.alternatives.len() > 1 { format!("{} ", name(&alternative.soname, 60)) } else { String::new() };
-        Some(format!("{name}{loaded} by {}: {}", words::text(found.rule.as_bytes()), printable(&found.path)))
+        Some(format!("{name}{loaded} by {}: {}", harmless(found.rule.as_bytes()), printable(&found.path)))
     });
     let outcome = outcome.unwrap_or_else(|| "not found".to_owned());
     let priority = hint.entry.priority.name();

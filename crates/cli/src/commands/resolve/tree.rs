@@ -3,13 +3,15 @@
 //! An object's own needs stand below the request that brought it in; where it is asked for again, it is one line with (*).
 //! So each object is opened up once, and cycles end.
 
-use super::answer::Answer;
+use coldstart_app::resolve::Resolution;
+use coldstart_app::text::harmless;
+
 use super::words;
 use crate::output::charset::either;
 use crate::output::path::printable;
 
 /// The tree, one line for each request. Lines are as long as their paths.
-pub(super) fn tree(answer: &Answer) -> String {
+pub(super) fn tree(answer: &Resolution) -> String {
     let mut text = format!("{}\n", printable(&answer.start.program));
     let mut asked_by: Vec<Vec<usize>> = vec![Vec::new(); answer.closure.objects.len()];
     for (index, request) in answer.closure.requests.iter().enumerate() {
@@ -40,15 +42,15 @@ pub(super) fn tree(answer: &Answer) -> String {
         }
     }
     if let Some(stopped) = &answer.closure.stopped {
-        let what = format!("{} {}", words::text(&stopped.needed), printable(&stopped.path));
+        let what = format!("{} {}", harmless(&stopped.needed), printable(&stopped.path));
         text.push_str(&format!("the start ends at {}: {}\n", what.trim_end(), words::failure(&stopped.reason)));
     }
     text
 }
 
-fn request_line(answer: &Answer, index: usize) -> String {
+fn request_line(answer: &Resolution, index: usize) -> String {
     let Some(request) = answer.closure.requests.get(index) else { return String::new() };
-    let name = words::text(&request.needed);
+    let name = harmless(&request.needed);
     let preloaded = if request.preload { ", preloaded" } else { "" };
     match (request.object, request.found_by) {
         (Some(object), Some(rule)) if answer.brings_in(index) => {

@@ -5,7 +5,6 @@ mod story;
 
 use std::path::Path;
 
-use anyhow::Context;
 use coldstart_app::kinds;
 use coldstart_app::launching::inputs_of;
 use coldstart_app::prefetch::default_plan_path;
@@ -21,9 +20,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, json};
 
-/// See `crates/launcher`.
-const SMALL_LAUNCHER: &str = "coldstart-run";
-
 pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     let program = command_line(&args.program);
     let launch = launching(&args.launching).options()?;
@@ -34,7 +30,7 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     let plan = place(&plan_path, kinds::PLAN)?;
     let page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
     try_out([&plan].into_iter().chain(&page_place))?;
-    let (strategy, launcher) = (args.planning.strategy.into(), launcher()?);
+    let (strategy, launcher) = (args.planning.strategy.into(), Launcher::installed()?);
     let options = SpeedupOptions { program, launch, plan, strategy, runs: args.runs, launcher };
     let story = speedup(&options, &Terminal, &mut Progress::new(labels()))?;
     if let Some(place) = &page_place {
@@ -46,15 +42,4 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
         output::print(&story::in_words(&story))?;
     }
     Ok(if story.succeeded() { Exit::Done } else { Exit::No })
-}
-
-/// The small launcher where it is installed beside this program, else this program.
-fn launcher() -> Result<Launcher, CliError> {
-    let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
-    let small = ourselves.with_file_name(SMALL_LAUNCHER);
-    Ok(if small.is_file() {
-        Launcher { name: SMALL_LAUNCHER.to_owned(), words: Vec::new(), file: small }
-    } else {
-        Launcher { name: "coldstart".to_owned(), words: vec!["prefetch".into(), "run".into()], file: ourselves }
-    })
 }

@@ -1,7 +1,6 @@
 //! `coldstart trace sql`: people's own questions to a trace.
 
-use anyhow::Context;
-use coldstart_app::trace::sql::{answer, ask, hexadecimal};
+use coldstart_app::trace::sql::{SCHEMA, answer, ask, csv_line, in_words};
 use coldstart_launch::Interrupt;
 use coldstart_tracefile::{Answer, TraceFile, Value};
 use unicode_width::UnicodeWidthStr;
@@ -23,7 +22,7 @@ pub(super) fn run(args: &SqlArgs) -> Result<Exit, CliError> {
     let interrupt = Interrupt::listen()?;
     if args.json {
         let Some(answer) = answer(&args.file, &args.question, &interrupt)? else { return Ok(Exit::Interrupted) };
-        json::print("coldstart.trace-sql/1", &answer)?;
+        json::print(SCHEMA, &answer)?;
         return Ok(Exit::Done);
     }
     let mut file = TraceFile::open(&args.file)?;
@@ -43,17 +42,7 @@ pub(super) fn run(args: &SqlArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn in_words(value: &Value<'_>) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::Integer(number) => number.to_string(),
-        Value::Real(number) => number.to_string(),
-        Value::Text(text) => escaped(text),
-        Value::Bytes(bytes) => hexadecimal(bytes),
-    }
-}
-
-/// Comma-separated values (RFC 4180), printed as they come.
+/// Comma-separated values, printed as they come.
 #[derive(Default)]
 struct Lines {
     text: String,
@@ -61,14 +50,7 @@ struct Lines {
 
 impl Lines {
     fn add(&mut self, part: Answer<'_>) -> Result<(), CliError> {
-        let cells: Vec<String> = match part {
-            Answer::Columns(names) => names.iter().map(|name| escaped(name)).collect(),
-            Answer::Row(values) => values.iter().map(in_words).collect(),
-        };
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(&cells).context("cannot write the answer as CSV")?;
-        let line = writer.into_inner().map_err(|error| anyhow::anyhow!("cannot write the answer as CSV: {error}"))?;
-        self.text.push_str(&String::from_utf8_lossy(&line));
+        self.text.push_str(&csv_line(part)?);
         if self.text.len() >= AT_ONCE {
             output::print(&self.text)?;
             self.text.clear();
@@ -138,27 +120,15 @@ impl Rows {
 mod tests {
     use super::*;
 
-    fn names(names: &[&str]) -> Vec<String> {
-        names.iter().map(|name| (*name).to_owned()).collect()
-    }
-
     #[test]
     fn tables_align_and_hostile_text_is_harmless() {
         let mut rows = Rows::default();
-        rows.add(Answer::Columns(&names(&["name", "n"]))).unwrap();
+        rows.add(Answer::Columns(&["name".to_owned(), "n".to_owned()])).unwrap();
         rows.add(Answer::Row(&[Value::Text("a\nb\u{1b}[31m"), Value::Integer(12_345)])).unwrap();
         rows.add(Answer::Row(&[Value::Null, Value::Real(0.5)])).unwrap();
         rows.add(Answer::Row(&[Value::Bytes(b"\xff\0"), Value::Text("x")])).unwrap();
         let expected = "name                n\na\\nb\\u{1b}[31m  12345\n                  0.5\nff00            x\n";
         assert_eq!(rows.lines(), expected);
         assert_eq!(rows.lines(), "");
-    }
-
-    #[test]
-    fn values_are_separated_by_commas_and_quoted_where_they_must_be() {
-        let mut lines = Lines::default();
-        lines.add(Answer::Columns(&names(&["a", "b\"c"]))).unwrap();
-        lines.add(Answer::Row(&[Value::Text("x,y"), Value::Null])).unwrap();
-        assert_eq!(lines.text, "a,\"b\"\"c\"\n\"x,y\",\n");
     }
 }

@@ -4,36 +4,36 @@
 //! not come out after the first was made.
 
 mod terminal;
-mod wanted;
 
 use coldstart_app::view::serve::Served;
-use coldstart_app::view::{Content, View, ViewOptions, ViewOutcome, Written, tables};
+use coldstart_app::view::{
+    Asked, Content, Destination, View, ViewOptions, ViewOutcome, Wanted, Written, check_list, tables,
+};
 use coldstart_launch::Interrupt;
 
 use crate::args::view::ViewArgs;
 use crate::commands::observer::Terminal;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::destination::{Destination, to_stdout};
+use crate::output::destination::to_stdout;
 use crate::output::path::printable;
 use crate::output::size::bytes;
 use crate::output::{self, json};
-use wanted::Wanted;
 
 const SCHEMA: &str = "coldstart.view/1";
 
 pub(super) fn run(args: &ViewArgs) -> Result<Exit, CliError> {
-    if args.table.as_deref() == Some("list") {
-        wanted::check_list(args)?;
+    let (asked, options) = (asked(args), options(args));
+    if asked.table.as_deref() == Some("list") {
+        check_list(&asked, &options)?;
         let lines: String = tables::names(args.other.is_some()).into_iter().map(|name| format!("{name}\n")).collect();
         output::print(&lines)?;
         return Ok(Exit::Done);
     }
-    let options = options(args);
-    let wanted = Wanted::of(args, &options)?;
+    let wanted = Wanted::of(&asked, &options)?;
     let interrupt = Interrupt::listen()?;
     let view = View::read(options)?;
-    let done = all(args, &view, &wanted, &interrupt);
+    let done = all(args, &asked, &view, &wanted, &interrupt);
     match done {
         // Whatever broke, it broke because we were told to end. That is how serving ends, too, and then all is well.
         Err(_) if interrupt.signal().is_some() => Ok(Exit::Interrupted),
@@ -42,23 +42,36 @@ pub(super) fn run(args: &ViewArgs) -> Result<Exit, CliError> {
     }
 }
 
+fn asked(args: &ViewArgs) -> Asked {
+    Asked {
+        outputs: args.output.clone(),
+        force: args.force.force,
+        kind: args.kind.map(Into::into),
+        format: args.format.map(Into::into),
+        table: args.table.clone(),
+        open: args.open,
+        terminal: args.terminal,
+        json: args.json,
+    }
+}
+
 fn options(args: &ViewArgs) -> ViewOptions {
     ViewOptions {
         trace: args.trace.clone(),
         other: args.other.clone(),
         object: args.object.clone(),
-        theme: args.theme.map(Into::into).unwrap_or_default(),
+        theme: args.theme.map(Into::into),
         size: args.size.map(|size| (size.width, size.height)),
     }
 }
 
-fn all(args: &ViewArgs, view: &View, wanted: &Wanted, interrupt: &Interrupt) -> Result<(), CliError> {
+fn all(args: &ViewArgs, asked: &Asked, view: &View, wanted: &Wanted, interrupt: &Interrupt) -> Result<(), CliError> {
     let mut outcome = view.outcome();
     if wanted.files.iter().any(|file| file.kind.is_picture()) {
         outcome.object = Some(view.picture()?.path.clone());
     }
     for file in &wanted.files {
-        for (content, destination) in file.contents(args) {
+        for (content, destination) in file.contents(asked) {
             let written = one(view, content, &destination, interrupt)?;
             if let Some(path) = destination.path() {
                 output::report(&format!("wrote {} ({})\n", printable(path), bytes(written.bytes)));

@@ -1,9 +1,7 @@
 //! What of each file was touched, read, brought from the disk, and for nothing.
 
-use std::cmp::Reverse;
-
 use coldstart_profile::trace::PagesSeen;
-use coldstart_profile::trace::figures::{FileFigures, PageCounts};
+use coldstart_profile::trace::figures::PageCounts;
 
 use super::{View, words};
 use crate::output::path::fitted;
@@ -13,12 +11,10 @@ use crate::output::text::{counted, fit, heading, table};
 
 /// Files, those first of which most came from the disk or was used.
 pub(super) fn part(view: &View<'_>) -> String {
-    let is_used = |file: &&FileFigures| file.pages.used > 0 || file.pages.filled > 0;
-    let mut files: Vec<&FileFigures> = view.files().into_iter().filter(is_used).collect();
+    let files = view.files_in_use();
     if files.is_empty() {
         return String::new();
     }
-    files.sort_by_key(|file| Reverse((file.pages.filled.max(file.pages.used), file.pages.used)));
     let mut rows = Table::new(&[
         ("touched", Align::Right),
         ("read", Align::Right),

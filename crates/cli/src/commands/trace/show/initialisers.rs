@@ -1,6 +1,6 @@
 //! In which order initialisers ran, and the longest of them.
 
-use coldstart_app::trace::InitialiserSum;
+use coldstart_app::trace::{InitialiserSum, LongInitialiser};
 use coldstart_profile::trace::FileId;
 use coldstart_profile::trace::figures::Direction;
 
@@ -52,13 +52,7 @@ fn by_object(view: &View<'_>, objects: &[(FileId, InitialiserSum)]) -> String {
 }
 
 fn longest(view: &View<'_>) -> String {
-    let phase = |id: &coldstart_profile::trace::PhaseId| {
-        let place = usize::try_from(id.0).ok()?;
-        let phase = view.trace.phases.get(place)?;
-        Some((phase, view.figures.times.own_of(*id), phase.file?, phase.address?))
-    };
-    let longest = view.figures.times.longest_initialisers.iter().filter_map(phase);
-    let longest: Vec<_> = longest.filter(|(_, _, file, _)| view.wants(*file)).take(view.limit).collect();
+    let longest = view.longest_initialisers();
     if longest.is_empty() {
         return String::new();
     }
@@ -68,12 +62,12 @@ fn longest(view: &View<'_>) -> String {
         ("object", Align::Left),
         ("longest initialisers", Align::Left),
     ]);
-    for (phase, own, file, _) in &longest {
+    for LongInitialiser { phase, own, file, .. } in &longest {
         let time = format!("{}{}", words::time(*own), words::known(phase.known));
         rows.row(vec![words::time(phase.begin.0), time, words::file_name(view, *file, 30), String::new()]);
     }
     fit(&mut rows, |row, room| {
-        longest.get(row).map_or_else(String::new, |(_, _, file, address)| words::function(view, *file, *address, room))
+        longest.get(row).map_or_else(String::new, |long| words::function(view, long.file, long.address, room))
     });
     table(&rows)
 }

@@ -14,12 +14,9 @@ const SOME_OBJECTS: usize = 3;
 
 /// Sections of the objects that were touched most.
 pub(super) fn part(view: &View<'_>) -> String {
-    let is_touched = |file: &&FileFigures| file.sections.iter().any(|section| section.touched > 0);
-    let mut files: Vec<&FileFigures> = view.files().into_iter().filter(is_touched).collect();
-    files.sort_by_key(|file| Reverse(file.pages.touched.saturating_add(file.pages.zero_filled)));
     let objects = if view.names.is_empty() { view.limit.min(SOME_OBJECTS) } else { view.limit };
     let objects = if view.limit == usize::MAX { usize::MAX } else { objects };
-    files.into_iter().take(objects).map(|file| of_object(view, file)).collect()
+    view.files_with_touched_sections().into_iter().take(objects).map(|file| of_object(view, file)).collect()
 }
 
 fn of_object(view: &View<'_>, file: &FileFigures) -> String {

@@ -1,7 +1,5 @@
 //! How far apart in their files consecutive touches, and consecutive functions, lie.
 
-use std::cmp::Reverse;
-
 use coldstart_profile::trace::figures::{Activity, FileFigures, Seeks, Stage, StagedSeeks, SumOf};
 use coldstart_profile::trace::{Layer, PagesSeen};
 
@@ -24,8 +22,7 @@ pub(super) fn part(view: &View<'_>) -> String {
 }
 
 fn of_kind(view: &View<'_>, of: SumOf, what: &str, seeks: fn(&Activity) -> &StagedSeeks) -> String {
-    let files: Vec<&FileFigures> =
-        view.files().into_iter().filter(|file| seeks(&file.activity).all.steps > 0).collect();
+    let files = view.files_with_jumps(seeks);
     if files.is_empty() || !view.figures.basis.has(of) {
         return String::new();
     }
@@ -37,7 +34,7 @@ fn of_kind(view: &View<'_>, of: SumOf, what: &str, seeks: fn(&Activity) -> &Stag
     files.iter().for_each(|file| sum += *seeks(&file.activity));
     let mut text = heading(title, "distance in the file from one to the next, in each process");
     text.push_str(&table(&by_stage(&sum)));
-    text.push_str(&by_file(view, files, seeks));
+    text.push_str(&by_file(view, &files, seeks));
     let lost = if view.figures.basis.lost_events > 0 || !view.figures.basis.complete {
         "; some events are missing"
     } else {
@@ -86,8 +83,7 @@ fn by_stage(seeks: &StagedSeeks) -> Table {
     rows
 }
 
-fn by_file(view: &View<'_>, mut files: Vec<&FileFigures>, seeks: fn(&Activity) -> &StagedSeeks) -> String {
-    files.sort_by_key(|file| Reverse(seeks(&file.activity).all.total()));
+fn by_file(view: &View<'_>, files: &[&FileFigures], seeks: fn(&Activity) -> &StagedSeeks) -> String {
     let mut rows = Table::new(&[
         ("jumps", Align::Right),
         ("forward", Align::Right),

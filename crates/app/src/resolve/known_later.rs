@@ -4,16 +4,15 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use coldstart_app::prefetch::{read_plan, view_plan};
-use coldstart_app::reading::read;
 use coldstart_host::process::{ProcessFiles, parse_maps};
 use coldstart_loader::{Closure, Identity};
 use coldstart_profile::plan::TargetKind;
 use coldstart_startup::{ProgramKind, SimulatedStart};
 use coldstart_sys::named_file::read_regular;
 
-use crate::args::resolve::LaterArgs;
-use crate::error::{CliError, HintExt};
+use crate::error::{AppError, HintExt};
+use crate::prefetch::{read_plan, view_plan};
+use crate::reading::read;
 
 /// The most that is read of a process's map, in bytes: a line takes some hundred, and a process has at most 65,530 mappings
 /// unless the administrator allows more (`vm.max_map_count`).
@@ -21,31 +20,42 @@ const MOST_MAPS: u64 = 64 << 20;
 
 /// A shared object that was opened later.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub struct Opened {
     /// Where it is, as seen from inside the sysroot.
-    pub(super) path: PathBuf,
+    pub path: PathBuf,
     /// Its own name, if it has one.
-    pub(super) soname: Option<Vec<u8>>,
+    pub soname: Option<Vec<u8>>,
 }
 
-/// The files that a plan, a process or a copy of its map name; none when none of them was given.
-pub(super) fn gather(args: &LaterArgs) -> Result<Option<Vec<PathBuf>>, CliError> {
+/// What knows which files a program opens later.
+#[derive(Clone, Debug, Default)]
+pub struct LaterSources {
+    /// A prefetch plan.
+    pub plan: Option<PathBuf>,
+    /// The number of a running process.
+    pub pid: Option<u32>,
+    /// A copy of a process's `/proc/PID/maps`.
+    pub maps: Option<PathBuf>,
+}
+
+/// The files that the sources name; none when there is no source.
+pub(super) fn gather(sources: &LaterSources) -> Result<Option<Vec<PathBuf>>, AppError> {
     let mut paths = BTreeSet::new();
-    if let Some(path) = &args.later {
+    if let Some(path) = &sources.plan {
         let bytes = read_plan(path)?;
         let plan = view_plan(path, &bytes)?;
         let targets = (0_u32..).take(plan.target_count()).filter_map(|number| plan.target(number));
         paths.extend(targets.filter(|(_, kind)| matches!(kind, TargetKind::File(_))).map(|(path, _)| path.to_owned()));
     }
-    if let Some(pid) = args.pid {
+    if let Some(pid) = sources.pid {
         let maps = read_regular(&ProcessFiles::of(pid).at("maps"), MOST_MAPS);
         let maps = maps.with_context(|| format!("cannot read what process {pid} has mapped"));
         paths.extend(mapped(&maps.hint(|| "it may have ended; other users' processes need root")?));
     }
-    if let Some(path) = &args.mapped {
+    if let Some(path) = &sources.maps {
         paths.extend(mapped(&read("", path, MOST_MAPS)?));
     }
-    let asked = args.later.is_some() || args.pid.is_some() || args.mapped.is_some();
+    let asked = sources.plan.is_some() || sources.pid.is_some() || sources.maps.is_some();
     Ok(asked.then(|| paths.into_iter().collect()))
 }
 

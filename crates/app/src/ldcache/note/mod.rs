@@ -8,28 +8,29 @@ mod one;
 mod show;
 mod write;
 
+use std::path::Path;
+
 use anyhow::Context;
-use coldstart_app::reading::{kind_of, map};
 use coldstart_elf::ElfFile;
 use coldstart_loader::ObjectFacts;
 use coldstart_loader::nix_note::{NixNote, NixNoteError, NixPlace, SECTION};
+use coldstart_profile::printable;
 use coldstart_startup::Files;
 use coldstart_sys::file_view::FileView;
 
-use crate::error::CliError;
-use crate::output::path::printable;
+use super::path;
+use crate::error::AppError;
+use crate::reading::map;
+use crate::rewriting::shrank;
+use crate::text::harmless;
 
-pub(super) use check::run as check;
-pub(super) use show::run as show;
-pub(super) use write::run as write;
+pub use check::check;
+pub use one::{Done, Written};
+pub use show::{NameEntry, NamePlace, ShownNote, show};
+pub use write::{Options, Report, SCHEMA, VERB, remove, warnings, write};
 
 /// The edit's name in our own note of a file.
 const EDIT: &str = "nix-note";
-
-/// Whether a file is an ELF file, which holds no cache but may hold a note.
-pub(super) fn is_elf(path: &std::path::Path) -> bool {
-    kind_of(path).is_ok_and(|kind| kind == coldstart_elf::FileKind::Elf)
-}
 
 /// What a file says of itself.
 struct Noted {
@@ -42,13 +43,13 @@ struct Noted {
 
 impl Noted {
     /// Reads a file.
-    fn read(path: &std::path::Path) -> Result<Self, CliError> {
+    fn read(path: &Path) -> Result<Self, AppError> {
         let failed = || format!("cannot read `{}`", printable(path));
         let view: FileView = map(path).with_context(failed)?;
         let file = ElfFile::parse(view.bytes()).with_context(failed)?;
         let noted = Self::of(&file).with_context(failed);
         if view.shrank() {
-            return Err(coldstart_app::rewriting::shrank(path));
+            return Err(shrank(path));
         }
         Ok(noted?)
     }
@@ -72,8 +73,8 @@ fn fresh(facts: &ObjectFacts, files: &Files) -> NixNote {
 /// A place as it stands in the note.
 fn place_text(place: &NixPlace) -> String {
     match place {
-        NixPlace::Exact(path) => format!("={}", super::shown(path)),
-        NixPlace::Search(directory) => format!("?{}", super::shown(directory)),
+        NixPlace::Exact(path) => format!("={}", harmless(path)),
+        NixPlace::Search(directory) => format!("?{}", harmless(directory)),
     }
 }
 

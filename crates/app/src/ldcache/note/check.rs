@@ -3,47 +3,45 @@
 use std::collections::BTreeMap;
 
 use coldstart_loader::nix_note::{NixEntry, NixNote, NixPlace};
+use coldstart_profile::printable;
 use coldstart_startup::Files;
 
-use super::super::check::{Answer, Finding, answer};
-use super::super::{path, shown};
-use super::{Noted, fresh, places_text};
-use crate::args::ldcache::CheckArgs;
-use crate::commands::starting::open_root;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::output::path::printable;
+use super::super::{CheckOptions, Checked, Finding};
+use super::{Noted, fresh, path, places_text};
+use crate::error::AppError;
+use crate::observer::Observer;
+use crate::starting::open_root;
+use crate::text::harmless;
 
-/// What the fault of a note as a whole is told under.
-fn whole(kind: &'static str, message: String) -> Finding {
-    Finding { kind, is_fault: true, name: None, path: None, message }
-}
-
-pub(in super::super) fn run(args: &CheckArgs) -> Result<Exit, CliError> {
-    let noted = Noted::read(&args.file)?;
+/// Finds out whether the note in a file still says what a search finds.
+///
+/// # Errors
+/// When the file is no ELF file or cannot be read, or the sysroot cannot be used.
+pub fn check(options: &CheckOptions, observer: &dyn Observer) -> Result<Checked, AppError> {
+    let noted = Noted::read(&options.file)?;
     let mut findings = Vec::new();
     let mut entries = 0;
     match &noted.note {
-        Err(error) => findings.push(whole("damaged", error.to_string())),
+        Err(error) => findings.push(Finding::of_whole("damaged", error.to_string())),
         Ok(None) => {
-            let message = format!("`{}` has no resolution note", printable(&args.file));
-            findings.push(whole("no-note", message));
+            let message = format!("`{}` has no resolution note", printable(&options.file));
+            findings.push(Finding::of_whole("no-note", message));
         }
         Ok(Some(note)) => {
             entries = note.entries.len();
             if !noted.is_loaded {
                 let message = "no PT_NOTE segment leads to the note, so that no loader finds it".to_owned();
-                findings.push(whole("not-loaded", message));
+                findings.push(Finding::of_whole("not-loaded", message));
             }
             look_at_names(note, &mut findings);
-            if !args.only_cache {
-                let files = Files::new(open_root(args.sysroot.as_deref())?, None);
+            if !options.only_cache {
+                let files = Files::new(open_root(options.sysroot.as_deref(), observer)?, None);
                 look_at_files(note, &files, &mut findings);
                 compare(note, &fresh(&noted.facts, &files), &mut findings);
             }
         }
     }
-    answer(args, Answer { entries, noun: ["name", "names"], findings })
+    Ok(Checked::new(&options.file, entries, findings))
 }
 
 /// What the note itself tells.
@@ -101,8 +99,11 @@ fn compare(note: &NixNote, fresh: &NixNote, findings: &mut Vec<Finding>) {
         }
     }
     for entry in note.entries.iter().filter(|entry| fresh.places(&entry.needed).is_none()) {
-        let message =
-            format!("the note says {}; a search along the run path finds no `{}`", said(entry), shown(&entry.needed));
+        let message = format!(
+            "the note says {}; a search along the run path finds no `{}`",
+            said(entry),
+            harmless(&entry.needed)
+        );
         findings.push(Finding::of("left-over", true, &entry.needed, b"", message));
     }
 }

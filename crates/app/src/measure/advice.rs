@@ -5,8 +5,8 @@ use coldstart_profile::measurement::{Cause, Disturbance, Measurement, StartState
 /// After so many runs, more of them hardly change the median or its interval.
 const MANY_RUNS: u32 = 30;
 
-/// The advice for a warning, where there is any.
-pub(super) fn advice(warning: &Warning, measurement: &Measurement) -> Option<String> {
+/// The advice for a warning of a measurement, where there is any.
+pub fn advice(warning: &Warning, measurement: &Measurement) -> Option<String> {
     let frequency = measurement.machine.frequency.as_ref();
     let may_hold = frequency.is_some_and(|frequency| frequency.held.is_none());
     Some(match warning {

@@ -1,27 +1,20 @@
-//! The answer as `--json` prints it. Objects refer to one another by their number in `objects`.
+//! The resolution as `--json` prints it. Objects refer to one another by their number in `objects`.
 //!
 //! Names from files are bytes; where one is no UTF-8, its text holds replacement characters. Paths have the bytes beside.
 
 use std::path::Path;
 
 use coldstart_loader::{FailedProbe, FoundBy, LoadedObject, Missing, Request, Rules, Stopped};
+use coldstart_profile::JsonPath;
 use coldstart_startup::ProgramKind;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::answer::Answer;
-use super::hints::Hint;
-use super::{notable, words};
-use crate::output::path::JsonPath;
+use super::rules::{owner, rule_name};
+use super::{DlopenHint, LateDirectory, Resolution};
 
-/// All programs that were asked about.
-#[derive(Serialize)]
-pub(super) struct Programs {
-    programs: Vec<Program>,
-}
-
-impl Programs {
-    pub(super) fn of(answers: &[Answer]) -> Self {
-        Self { programs: answers.iter().map(program).collect() }
+impl Serialize for Resolution {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        program(self).serialize(serializer)
     }
 }
 
@@ -203,28 +196,28 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn program(answer: &Answer) -> Program {
-    let closure = &answer.closure;
-    let kind = match answer.start.kind {
-        _ if answer.start.is_its_own_loader() => "loader",
+fn program(resolution: &Resolution) -> Program {
+    let closure = &resolution.closure;
+    let kind = match resolution.start.kind {
+        _ if resolution.start.is_its_own_loader() => "loader",
         ProgramKind::Dynamic => "dynamic",
         ProgramKind::Static => "static",
         ProgramKind::Library => "library",
     };
     Program {
-        path: JsonPath::new(&answer.start.program),
+        path: JsonPath::new(&resolution.start.program),
         kind,
-        complete: answer.is_complete(),
-        environment: surroundings(answer),
+        complete: resolution.is_complete(),
+        environment: surroundings(resolution),
         totals: Totals {
-            libraries: answer.library_count(),
+            libraries: resolution.library_count(),
             failed_probes: closure.failed_probes.len(),
             directory_probes: closure.directory_probes.len(),
             absent_directories: closure.directory_probes.iter().filter(|look| !look.exists).count(),
             opens: closure.requests.iter().filter(|request| request.opened.is_some()).count(),
             missing: closure.missing.len(),
         },
-        objects: closure.objects.iter().enumerate().map(|(index, object)| loaded(answer, index, object)).collect(),
+        objects: closure.objects.iter().enumerate().map(|(index, object)| loaded(resolution, index, object)).collect(),
         requests: closure.requests.iter().map(asked).collect(),
         failed_probes: closure.failed_probes.iter().map(tried).collect(),
         directory_probes: closure
@@ -236,20 +229,21 @@ fn program(answer: &Answer) -> Program {
         stopped: closure.stopped.as_ref().map(stopped),
         duplicates: Duplicates {
             same_soname: closure.same_sonames(),
-            other_names: notable::other_names(answer)
+            other_names: resolution
+                .other_names()
                 .into_iter()
                 .map(|(object, names)| OtherNames { object, names: names.iter().map(|name| lossy(name)).collect() })
                 .collect(),
         },
-        late_directories: notable::late_directories(answer).iter().map(late).collect(),
-        dlopen: answer.hints.hints.iter().map(dlopen).collect(),
-        unreadable_notes: answer
-            .hints
+        late_directories: resolution.late_directories().iter().map(late).collect(),
+        dlopen: resolution.notes.hints.iter().map(dlopen).collect(),
+        unreadable_notes: resolution
+            .notes
             .unreadable
             .iter()
             .map(|(object, reason)| Unreadable { object: *object, reason: reason.clone() })
             .collect(),
-        opened_later: answer.opened.as_ref().map(|opened| {
+        opened_later: resolution.opened.as_ref().map(|opened| {
             let opened = opened.iter();
             opened
                 .map(|opened| Opened { path: JsonPath::new(&opened.path), soname: opened.soname.as_deref().map(lossy) })
@@ -258,8 +252,8 @@ fn program(answer: &Answer) -> Program {
     }
 }
 
-fn surroundings(answer: &Answer) -> Surroundings {
-    let surroundings = &answer.start.surroundings;
+fn surroundings(resolution: &Resolution) -> Surroundings {
+    let surroundings = &resolution.start.surroundings;
     let environment = &surroundings.environment;
     Surroundings {
         rules: match environment.rules {
@@ -268,7 +262,7 @@ fn surroundings(answer: &Answer) -> Surroundings {
         },
         release: surroundings.build.release.map(|release| format!("2.{release}")),
         interpreter: surroundings.interpreter.as_deref().map(JsonPath::new),
-        sysroot: answer.start.files.root().sysroot().map(JsonPath::new),
+        sysroot: resolution.start.files.root().sysroot().map(JsonPath::new),
         cache: surroundings.cache_file.as_deref().map(JsonPath::new),
         cache_entries: environment.cache.as_ref().map(|cache| cache.entries().len()),
         cache_problem: surroundings.cache_problem.clone(),
@@ -281,23 +275,23 @@ fn surroundings(answer: &Answer) -> Surroundings {
     }
 }
 
-fn loaded(answer: &Answer, index: usize, object: &LoadedObject) -> Object {
+fn loaded(resolution: &Resolution, index: usize, object: &LoadedObject) -> Object {
     let is_searched = matches!(
         object.found_by,
         FoundBy::Rpath { .. } | FoundBy::Runpath { .. } | FoundBy::LdLibraryPath | FoundBy::DefaultDirectory
     );
-    let directory = is_searched.then(|| words::listed_directory(answer, &object.path));
+    let directory = is_searched.then(|| resolution.listed_directory(&object.path));
     Object {
         path: JsonPath::new(&object.path),
         name_asked: lossy(&object.name_asked),
         soname: object.facts.soname.as_deref().map(lossy),
-        rule: words::rule_name(object.found_by),
+        rule: rule_name(object.found_by),
         directory: directory.as_deref().map(JsonPath::new),
-        rule_of: words::whose(object.found_by),
+        rule_of: owner(object.found_by),
         requester: object.requester,
         preloaded: object.preloaded,
         in_scope: object.in_scope,
-        failed_probes: answer.failed_before(index),
+        failed_probes: resolution.failed_before(index),
         device: object.identity.device,
         inode: object.identity.inode,
         needed: object.facts.needed.iter().map(|needed| lossy(needed)).collect(),
@@ -312,7 +306,7 @@ fn asked(request: &Request) -> Asked {
         needed: lossy(&request.needed),
         name_asked: lossy(&request.name_asked),
         object: request.object,
-        rule: request.found_by.map(words::rule_name),
+        rule: request.found_by.map(rule_name),
         preload: request.preload,
     }
 }
@@ -322,8 +316,8 @@ fn tried(probe: &FailedProbe) -> Tried {
         requester: probe.requester,
         needed: lossy(&probe.needed),
         path: JsonPath::new(&probe.path),
-        rule: words::rule_name(probe.rule),
-        rule_of: words::whose(probe.rule),
+        rule: rule_name(probe.rule),
+        rule_of: owner(probe.rule),
         reason: probe.failure.to_string(),
     }
 }
@@ -346,18 +340,18 @@ fn stopped(stopped: &Stopped) -> End {
     }
 }
 
-fn late(late: &notable::LateDirectory) -> Late {
+fn late(late: &LateDirectory) -> Late {
     Late {
         path: JsonPath::new(&late.directory),
-        rule: words::rule_name(late.rule),
-        rule_of: words::whose(late.rule),
+        rule: rule_name(late.rule),
+        rule_of: owner(late.rule),
         libraries: late.libraries,
         failed_probes: late.failed,
         directories_before: late.directories_before,
     }
 }
 
-fn dlopen(hint: &Hint) -> Dlopen {
+fn dlopen(hint: &DlopenHint) -> Dlopen {
     let sonames = hint.alternatives.iter().map(|alternative| Name {
         soname: alternative.soname.clone(),
         found: alternative.found.as_ref().map(|found| Found {

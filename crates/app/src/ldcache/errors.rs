@@ -1,15 +1,15 @@
-//! Why no cache can be made, in the command line's words.
+//! Why no cache can be made, with what would help.
 
 use anyhow::anyhow;
 use coldstart_loader::cache::FAMILIES;
+use coldstart_profile::printable;
 use coldstart_startup::Root;
 use coldstart_startup::cache::CacheSourceError;
 
-use crate::error::{CliError, HintExt};
-use crate::output::path::printable;
+use crate::error::AppError;
 
 /// The error with its advice. `root` is where paths begin.
-pub(super) fn in_words(error: CacheSourceError, root: &Root) -> CliError {
+pub(super) fn in_words(error: CacheSourceError, root: &Root) -> AppError {
     let place = root.given_sysroot().map(|sysroot| format!(" in the sysroot `{}`", printable(sysroot)));
     let place = place.unwrap_or_default();
     let (error, hint) = match error {
@@ -49,8 +49,5 @@ pub(super) fn in_words(error: CacheSourceError, root: &Root) -> CliError {
         }
         error => return error.into(),
     };
-    match Err::<std::convert::Infallible, _>(error).hint(|| hint) {
-        Err(error) => error,
-        Ok(never) => match never {},
-    }
+    AppError::hinted(error, hint)
 }

@@ -8,54 +8,54 @@ use std::path::{Path, PathBuf};
 
 use coldstart_loader::dlopen_notes::{DlopenEntry, read_dlopen_text};
 use coldstart_loader::{Closure, FileSystem, FoundBy, Identity, Probe, resolve};
-
 use coldstart_startup::{Files, SimulatedStart};
 
-use super::words;
+use super::rules::kind;
+use crate::text::harmless;
 
 /// Everything that the notes of a closure's objects say.
 #[derive(Debug, Default)]
-pub(super) struct Hints {
+pub struct DlopenNotes {
     /// In the order of loading.
-    pub(super) hints: Vec<Hint>,
+    pub hints: Vec<DlopenHint>,
     /// Objects with a note that cannot be read, and why.
-    pub(super) unreadable: Vec<(usize, String)>,
+    pub unreadable: Vec<(usize, String)>,
 }
 
 /// One entry of an object's note.
 #[derive(Debug)]
-pub(super) struct Hint {
+pub struct DlopenHint {
     /// The object.
-    pub(super) object: usize,
+    pub object: usize,
     /// What it says.
-    pub(super) entry: DlopenEntry,
+    pub entry: DlopenEntry,
     /// What becomes of each of its names, in their order.
-    pub(super) alternatives: Vec<Alternative>,
+    pub alternatives: Vec<Alternative>,
 }
 
 /// One name of an entry.
 #[derive(Debug)]
-pub(super) struct Alternative {
+pub struct Alternative {
     /// The name.
-    pub(super) soname: String,
+    pub soname: String,
     /// The file it leads to; none when the search finds nothing.
-    pub(super) found: Option<Found>,
+    pub found: Option<Found>,
 }
 
 /// What a name leads to.
 #[derive(Debug)]
-pub(super) struct Found {
+pub struct Found {
     /// The file.
-    pub(super) path: PathBuf,
+    pub path: PathBuf,
     /// By which rule, in words.
-    pub(super) rule: String,
+    pub rule: String,
     /// The start loads it anyway.
-    pub(super) is_loaded: bool,
+    pub is_loaded: bool,
 }
 
 /// Reads the notes of a closure's objects and searches what they name.
-pub(super) fn gather(start: &SimulatedStart, closure: &Closure) -> Hints {
-    let mut gathered = Hints::default();
+pub(super) fn gather(start: &SimulatedStart, closure: &Closure) -> DlopenNotes {
+    let mut gathered = DlopenNotes::default();
     let mut wanted: HashMap<Identity, Vec<Vec<u8>>> = HashMap::new();
     for (index, object) in closure.objects.iter().enumerate() {
         for text in start.files.dlopen_texts(object.identity) {
@@ -65,7 +65,7 @@ pub(super) fn gather(start: &SimulatedStart, closure: &Closure) -> Hints {
                     let names = entries.iter().flat_map(|entry| &entry.sonames);
                     let names = names.map(|name| name.clone().into_bytes());
                     wanted.entry(object.identity).or_default().extend(names);
-                    let hint = |entry| Hint { object: index, entry, alternatives: Vec::new() };
+                    let hint = |entry| DlopenHint { object: index, entry, alternatives: Vec::new() };
                     gathered.hints.extend(entries.into_iter().map(hint));
                 }
             }
@@ -94,9 +94,9 @@ fn search(soname: &str, identity: Option<Identity>, closure: &Closure, wider: &C
         rule: match object.found_by {
             FoundBy::Rpath { of } | FoundBy::Runpath { of } => {
                 let name = wider.objects.get(of).and_then(|of| of.path.file_name()).unwrap_or_default();
-                format!("{} of {}", words::kind(object.found_by), words::text(name.as_encoded_bytes()))
+                format!("{} of {}", kind(object.found_by), harmless(name.as_encoded_bytes()))
             }
-            rule => words::kind(rule).to_owned(),
+            rule => kind(rule).to_owned(),
         },
         is_loaded: closure.objects.iter().any(|loaded| loaded.identity == object.identity),
     });

@@ -6,17 +6,16 @@ use coldstart_loader::cache::{
     CacheEntry, EntryHwcap, Family, FolderAsked, Folders, LdSoCache, Library, NewHwcap, NoLibrary, ScanRules,
     ScannedLibrary, scan,
 };
-
 use coldstart_startup::Root;
 use coldstart_startup::cache::{NEWEST_RELEASE, family_loader, file_name, parent};
 
-use super::check::Finding;
-use super::{path, shown};
+use super::{Finding, path};
+use crate::text::harmless;
 
-/// What our own caches of programs say of themselves: they hold what was needed, not what folders hold.
+/// What our own caches of programs say of themselves: they hold what was needed, not what directories hold.
 const CLOSURE: &[u8] = b"ldcache (closure)";
 
-/// Compares each entry with its file, and the folders with the entries.
+/// Compares each entry with its file, and the directories with the entries.
 pub(super) fn compare_with_files(
     cache: &LdSoCache,
     root: &Root,
@@ -35,7 +34,7 @@ pub(super) fn compare_with_files(
     if let [family] = families.as_slice()
         && !is_of_programs
     {
-        compare_folders(cache, root, family, levels, findings);
+        compare_directories(cache, root, family, levels, findings);
     }
 }
 
@@ -58,13 +57,13 @@ fn compare(entry: &CacheEntry<'_>, library: &Result<Library, NoLibrary>) -> Opti
     let soname = library.facts.soname.as_deref().unwrap_or(file);
     let for_linkers = entry.name == file && file.ends_with(b".so") && soname.starts_with(file);
     if soname != entry.name && !for_linkers {
-        return fault("soname", format!("the file calls itself `{}`", shown(soname)));
+        return fault("soname", format!("the file calls itself `{}`", harmless(soname)));
     }
     None
 }
 
-/// What a scan of the cache's folders finds and the cache has not.
-fn compare_folders(
+/// What a scan of the cache's directories finds and the cache has not.
+fn compare_directories(
     cache: &LdSoCache,
     root: &Root,
     family: &'static Family,
@@ -72,24 +71,25 @@ fn compare_folders(
     findings: &mut Vec<Finding>,
 ) {
     let release = family_loader(root, family).and_then(|loader| loader.release).unwrap_or(NEWEST_RELEASE);
-    let mut folders: Vec<&[u8]> = Vec::new();
+    let mut directories: Vec<&[u8]> = Vec::new();
     for entry in cache.entries() {
-        let folder = match entry.required() {
+        let directory = match entry.required() {
             EntryHwcap::Level { .. } => parent(parent(parent(entry.path))),
             EntryHwcap::Any | EntryHwcap::Bits(_) => parent(entry.path),
         };
-        folders.push(folder);
+        directories.push(directory);
     }
-    folders.sort_unstable();
-    folders.dedup();
-    let asked: Vec<FolderAsked> = folders.iter().map(|path| FolderAsked { path: path.to_vec(), kind: None }).collect();
+    directories.sort_unstable();
+    directories.dedup();
+    let asked: Vec<FolderAsked> =
+        directories.iter().map(|path| FolderAsked { path: path.to_vec(), kind: None }).collect();
     let found = scan(&asked, root, &ScanRules { family, release, levels: levels.cloned() });
     let known: BTreeSet<(&[u8], &[u8])> = cache.entries().map(|entry| (entry.name, entry.path)).collect();
     let mut paths: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
     for entry in cache.entries() {
         paths.entry(entry.name).or_default().push(entry.path);
     }
-    // One folder may have two names, of which the cache has one.
+    // One directory may have two names, of which the cache has one.
     let same_file = |library: &ScannedLibrary| {
         let own = root.identity(path(&library.entry.path)).ok();
         let mut others = paths.get(library.entry.name.as_slice()).into_iter().flatten();
@@ -117,7 +117,10 @@ fn newer(root: &Root, library: &ScannedLibrary) -> Option<Finding> {
     let file = [library.folder.as_slice(), b"/", &library.file].concat();
     let (chosen, linked) = (root.identity(path(&file)).ok()?, root.identity(path(&library.entry.path)).ok()?);
     let message = || {
-        format!("`{}` has the same soname and is newer; `ldconfig` would let the link lead there", shown(&library.file))
+        format!(
+            "`{}` has the same soname and is newer; `ldconfig` would let the link lead there",
+            harmless(&library.file)
+        )
     };
     (chosen != linked).then(|| Finding::of("newer", true, &library.entry.name, &library.entry.path, message()))
 }

@@ -2,21 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use coldstart_app::{
-    kinds,
-    writing::{try_out, write_file},
-};
 use coldstart_output::{Inputs, OutputPlace};
 
 use super::SYSTEM_CACHE;
-use crate::error::{CliError, HintExt};
+use crate::error::{AppError, HintExt};
+use crate::kinds;
+use crate::writing::{try_out, write_file};
 
 /// Where a cache may be written.
 pub(super) struct Target(OutputPlace);
 
 impl Target {
     /// Looks at what is there, and tries whether it can be written. `inputs` are the files that the cache is made from.
-    pub(super) fn new(path: &Path, inputs: Inputs, force: bool) -> Result<Self, CliError> {
+    pub(super) fn new(path: &Path, inputs: Inputs, force: bool) -> Result<Self, AppError> {
         let place = OutputPlace::new(path, kinds::LOADER_CACHE, force)?.not_over(inputs);
         refuse_the_systems(&place, force)?;
         try_out([&place])?;
@@ -24,12 +22,12 @@ impl Target {
     }
 
     /// Writes beside the file and renames.
-    pub(super) fn write(&self, bytes: &[u8]) -> Result<(), CliError> {
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<(), AppError> {
         write_file(&self.0, bytes)
     }
 }
 
-fn refuse_the_systems(place: &OutputPlace, force: bool) -> Result<(), CliError> {
+fn refuse_the_systems(place: &OutputPlace, force: bool) -> Result<(), AppError> {
     let systems = Path::new(SYSTEM_CACHE);
     let real = systems.canonicalize().unwrap_or_else(|_| PathBuf::from(SYSTEM_CACHE));
     let is_it = [systems, &real].contains(&place.real_path().as_path());

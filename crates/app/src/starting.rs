@@ -1,34 +1,39 @@
-//! Simulated starts in the command line's words: what was typed becomes a program, and errors become advice.
+//! Simulated starts for every verb: a path or a name on `PATH` becomes a program, and errors carry advice.
 
-use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::anyhow;
-use coldstart_app::command;
 use coldstart_elf::FileKind;
 use coldstart_host::script_line::ScriptLine;
 use coldstart_launch::find_program;
 use coldstart_loader::Closure;
+use coldstart_profile::printable;
 use coldstart_startup::{Lookup, Root, RootError, SimulatedStart, StartError, StartOptions};
 
-use crate::error::{CliError, HintExt};
-use crate::output;
-use crate::output::path::printable;
+use crate::command;
+use crate::error::{AppError, HintExt};
+use crate::observer::{Observer, Silent};
 
-/// Simulates the start of the program that was typed: a path, or a name on `PATH`; in a sysroot in the usual directories.
-pub(super) fn start(typed: &Path, options: &StartOptions) -> Result<SimulatedStart, CliError> {
-    let is_bare = !typed.to_string_lossy().contains('/') && typed.symlink_metadata().is_err();
+/// Simulates the start of a program: a path, or a name on `PATH`; in a sysroot in the usual directories.
+///
+/// # Errors
+/// When there is no such program or sysroot, or it is no ELF object that a loader takes.
+pub fn start(program: &Path, options: &StartOptions, observer: &dyn Observer) -> Result<SimulatedStart, AppError> {
+    let is_bare = !program.to_string_lossy().contains('/') && program.symlink_metadata().is_err();
     let found = (is_bare && options.sysroot.is_none())
-        .then(|| find_program(typed.as_os_str(), std::env::var_os("PATH").as_deref(), None))
+        .then(|| find_program(program.as_os_str(), std::env::var_os("PATH").as_deref(), None))
         .transpose()?;
-    let start = SimulatedStart::new(found.as_deref().unwrap_or(typed), options).map_err(in_words)?;
-    tell_lookup(start.files.root());
+    let start = SimulatedStart::new(found.as_deref().unwrap_or(program), options).map_err(in_words)?;
+    note_lookup(start.files.root(), observer);
     Ok(start)
 }
 
 /// What a program loads.
-pub(super) fn closure(start: &SimulatedStart) -> Result<Closure, CliError> {
+///
+/// # Errors
+/// When its loader is not there or is not for it.
+pub fn closure(start: &SimulatedStart) -> Result<Closure, AppError> {
     let other_machine = || match start.files.root().sysroot() {
         None => {
             "name the directory that holds the files of the program's machine by --sysroot, or another loader by \
@@ -39,32 +44,43 @@ pub(super) fn closure(start: &SimulatedStart) -> Result<Closure, CliError> {
     start.closure().hint(other_machine)
 }
 
+/// What a program loads when it is started from here, now.
+///
+/// # Errors
+/// When there is no such program, or its loader is not there or is not for it.
+pub fn loads(program: &Path) -> Result<Closure, AppError> {
+    closure(&start(program, &StartOptions::default(), &Silent)?)
+}
+
 /// Opens a sysroot, or this host's root.
-pub(super) fn open_root(sysroot: Option<&Path>) -> Result<Root, CliError> {
+///
+/// # Errors
+/// When it is no directory that may be entered.
+pub fn open_root(sysroot: Option<&Path>, observer: &dyn Observer) -> Result<Root, AppError> {
     let root = Root::open(sysroot).map_err(root_in_words)?;
-    tell_lookup(&root);
+    note_lookup(&root, observer);
     Ok(root)
 }
 
-/// Says where paths in a sysroot are not resolved by the kernel.
-fn tell_lookup(root: &Root) {
+/// Notes where paths in a sysroot are not resolved by the kernel.
+fn note_lookup(root: &Root, observer: &dyn Observer) {
     if root.lookup() == Some(Lookup::Stepwise) {
-        output::note(
+        observer.note(
             "this kernel has no openat2, or forbids it: paths in the sysroot are followed step by step, which takes longer",
         );
     }
 }
 
-fn root_in_words(error: RootError) -> CliError {
+fn root_in_words(error: RootError) -> AppError {
     let context = format!("cannot use the sysroot `{}`", printable(&error.directory));
     not_a_directory(anyhow::Error::new(error.source).context(context))
 }
 
-fn not_a_directory(error: anyhow::Error) -> CliError {
-    hinted(error, "name a directory that is there and may be entered")
+fn not_a_directory(error: anyhow::Error) -> AppError {
+    AppError::hinted(error, "name a directory that is there and may be entered")
 }
 
-fn in_words(error: StartError) -> CliError {
+fn in_words(error: StartError) -> AppError {
     match error {
         StartError::Root(error) => root_in_words(error),
         StartError::CurrentDirectory { directory, source } => {
@@ -73,20 +89,22 @@ fn in_words(error: StartError) -> CliError {
         }
         StartError::NotInSysroot { name, sysroot, searched } => {
             let error = anyhow!("no program `{}` is in the sysroot `{}`", printable(&name), printable(&sysroot));
-            hinted(error, format!("it was looked for in {searched}; a path may be typed as well"))
+            AppError::hinted(error, format!("it was looked for in {searched}; a path may be typed as well"))
         }
         StartError::NotAnObject { program, kind, beginning, source } => {
             let context = format!("cannot tell what `{}` loads", printable(&program));
             if kind == FileKind::Script {
-                return hinted(anyhow!("{context}: it is a script"), script_hint(&beginning));
+                return AppError::hinted(anyhow!("{context}: it is a script"), script_hint(&beginning));
             }
             let error = anyhow::Error::new(source).context(context);
             match kind {
-                FileKind::Text => hinted(error, "if it is a linker script, name the library that it stands for"),
-                FileKind::Archive | FileKind::ThinArchive => {
-                    hinted(error, "what is in an archive is part of the program that was linked with it")
+                FileKind::Text => {
+                    AppError::hinted(error, "if it is a linker script, name the library that it stands for")
                 }
-                FileKind::Elf => hinted(
+                FileKind::Archive | FileKind::ThinArchive => {
+                    AppError::hinted(error, "what is in an archive is part of the program that was linked with it")
+                }
+                FileKind::Elf => AppError::hinted(
                     error,
                     "the file may be cut off or damaged; compare its size and checksum with its package's",
                 ),
@@ -106,13 +124,6 @@ fn script_hint(start: &[u8]) -> String {
         }
         (Some(interpreter), _) => format!("what is loaded is its interpreter: `{}`", resolve(interpreter)),
         (None, _) => "its first line names no interpreter, so a shell runs it: `coldstart resolve /bin/sh`".to_owned(),
-    }
-}
-
-fn hinted(error: anyhow::Error, hint: impl Into<String>) -> CliError {
-    match Err::<Infallible, _>(error).hint(|| hint) {
-        Err(error) => error,
-        Ok(never) => match never {},
     }
 }
 

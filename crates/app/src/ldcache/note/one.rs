@@ -3,14 +3,10 @@
 use std::borrow::Cow;
 
 use anyhow::Context;
-use coldstart_app::restoring::taken_back_by;
-use coldstart_app::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, shrank, taken_back,
-    write,
-};
 use coldstart_elf::ElfFile;
 use coldstart_loader::ObjectFacts;
 use coldstart_loader::nix_note::{NixNote, SECTION};
+use coldstart_profile::printable;
 use coldstart_prove::{LoadedNote, PathKind, Proof, SearchEdit, SearchPath};
 use coldstart_rewrite::{
     About, Allowed, ChangedFile, Claim, EditNote, OriginalFile, Refusal, Replacement, SearchSummary, plan_search,
@@ -19,8 +15,12 @@ use coldstart_rewrite::{
 use coldstart_startup::Files;
 
 use super::{EDIT, fresh, has_section};
-use crate::error::CliError;
-use crate::output::path::printable;
+use crate::error::AppError;
+use crate::restoring::taken_back_by;
+use crate::rewriting::{
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, shrank, taken_back,
+    write,
+};
 
 /// How to write notes, and where to.
 pub(super) struct Noter {
@@ -32,17 +32,23 @@ pub(super) struct Noter {
 }
 
 /// What came of a file that can have a note.
-pub(super) enum Done {
+#[derive(Debug)]
+pub enum Done {
+    /// It was given one.
     Written(Box<Written>),
     /// It says the same already.
     Current(NixNote),
 }
 
 /// A file that was given a note.
-pub(super) struct Written {
-    pub(super) note: NixNote,
-    pub(super) summary: SearchSummary,
-    pub(super) replacement: Replacement<Proof>,
+#[derive(Debug)]
+pub struct Written {
+    /// The note.
+    pub note: NixNote,
+    /// What was edited.
+    pub summary: SearchSummary,
+    /// The file that was written, with its proof.
+    pub replacement: Replacement<Proof>,
 }
 
 /// What to write, and what it is made from.
@@ -70,7 +76,7 @@ impl Noter {
         task: &Task,
         original: &OriginalFile,
         planning: &mut Planning,
-    ) -> Result<Outcome<Done>, CliError> {
+    ) -> Result<Outcome<Done>, AppError> {
         let view = original.map().with_context(|| format!("cannot read `{}`", printable(&task.path)))?;
         let plan = self.plan(view.bytes());
         planning.ends();

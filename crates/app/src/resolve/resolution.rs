@@ -1,0 +1,182 @@
+//! What was found out about one program, and what one wants to look up in it again and again.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use coldstart_loader::{Closure, FailedProbe, FoundBy, LoadedObject, Missing, Request, Stopped};
+use coldstart_profile::printable;
+use coldstart_startup::{SimulatedStart, StartOptions};
+
+use super::dlopen_notes::{self, DlopenHint, DlopenNotes};
+use super::known_later::{self, Opened};
+use crate::error::AppError;
+use crate::observer::Observer;
+use crate::starting;
+
+/// The program, everything it loads, and what it may open later.
+#[derive(Debug)]
+pub struct Resolution {
+    /// The start that was simulated.
+    pub start: SimulatedStart,
+    /// What it loads.
+    pub closure: Closure,
+    /// What its objects say of libraries opened later.
+    pub notes: DlopenNotes,
+    /// Shared objects that a plan or a process knows and the closure does not hold; none when nobody asked.
+    pub opened: Option<Vec<Opened>>,
+    /// The processor's subdirectories that are tried in each directory, each with its slash; the empty one is left out.
+    subdirectories: Vec<Vec<u8>>,
+    /// By object, the request that brought it in.
+    brought_by: Vec<Option<usize>>,
+    /// By requester and name, the places in the list of failed probes.
+    failed: HashMap<(usize, Vec<u8>), Vec<usize>>,
+}
+
+impl Resolution {
+    /// Finds the program, follows the loader's rules, and reads the notes of what is loaded.
+    pub(super) fn find(
+        program: &Path,
+        options: &StartOptions,
+        known_later: Option<&[PathBuf]>,
+        observer: &dyn Observer,
+    ) -> Result<Self, AppError> {
+        let start = starting::start(program, options, observer)?;
+        let closure = starting::closure(&start)?;
+        let notes = dlopen_notes::gather(&start, &closure);
+        let opened = known_later.map(|paths| known_later::not_loaded(paths, &start, &closure));
+        let mut brought_by = vec![None; closure.objects.len()];
+        for (index, request) in closure.requests.iter().enumerate() {
+            let is_first = !matches!(request.found_by, Some(FoundBy::AlreadyLoaded(_)));
+            if let Some(slot) = request.object.and_then(|object| brought_by.get_mut(object))
+                && slot.is_none()
+                && is_first
+            {
+                *slot = Some(index);
+            }
+        }
+        let mut failed: HashMap<(usize, Vec<u8>), Vec<usize>> = HashMap::new();
+        for (index, probe) in closure.failed_probes.iter().enumerate() {
+            failed.entry((probe.requester, probe.needed.clone())).or_default().push(index);
+        }
+        let mut subdirectories = start.surroundings.environment.hwcaps.subfolders();
+        subdirectories.retain(|subdirectory| !subdirectory.is_empty());
+        Ok(Self { start, closure, notes, opened, subdirectories, brought_by, failed })
+    }
+
+    /// Whether a start would come through: preloaded objects may be missing.
+    pub fn is_complete(&self) -> bool {
+        self.closure.stopped.is_none() && self.closure.missing.iter().all(|missing| missing.preload)
+    }
+
+    /// The libraries that symbols are looked up in: all objects but the program and its loader.
+    pub fn libraries(&self) -> impl Iterator<Item = &LoadedObject> {
+        let objects = self.closure.objects.iter().skip(1);
+        objects.filter(|object| object.in_scope && object.found_by != FoundBy::Interpreter)
+    }
+
+    /// Number of libraries.
+    pub fn library_count(&self) -> usize {
+        self.libraries().count()
+    }
+
+    /// The path of an object, as the loader has it.
+    pub fn path(&self, object: usize) -> &Path {
+        self.closure.objects.get(object).map(|object| object.path.as_path()).unwrap_or(Path::new(""))
+    }
+
+    /// The last part of an object's path, harmless.
+    pub fn file_name(&self, object: usize) -> String {
+        let path = self.path(object);
+        printable(path.file_name().map_or(path, Path::new))
+    }
+
+    /// The request that brought an object in; none for the program and a loader that nobody needs.
+    pub fn brought_by(&self, object: usize) -> Option<&Request> {
+        self.closure.requests.get(self.brought_by.get(object).copied().flatten()?)
+    }
+
+    /// Whether this request, and no earlier one, brought its object in.
+    pub fn brings_in(&self, request: usize) -> bool {
+        let object = self.closure.requests.get(request).and_then(|request| request.object);
+        object.is_some_and(|object| self.brought_by.get(object).copied().flatten() == Some(request))
+    }
+
+    /// What was tried without success for a name, in order.
+    pub fn failed_for(&self, requester: usize, needed: &[u8]) -> impl Iterator<Item = &FailedProbe> {
+        let places = self.failed.get(&(requester, needed.to_vec()));
+        places.into_iter().flatten().filter_map(|place| self.closure.failed_probes.get(*place))
+    }
+
+    /// Number of files that were tried before an object was found.
+    pub fn failed_before(&self, object: usize) -> usize {
+        self.brought_by(object).map_or(0, |request| self.failed_for(request.requester, &request.needed).count())
+    }
+    /// The directory on a search list that a file belongs to: its own without the processor's subdirectory.
+    pub fn listed_directory(&self, path: &Path) -> PathBuf {
+        let parent = path.parent().unwrap_or(path);
+        let bytes = [parent.as_os_str().as_bytes(), b"/"].concat();
+        let endings = self.subdirectories.iter().filter_map(|ending| bytes.strip_suffix(ending.as_slice()));
+        let stripped = endings.map(<[u8]>::len).min();
+        let directory = bytes.get(..stripped.unwrap_or(bytes.len())).unwrap_or_default();
+        match directory.iter().rposition(|&byte| byte != b'/') {
+            Some(last) => PathBuf::from(OsStr::from_bytes(directory.get(..=last).unwrap_or_default())),
+            None if directory.is_empty() => PathBuf::from("."),
+            None => PathBuf::from("/"),
+        }
+    }
+
+    /// Requests for an object that came after it was loaded.
+    pub fn later_requests(&self, object: usize) -> impl Iterator<Item = &Request> {
+        let requests = self.closure.requests.iter().filter(move |request| request.object == Some(object));
+        requests.filter(|request| matches!(request.found_by, Some(FoundBy::AlreadyLoaded(_))))
+    }
+
+    /// The objects that led to an object, the program first and the object itself last.
+    pub fn chain(&self, object: usize) -> Vec<usize> {
+        let mut chain = vec![object];
+        while let Some(next) = chain.last().and_then(|last| self.closure.objects.get(*last)?.requester) {
+            if chain.contains(&next) {
+                break;
+            }
+            chain.push(next);
+        }
+        chain.reverse();
+        chain
+    }
+
+    /// All that the start has to do with a library: its name, soname or path.
+    pub fn mentions(&self, library: &OsStr) -> Mentions<'_> {
+        let wanted = library.as_bytes();
+        let is_it = |index: usize, object: &LoadedObject| {
+            let mut requests = self.closure.requests.iter();
+            requests.any(|request| request.object == Some(index) && request.needed == wanted)
+                || object.facts.soname.as_deref() == Some(wanted)
+                || object.path.as_os_str() == library
+                || object.path.file_name() == Some(library)
+        };
+        let objects = self.closure.objects.iter().enumerate();
+        let missing = self.closure.missing.iter();
+        let hints = self.notes.hints.iter();
+        Mentions {
+            objects: objects.filter(|(index, object)| is_it(*index, object)).map(|(index, _)| index).collect(),
+            missing: missing.filter(|missing| missing.needed == wanted || missing.name_asked == wanted).collect(),
+            stopped: self.closure.stopped.as_ref().filter(|stopped| stopped.needed == wanted),
+            hints: hints.filter(|hint| hint.entry.sonames.iter().any(|name| name.as_bytes() == wanted)).collect(),
+        }
+    }
+}
+
+/// Where a library occurs in a start.
+#[derive(Debug)]
+pub struct Mentions<'a> {
+    /// Objects that are it.
+    pub objects: Vec<usize>,
+    /// Requests for it that found nothing.
+    pub missing: Vec<&'a Missing>,
+    /// The request for it that ends the start.
+    pub stopped: Option<&'a Stopped>,
+    /// Notes of objects that may open it later.
+    pub hints: Vec<&'a DlopenHint>,
+}
