@@ -21,34 +21,34 @@ fn main() {
     if !(is_native && is_glibc) || env::var_os("COLDSTART_DYNAMIC_LAUNCHER").is_some() {
         return;
     }
-    let folder = variable("OUT_DIR");
-    if links_statically(Path::new(&folder)).is_some() {
+    let directory = variable("OUT_DIR");
+    if links_statically(Path::new(&directory)).is_some() {
         // Of the launcher alone: a test that found the archive by the shared library's name would be half of each, and crash.
-        println!("cargo::rustc-link-arg-bins=-L{folder}");
+        println!("cargo::rustc-link-arg-bins=-L{directory}");
         for argument in STATIC {
             println!("cargo::rustc-link-arg-bins={argument}");
         }
     }
 }
 
-/// Prepares the folder for a static link and tries one.
+/// Prepares the directory for a static link and tries one.
 ///
 /// rustc asks for shared libraries by name (`-Bdynamic -lc`), which `-static` does not overrule. A linker script of that
 /// name, found first, leads to the archive instead; libgcc_s has its static half under another name.
-fn links_statically(folder: &Path) -> Option<()> {
+fn links_statically(directory: &Path) -> Option<()> {
     let libc = archive("libc.a")?;
     let libgcc = format!("{} {}", archive("libgcc.a")?, archive("libgcc_eh.a")?);
-    fs::write(folder.join("libc.so"), format!("GROUP ( {libc} {libgcc} )\n")).ok()?;
-    fs::write(folder.join("libgcc_s.so"), format!("GROUP ( {libgcc} {libc} )\n")).ok()?;
-    let source = folder.join("probe.c");
+    fs::write(directory.join("libc.so"), format!("GROUP ( {libc} {libgcc} )\n")).ok()?;
+    fs::write(directory.join("libgcc_s.so"), format!("GROUP ( {libgcc} {libc} )\n")).ok()?;
+    let source = directory.join("probe.c");
     fs::write(&source, "#include <pthread.h>\nint main(void) { return pthread_self() == 0; }\n").ok()?;
-    let probe = folder.join("probe");
+    let probe = directory.join("probe");
     let linked = Command::new("cc")
         .args(STATIC)
         .arg("-o")
         .args([&probe, &source])
         .arg("-L")
-        .arg(folder)
+        .arg(directory)
         .args(["-Wl,-Bdynamic", "-lgcc_s", "-lc"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -1,7 +1,7 @@
 //! Measurements kept in a database, to be compared with later ones.
 //!
 //! One SQLite file holds them all, every single run included, in tables that people can ask with SQL of their own
-//! (`docs/formats/history.md`). What a newcomer might not guess: each measurement and each run is kept twice, as columns
+//! (`docs/formats/history.md`). Not obvious: each measurement and each run is kept twice, as columns
 //! for people and as JSON for us. Reading it back is then exact, and a member that a later version adds needs no new
 //! column.
 //!

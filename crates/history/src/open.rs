@@ -39,9 +39,9 @@ impl History {
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
         let path = absolute(path)?;
         refuse_what_is_no_file(&path)?;
-        if let Some(folder) = path.parent() {
+        if let Some(directory) = path.parent() {
             // The XDG base directory specification wants directories that are made for it to be private.
-            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
             made.map_err(|error| HistoryError::from_io(&path, &error))?;
         }
         create_private(&path);

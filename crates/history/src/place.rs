@@ -29,7 +29,7 @@ pub fn default_path(surroundings: &Surroundings) -> Option<PathBuf> {
     if let Some(file) = set(&surroundings.history) {
         return Some(file);
     }
-    let data = set(&surroundings.data_home).filter(|folder| folder.is_absolute());
+    let data = set(&surroundings.data_home).filter(|directory| directory.is_absolute());
     let data = data.or_else(|| Some(set(&surroundings.home)?.join(".local/share")))?;
     Some(data.join(Path::new("coldstart/history.sqlite")))
 }

@@ -42,7 +42,7 @@ pub struct PageConnection {
 
 /// Serves requests that come in pieces, to the host `a`, with the page at `/t/` and its report at `/t/ready`.
 pub fn page_connection<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> PageConnection {
-    let mut site = Site::new(&Address { authority: "a".into(), folder: "/t/".into() });
+    let mut site = Site::new(&Address { authority: "a".into(), directory: "/t/".into() });
     let mut exchange = Exchange::default();
     let mut answers = Vec::new();
     for piece in pieces {

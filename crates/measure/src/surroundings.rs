@@ -69,19 +69,20 @@ fn on_battery(supplies: &Path) -> Option<bool> {
 /// (`Documentation/admin-guide/mm/damon/usage.rst`).
 fn proactive_reclaim(kdamonds: &Path, module: &Path) -> Option<bool> {
     let module = line(module).map(|enabled| enabled == "Y");
-    let in_contexts = |folder: &Path| {
+    let in_contexts = |directory: &Path| {
         let schemes =
-            entries(&folder.join("contexts")).into_iter().flat_map(|context| entries(&context.join("schemes")));
+            entries(&directory.join("contexts")).into_iter().flat_map(|context| entries(&context.join("schemes")));
         schemes.filter_map(|scheme| line(&scheme.join("action"))).any(|action| action == "pageout")
     };
-    let states = entries(kdamonds).into_iter().filter_map(|folder| Some((line(&folder.join("state"))?, folder)));
-    let administrators =
-        states.fold(None, |any, (state, folder)| Some(any.unwrap_or(false) || state == "on" && in_contexts(&folder)));
+    let states =
+        entries(kdamonds).into_iter().filter_map(|directory| Some((line(&directory.join("state"))?, directory)));
+    let administrators = states
+        .fold(None, |any, (state, directory)| Some(any.unwrap_or(false) || state == "on" && in_contexts(&directory)));
     module.into_iter().chain(administrators).reduce(|one, other| one || other)
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 fn line(path: &Path) -> Option<String> {
@@ -93,13 +94,13 @@ mod tests {
     use super::*;
 
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for (name, value) in files {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, format!("{value}\n")).unwrap();
         }
-        folder
+        directory
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Two that measure at once time one another. Each takes a place: an abstract Unix socket (`unix(7)`) with a number in its
 //! name. It then calls at all places, and listens at its own until it ends, so that of two both know, whoever came first.
 //!
-//! Why such a socket and not a locked file: it vanishes with its process however that dies, needs no folder that all users
+//! Why such a socket and not a locked file: it vanishes with its process however that dies, needs no directory that all users
 //! may write (in `/run/lock` the kernel's `protected_regular` keeps root from opening what another user made), works
 //! where every file system is read-only, and can be called at, which a lock cannot. Its names are those of the network
 //! namespace. Containers that have one of their own are not seen, as they would not be with a locked file, since they

@@ -1,6 +1,6 @@
 //! What a start asked of the kernel, and what its loader did by its own account: for comparing a program before and after a change.
 //!
-//! Both need neither root nor other tools. What a newcomer would not guess: a launch takes each child of this process for its
+//! Both need neither root nor other tools. Not obvious: a launch takes each child of this process for its
 //! program's, so one thing is observed at a time.
 
 pub mod loader_log;

@@ -108,7 +108,7 @@ fn blocking_steps(input: &PlanInput<'_>, targets: &mut Targets<'_>) -> Vec<Step>
     }
     steps.extend(targets.name_steps(|_| 1));
     if input.device.seeks {
-        // Files whose place is not known go last, as they lie in their folders.
+        // Files whose place is not known go last, as they lie in their directories.
         steps.sort_by_key(|step| (step.window, step.physical.unwrap_or(u64::MAX), step.target));
     } else {
         steps.sort_by_key(|step| (step.window, step.first_use));

@@ -1,8 +1,8 @@
-//! Becoming another program with nothing of ours left on it.
+//! Executing another program without leaving any state of ours behind.
 //!
-//! Before `main` Rust's runtime ignores SIGPIPE and opens `/dev/null` over closed standard streams (`std::rt`), and its own
-//! `exec` empties the signal mask. A launcher must hand on what it was given instead, so the state is noted before the
-//! runtime starts, in `.init_array`, and put back before `execvp`.
+//! Before `main` Rust's runtime ignores SIGPIPE and opens `/dev/null` for closed standard streams (`std::rt`), and its own
+//! `exec` empties the signal mask. A launcher must pass on the state it was given, so the state is saved before the
+//! runtime starts, in `.init_array`, and restored before `execvp`.
 
 use std::convert::Infallible;
 use std::ffi::{CString, OsString};
@@ -39,11 +39,11 @@ extern "C" fn note_what_was_given() {
     GIVEN.store(given, Ordering::Relaxed);
 }
 
-/// Replaces this process's program, searching PATH as a shell does. Process number, environment, working directory,
-/// limits, terminal, signal mask and dispositions, and all descriptors not marked close-on-exec stay as they were given.
+/// Replaces this process's program, searching PATH as a shell does. PID, environment, working directory,
+/// limits, terminal, signal mask and dispositions, and all descriptors without close-on-exec stay as they were given.
 ///
 /// # Errors
-/// Returns only when the program cannot be started: `NotFound`, `PermissionDenied`, or the kernel's other reason.
+/// Returns only when the program cannot be started: `NotFound`, `PermissionDenied`, or another error of the kernel.
 /// `InvalidInput` for a word with a NUL byte.
 pub fn become_program(words: &[OsString]) -> io::Result<Infallible> {
     let strings: Vec<CString> = words.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
@@ -56,8 +56,8 @@ pub fn become_program(words: &[OsString]) -> io::Result<Infallible> {
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     }
     for stream in (0..3).filter(|stream| given & (1 << stream) != 0) {
-        // SAFETY: what stands there is the runtime's own `/dev/null`; nothing is printed behind this point but an error
-        // that then has no reader, as it had none before.
+        // SAFETY: these descriptors are the runtime's own `/dev/null`; after this only an error is printed, which has no reader,
+        // as before.
         unsafe { libc::close(stream) };
     }
     // SAFETY: both the strings and the list, which ends with a null pointer, live until the call is over.

@@ -6,7 +6,7 @@ use std::path::Path;
 use coldstart_app::error::AppError;
 use coldstart_app::writing::{AT_ONCE, Watched};
 use coldstart_launch::Interrupt;
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 
 use super::ReaderLeft;
 
@@ -14,12 +14,12 @@ use super::ReaderLeft;
 #[derive(Clone, Debug)]
 pub(crate) enum Destination {
     Stdout,
-    File(OutputPlace),
+    File(OutputTarget),
 }
 
 impl Destination {
     /// Its place; `None` for stdout.
-    pub(crate) fn place(&self) -> Option<&OutputPlace> {
+    pub(crate) fn place(&self) -> Option<&OutputTarget> {
         match self {
             Self::Stdout => None,
             Self::File(place) => Some(place),
@@ -28,7 +28,7 @@ impl Destination {
 
     /// As it was given; `None` for stdout.
     pub(crate) fn path(&self) -> Option<&Path> {
-        self.place().map(OutputPlace::path)
+        self.place().map(OutputTarget::path)
     }
 }
 

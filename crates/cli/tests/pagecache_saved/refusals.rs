@@ -52,7 +52,7 @@ fn files_that_cannot_be_used_are_refused() {
     --- stderr
     error: cannot write `/dev/null`: it is not a regular file
     hint: FILE, the first argument, is what is written; trees to save come behind it
-    hint: name a file; what is there stays as it is
+    hint: name a regular file; this one was not changed
     ");
     insta::assert_snapshot!(conversation(coldstart(path, &["save", "new", "none"])), @r"
     $ coldstart pagecache save new none

@@ -1,7 +1,7 @@
 //! Ready when a file appears or is written anew: pid files, sockets, markers.
 //!
 //! The file's status is asked for again and again rather than its directory watched by inotify, which tells nothing on NFS,
-//! `/proc` and most of FUSE, and nothing of a directory that is not there yet. The newcomer's trap is the file left over
+//! `/proc` and most of FUSE, and nothing of a directory that is not there yet. A pitfall is the file left over
 //! from the last start: it must not be taken for this one's, nor may we delete it, so it is noted before the launch and
 //! only a change of it counts.
 

@@ -1,6 +1,6 @@
 //! Ready when a TCP port accepts connections: for servers.
 //!
-//! The newcomer's trap: an attempt to connect to a port from the range of ephemeral ports may pick that very port as its
+//! Pitfall: an attempt to connect to a port from the range of ephemeral ports may pick that very port as its
 //! own and connect to itself (TCP's simultaneous open), with no server anywhere.
 
 use std::io::ErrorKind;

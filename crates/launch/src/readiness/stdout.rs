@@ -1,6 +1,6 @@
 //! Ready when a line of standard output matches: for servers and tools that say when they are up.
 //!
-//! The newcomer's trap is on the other side: a program that writes to a pipe instead of a terminal usually collects
+//! A pitfall is on the other side: a program that writes to a pipe instead of a terminal usually collects
 //! 4 KiB before it writes at all, so its line may come late or never (`stdbuf -oL` helps).
 
 use std::fs::File;

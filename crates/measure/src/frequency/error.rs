@@ -43,7 +43,7 @@ pub enum FrequencyError {
     /// A policy does not say what frequencies it has.
     #[error("cannot hold the processors' frequency: `{}` does not tell its frequencies", .policy.display())]
     NotTold {
-        /// The policy's folder.
+        /// The policy's directory.
         policy: PathBuf,
     },
     /// The lock could not be had, or the process that puts the settings back could not be started.

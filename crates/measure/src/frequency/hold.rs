@@ -109,7 +109,7 @@ impl std::fmt::Debug for FixedFrequency {
     }
 }
 
-/// Locks the folder itself, which is there, needs no permission to be written, and is one for all users. (Each network
+/// Locks the directory itself, which is there, needs no permission to be written, and is one for all users. (Each network
 /// namespace has a `/sys` of its own, so that a container with one is not seen; [`FixedFrequency::still_held`] tells
 /// then.)
 fn lock(tree: &Tree) -> Result<File, FrequencyError> {

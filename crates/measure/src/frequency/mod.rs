@@ -1,8 +1,8 @@
 //! The processors' frequency: what it is, and holding it.
 //!
 //! A processor that may choose its frequency is fast in the first run after a pause and slow in a long row of runs, or the
-//! reverse. One that is held at its base frequency gives times that are larger and nearer to one another. What a newcomer
-//! might not guess: the settings are the machine's, not ours, and outlive us, so a second process puts them back if we
+//! reverse. One that is held at its base frequency gives times that are larger and nearer to one another. Not obvious:
+//! the settings are the machine's, not ours, and outlive us, so a second process puts them back if we
 //! are killed.
 //!
 //! The root of the kernel's files is a parameter, so that tests can play machines.

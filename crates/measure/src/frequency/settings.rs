@@ -41,7 +41,8 @@ pub(crate) fn saved(tree: &Tree, policies: &[Policy]) -> Result<Vec<Setting>, Fr
         saved.extend(governor);
         saved.extend(setting(policy.file(PREFERENCE)));
         let range = number(LEAST).zip(number(GREATEST));
-        let (least, greatest) = range.ok_or_else(|| FrequencyError::NotTold { policy: tree.path(&policy.folder) })?;
+        let (least, greatest) =
+            range.ok_or_else(|| FrequencyError::NotTold { policy: tree.path(&policy.directory) })?;
         saved.extend(range_settings(policy, least, greatest));
         saved.extend(chosen);
     }
@@ -67,7 +68,7 @@ pub(crate) fn fix(tree: &Tree, policies: &[Policy]) -> Result<(Vec<Setting>, Opt
         write(tree, setting)?;
     }
     for policy in policies {
-        let not_told = || FrequencyError::NotTold { policy: tree.path(&policy.folder) };
+        let not_told = || FrequencyError::NotTold { policy: tree.path(&policy.directory) };
         let base = tree.base_frequency(policy).ok_or_else(not_told)?;
         let available = tree.read(&policy.file("scaling_available_governors"));
         // Where the range is one frequency, any governor keeps to it.

@@ -14,8 +14,8 @@ pub(crate) struct Tree {
 /// Processors that share their frequency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Policy {
-    /// Its folder, relative to the root.
-    pub(crate) folder: String,
+    /// Its directory, relative to the root.
+    pub(crate) directory: String,
     /// The first processor that it governs.
     first_processor: String,
 }
@@ -51,10 +51,10 @@ impl Tree {
         let mut numbers: Vec<u32> = names.filter_map(|name| name.strip_prefix("policy")?.parse().ok()).collect();
         numbers.sort_unstable();
         let policy = |number| {
-            let folder = format!("cpufreq/policy{number}");
+            let directory = format!("cpufreq/policy{number}");
             // Empty when all its processors are offline; their files then answer EBUSY.
-            let processors = self.read(&format!("{folder}/affected_cpus"))?;
-            Some(Policy { folder, first_processor: processors.split(' ').next()?.to_owned() })
+            let processors = self.read(&format!("{directory}/affected_cpus"))?;
+            Some(Policy { directory, first_processor: processors.split(' ').next()?.to_owned() })
         };
         numbers.into_iter().filter_map(policy).collect()
     }
@@ -130,12 +130,12 @@ impl Tree {
 
 impl Policy {
     #[cfg(test)]
-    pub(crate) fn new(folder: &str) -> Self {
-        Self { folder: folder.to_owned(), first_processor: "0".to_owned() }
+    pub(crate) fn new(directory: &str) -> Self {
+        Self { directory: directory.to_owned(), first_processor: "0".to_owned() }
     }
 
     pub(crate) fn file(&self, name: &str) -> String {
-        format!("{}/{name}", self.folder)
+        format!("{}/{name}", self.directory)
     }
 }
 

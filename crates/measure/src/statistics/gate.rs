@@ -1,6 +1,6 @@
 //! Whether a program has become slower than it was when it was measured before: one-sided tests for a gate.
 //!
-//! What a newcomer might not guess: runs of one session (one `coldstart measure`) resemble one another more than they
+//! Not obvious: runs of one session (one `coldstart measure`) resemble one another more than they
 //! resemble the runs of another day. Where the kernel put things, which processor, how warm, who else was busy: all runs
 //! of a session share it. More runs do not help against that; only more sessions do. So the sessions are the sample here,
 //! and each counts once, by the middle half of its runs. The reasons, and what was tried, are in

@@ -1,7 +1,7 @@
 //! What the loader did for one start, by its own account (`LD_DEBUG` of glibc, `ld.so(8)`).
 //!
 //! After a change to how a program's libraries are found, the same objects have to be mapped in the same order and initialised in
-//! the same order; [`compare()`] says so. What a newcomer would not guess: the log names the path of a library only where it tried it, and
+//! the same order; [`compare()`] says so. Not obvious: the log names the path of a library only where it tried it, and
 //! a search that ends at a file already loaded under another name looks in the log like one that found nothing, so parsing needs
 //! to be told which files are objects.
 //!

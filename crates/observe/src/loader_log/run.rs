@@ -76,9 +76,10 @@ fn log_of(
     {
         return Err(LoaderLogError::NoLog { program, reason });
     }
-    let folder = tempfile::Builder::new().prefix("coldstart-loader-").tempdir();
-    let folder = folder.map_err(|source| LoaderLogError::Io { what: "make a folder for the loader's log", source })?;
-    let log = folder.path().join("log");
+    let directory = tempfile::Builder::new().prefix("coldstart-loader-").tempdir();
+    let directory =
+        directory.map_err(|source| LoaderLogError::Io { what: "make a directory for the loader's log", source })?;
+    let log = directory.path().join("log");
     let mut options = options.clone();
     let mut set = |name: &str, value: OsString| options.environment.push((name.into(), Some(value)));
     set("LD_DEBUG", what.into());

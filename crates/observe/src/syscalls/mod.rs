@@ -1,7 +1,7 @@
 //! Counting a start's system calls, without strace and without root.
 //!
-//! Before and after a change to a program's library search, the calls that failed say whether it worked. What a newcomer
-//! would not guess: the count begins with the program's own `execve` and holds the loader's calls like any others, so a
+//! Before and after a change to a program's library search, the calls that failed say whether it worked. Not obvious:
+//! the count begins with the program's own `execve` and holds the loader's calls like any others, so a
 //! program that does nothing makes some thirty of them; [`Until::AfterLoader`] gives the loader's share alone.
 //!
 //! The program behaves as if alone, only slower, with two exceptions: set-user-ID programs run without

@@ -83,7 +83,7 @@ fn place(extents: &[Extent], range: &PageRange) -> Option<u64> {
     let before = extents.partition_point(|extent| extent.file_offset <= offset);
     let extent = extents.get(before.checked_sub(1)?)?;
     let within = offset.checked_sub(extent.file_offset).filter(|within| *within < extent.length)?;
-    extent.place()?.checked_add(within)
+    extent.device_offset()?.checked_add(within)
 }
 
 /// Puts pieces into the order of their devices. Those without a place come first, in the order of their files.

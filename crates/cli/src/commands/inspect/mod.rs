@@ -11,7 +11,7 @@ use coldstart_app::{
     kinds, writing,
 };
 use coldstart_inspect::FindingKind;
-use coldstart_output::{Inputs, OutputPlace};
+use coldstart_output::{Inputs, OutputTarget};
 use coldstart_startup::StartOptions;
 
 use crate::args::inspect::{FailOn, InspectArgs};
@@ -28,7 +28,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
         inputs.with(format!("`{}`, which is inspected", printable(path)), path)
     });
     let place =
-        |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
+        |path: &Path, kind| OutputTarget::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
     let mut page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
     let mut picture_place = args.svg.as_deref().map(|path| place(path, kinds::SVG)).transpose()?;
     writing::try_out(page_place.iter().chain(&picture_place))?;

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use coldstart_app::view::tables::{self, TableFile, of_one_trace_only};
 use coldstart_app::view::{Content, FileKind, ViewOptions, ViewerFormat};
 use coldstart_app::writing::try_out;
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 
 use crate::args::view::ViewArgs;
 use crate::error::{CliError, HintExt};
@@ -43,7 +43,7 @@ impl WantedFile {
     }
 
     /// The places of the files that are written.
-    fn places(&self) -> impl Iterator<Item = &OutputPlace> {
+    fn places(&self) -> impl Iterator<Item = &OutputTarget> {
         let itself = self.tables.is_empty().then(|| self.destination.place()).flatten();
         itself.into_iter().chain(self.tables.iter().map(|table| &table.place))
     }
@@ -71,7 +71,7 @@ impl Wanted {
                 Destination::Stdout
             } else {
                 let is_other = path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir());
-                let place = OutputPlace::new(path, kind.output_kind(), args.force.force);
+                let place = OutputTarget::new(path, kind.output_kind(), args.force.force);
                 let place = place.map(|place| place.not_over(inputs.clone()));
                 // What stands for several tables is not written itself.
                 let checked = place.and_then(|place| match (kind, &args.table) {

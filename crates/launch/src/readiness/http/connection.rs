@@ -1,6 +1,6 @@
 //! Connecting without ever waiting longer than we want to.
 //!
-//! The newcomer's trap is the connection to oneself (see `port.rs`). Closed in the ordinary way, it would keep the very port
+//! A pitfall is the connection to oneself (see `port.rs`). Closed in the ordinary way, it would keep the very port
 //! occupied for a minute (TIME_WAIT), and the program could not listen there; so it is reset.
 
 use std::io::{self, ErrorKind};

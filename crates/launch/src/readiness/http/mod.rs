@@ -1,7 +1,7 @@
 //! Ready when a GET request is answered with a status of 2xx: for servers that listen before they can serve.
 //!
 //! Redirects are not followed, and are not readiness: one may lead to another server, or to a page that says "starting up".
-//! Variables that name a proxy have no effect. The newcomer's trap is the answer's limit: a first request may take long
+//! Variables that name a proxy have no effect. A pitfall is the answer's limit: a first request may take long
 //! because the program is starting, and asked again too soon it would begin anew each time, so we wait longer at each try.
 
 pub(crate) mod answer;

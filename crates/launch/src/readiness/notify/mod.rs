@@ -2,7 +2,7 @@
 //! program's own opinion.
 //!
 //! Who sends is checked, for anyone who learns the socket's name may send to it: the message must come from a process of
-//! the launch. The newcomer's trap is a sender that is gone by the time we look, such as `systemd-notify --no-block` in a
+//! the launch. A pitfall is a sender that is gone by the time we look, such as `systemd-notify --no-block` in a
 //! script. systemd ignores it; we take its word, since only what inherited the name from the program can have known it.
 
 pub(crate) mod message;

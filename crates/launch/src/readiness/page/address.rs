@@ -12,20 +12,20 @@ use crate::command_line::CommandLine;
 /// What stands for the address in arguments.
 const PLACEHOLDER: &[u8] = b"{ready_url}";
 
-/// Where the page is: the authority that requests must name, and the folder that they must know.
+/// Where the page is: the authority that requests must name, and the directory that they must know.
 ///
-/// The folder keeps web pages and strangers from reporting; it stands in the program's arguments, so whoever may list the
+/// The directory keeps web pages and strangers from reporting; it stands in the program's arguments, so whoever may list the
 /// machine's processes can read it.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     /// As in the `Host` field: `127.0.0.1:PORT`.
     pub(crate) authority: String,
     /// `/TOKEN/`.
-    pub(crate) folder: String,
+    pub(crate) directory: String,
 }
 
 impl Address {
-    /// A new folder at a listener's port.
+    /// A new directory at a listener's port.
     pub(super) fn of(listener: &TcpListener) -> io::Result<Self> {
         let mut token = [0u8; 16];
         // Up to 256 bytes come whole once the kernel's generator has its seed: getrandom(2).
@@ -33,12 +33,12 @@ impl Address {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let token = u128::from_ne_bytes(token);
-        Ok(Self { authority: listener.local_addr()?.to_string(), folder: format!("/{token:032x}/") })
+        Ok(Self { authority: listener.local_addr()?.to_string(), directory: format!("/{token:032x}/") })
     }
 
     /// What the browser is to load.
     pub(super) fn url(&self) -> String {
-        format!("http://{}{}", self.authority, self.folder)
+        format!("http://{}{}", self.authority, self.directory)
     }
 }
 
@@ -90,10 +90,11 @@ mod tests {
     }
 
     #[test]
-    fn each_folder_is_new() {
+    fn each_directory_is_new() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let folders: std::collections::HashSet<_> = (0..100).map(|_| Address::of(&listener).unwrap().folder).collect();
-        assert_eq!(folders.len(), 100);
-        assert!(folders.iter().all(|folder| folder.len() == 34));
+        let directories: std::collections::HashSet<_> =
+            (0..100).map(|_| Address::of(&listener).unwrap().directory).collect();
+        assert_eq!(directories.len(), 100);
+        assert!(directories.iter().all(|directory| directory.len() == 34));
     }
 }

@@ -83,7 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn site() -> Site {
-        Site::new(&Address { authority: "a".into(), folder: "/t/".into() })
+        Site::new(&Address { authority: "a".into(), directory: "/t/".into() })
     }
 
     /// All answers to chunks.

@@ -1,6 +1,6 @@
 //! Ready when a page of ours, whose address the program is given, is on the screen: for browsers.
 //!
-//! The page's script takes the moment by the browser's own clock and reports it afterwards. The newcomer's trap is to
+//! The page's script takes the moment by the browser's own clock and reports it afterwards. A pitfall is to
 //! take the report's arrival instead: while Firefox starts, a request from a page waits some 100 to 250 ms in its main
 //! process. So the arrival counts only where the page's moment cannot be believed; see [`clocks`] for when it is.
 //!

@@ -33,8 +33,8 @@ impl Site {
         Self {
             authority: address.authority.clone(),
             origin: format!("http://{}", address.authority),
-            page: address.folder.clone(),
-            ready: format!("{}ready", address.folder),
+            page: address.directory.clone(),
+            ready: format!("{}ready", address.directory),
             requested: None,
             report: None,
         }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn site() -> Site {
-        Site::new(&Address { authority: "127.0.0.1:80".into(), folder: "/t/".into() })
+        Site::new(&Address { authority: "127.0.0.1:80".into(), directory: "/t/".into() })
     }
 
     fn request(method: &'static str, target: &'static str) -> Request<'static> {

@@ -1,6 +1,6 @@
 //! Ready when the first window is mapped on an X display: for programs that people look at.
 //!
-//! The newcomer's trap is the window manager: it puts a program's window into a frame of its own and maps it there, which
+//! A pitfall is the window manager: it puts a program's window into a frame of its own and maps it there, which
 //! the root window's events do not tell. So each new window is watched itself from the moment it is created.
 //!
 //! What counts is the first `MapNotify` of a window that belongs to the launched processes: a splash screen, a menu, an
