@@ -1,9 +1,9 @@
-//! The files of trees, each once.
+//! Walking trees: each file once.
 //!
 //! A directory stands for all regular files below it. Symbolic links are followed only where the caller named one; other
-//! special files are passed over and counted. A file with several names counts once. What is not obvious: trees that show
-//! kernel state (/proc, /sys) are not entered, because their files have no pages and opening some of them does
-//! things. Memory stays small however large the tree: entries come one by one, and only files that could come again are
+//! special files are skipped and counted. A file with several names counts once. Not obvious: trees of
+//! kernel state (/proc, /sys) are not entered, because their files have no pages and opening some of them has
+//! effects. Memory use stays small for any tree: entries come one by one, and only files that could come again are
 //! remembered.
 
 use std::collections::HashSet;
@@ -25,7 +25,7 @@ pub struct WalkOptions {
     pub one_file_system: bool,
 }
 
-/// What a walk has passed over.
+/// What a walk has skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalkSkips {
     /// Further names of files already seen.
@@ -36,14 +36,14 @@ pub struct WalkSkips {
     pub special_files: u64,
     /// Directories of file systems that show kernel state.
     pub kernel_state: u64,
-    /// Entries that went away while the walk was on.
+    /// Entries that were removed during the walk.
     pub vanished: u64,
 }
 
-/// A file that a walk has found.
+/// A file found by a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where; begins as the caller named it.
+    /// The path; begins as the caller named it.
     pub path: PathBuf,
     /// Whether the caller named this very path, rather than a directory above it.
     pub named: bool,
@@ -58,8 +58,8 @@ impl Found {
         CacheFile::open(&self.path, self.named)
     }
 
-    /// Whether an error only means that the file went away, or that something else took its place, after the walk had found
-    /// it: bad timing, no fault. What the caller named has to be there.
+    /// Whether an error only means that the file was removed or replaced after the walk had found
+    /// it: a race, not a failure. Paths named by the caller must exist.
     pub fn has_vanished(&self, error: &Error) -> bool {
         !self.named && (error.is_gone() || matches!(error, Error::NotAFile { .. }))
     }
@@ -97,12 +97,12 @@ impl Walk {
         }
     }
 
-    /// What has been passed over so far.
+    /// What was skipped so far.
     pub fn skips(&self) -> WalkSkips {
         self.skips
     }
 
-    /// Starts on a named path: a directory is walked, anything else is found.
+    /// Starts on a named path: a directory is walked, anything else is returned.
     fn start(&mut self, path: PathBuf) -> Option<Result<Found, Error>> {
         match fs::metadata(&path) {
             Err(source) => Some(Err(Error::Open { path, source })),
@@ -123,9 +123,9 @@ impl Walk {
         }
     }
 
-    /// Passes a file on, unless it has come before.
+    /// Returns a file, unless it has come before.
     fn found(&mut self, found: Found, metadata: &fs::Metadata) -> Option<Found> {
-        // In one tree on one file system, only files with several names come again. A second root may lie in the first,
+        // In one tree on one file system, only files with several names come again. A second root may be inside the first,
         // and another file system may be mounted twice.
         let elsewhere = self.below.as_ref().is_some_and(|below| below.device != metadata.dev());
         let may_come_again = self.several_roots || elsewhere || metadata.nlink() > 1;
@@ -136,7 +136,7 @@ impl Walk {
         Some(found)
     }
 
-    /// The next file below the directory at hand; the outer `None` when that is done.
+    /// The next file below the current directory; the outer `None` when that is done.
     fn advance(&mut self) -> Option<Option<Result<Found, Error>>> {
         let below = self.below.as_mut()?;
         let entry = match below.entries.next()? {

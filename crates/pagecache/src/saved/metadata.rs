@@ -1,4 +1,4 @@
-//! Bringing names back: directories are opened and read, links and the way to them looked up.
+//! Restoring names: directories are opened and read, links looked up.
 
 use std::path::{Path, PathBuf};
 

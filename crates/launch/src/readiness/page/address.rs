@@ -1,4 +1,4 @@
-//! The page's address, new and unguessable for each launch, and its way into the program's arguments.
+//! The page's address, new and unguessable for each launch, and its placeholder in the program's arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -9,13 +9,13 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::command_line::CommandLine;
 
-/// What stands for the address in arguments.
+/// The placeholder for the address in arguments.
 const PLACEHOLDER: &[u8] = b"{ready_url}";
 
-/// Where the page is: the authority that requests must name, and the directory that they must know.
+/// The page's address: the authority that requests must name, and the secret directory.
 ///
-/// The directory keeps web pages and strangers from reporting; it stands in the program's arguments, so whoever may list the
-/// machine's processes can read it.
+/// The directory keeps web pages and other users from reporting; it is visible in the program's arguments to users who may list the
+/// machine's processes.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     /// As in the `Host` field: `127.0.0.1:PORT`.
@@ -28,7 +28,7 @@ impl Address {
     /// A new directory at a listener's port.
     pub(super) fn of(listener: &TcpListener) -> io::Result<Self> {
         let mut token = [0u8; 16];
-        // Up to 256 bytes come whole once the kernel's generator has its seed: getrandom(2).
+        // Up to 256 bytes are returned at once when the kernel's generator has its seed: getrandom(2).
         if getrandom(&mut token, GetRandomFlags::empty())? != token.len() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -36,13 +36,13 @@ impl Address {
         Ok(Self { authority: listener.local_addr()?.to_string(), directory: format!("/{token:032x}/") })
     }
 
-    /// What the browser is to load.
+    /// The address for the browser.
     pub(super) fn url(&self) -> String {
         format!("http://{}{}", self.authority, self.directory)
     }
 }
 
-/// The command line with the address in its arguments, wherever they hold `{ready_url}`. `None` if none does.
+/// The command line with the address in place of `{ready_url}` in its arguments. `None` if there is no `{ready_url}`.
 pub(super) fn with_address(given: &CommandLine, url: &str) -> Option<CommandLine> {
     let mut found = false;
     let arguments = given.arguments.iter().map(|argument| {
