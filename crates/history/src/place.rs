@@ -1,9 +1,9 @@
-//! Where the history lies unless it is told.
+//! The history's default path.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The environment variables that decide. An empty one counts as unset, as the XDG base directory specification says.
+/// The environment variables that decide. An empty one counts as unset, as in the XDG base directory specification.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// `COLDSTART_HISTORY`: the file itself.

@@ -35,7 +35,7 @@ pub use metadata::{MetadataEviction, Taken, Way, WayOutcome};
 pub use residency::{Cached, Detail, KnownPages, Method, Residency, Unknown, pages, residency, residency_of};
 pub use saved::SAVED_MAGIC;
 pub use saved::{
-    Came, Missing, MissingReason, Origin, PageTally, RestoreOptions, Restored, SaveNotes, SaveOptions, SavedError,
+    Missing, MissingReason, NameTally, Origin, PageTally, RestoreOptions, Restored, SaveNotes, SaveOptions, SavedError,
     SavedFile, SavedFormatError, SavedPageCache, UnseenDevice, restore,
 };
-pub use walk::{Found, Walk, WalkOptions, WalkSkips};
+pub use walk::{FoundFile, Walk, WalkOptions, WalkSkips};

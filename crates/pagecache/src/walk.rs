@@ -42,18 +42,18 @@ pub struct WalkSkips {
 
 /// A file found by a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundFile {
     /// The path; begins as the caller named it.
     pub path: PathBuf,
     /// Whether the caller named this very path, rather than a directory above it.
     pub named: bool,
 }
 
-impl Found {
+impl FoundFile {
     /// Opens it; symbolic links are followed if the caller named one.
     ///
     /// # Errors
-    /// As [`CacheFile::open`]; see [`Found::has_vanished`].
+    /// As [`CacheFile::open`]; see [`FoundFile::has_vanished`].
     pub fn open(&self) -> Result<CacheFile, Error> {
         CacheFile::open(&self.path, self.named)
     }
@@ -103,7 +103,7 @@ impl Walk {
     }
 
     /// Starts on a named path: a directory is walked, anything else is returned.
-    fn start(&mut self, path: PathBuf) -> Option<Result<Found, Error>> {
+    fn start(&mut self, path: PathBuf) -> Option<Result<FoundFile, Error>> {
         match fs::metadata(&path) {
             Err(source) => Some(Err(Error::Open { path, source })),
             Ok(metadata) if metadata.is_dir() => {
@@ -119,12 +119,12 @@ impl Walk {
                 self.below = Some(Below { entries, device: metadata.dev() });
                 None
             }
-            Ok(metadata) => self.found(Found { path, named: true }, &metadata).map(Ok),
+            Ok(metadata) => self.found(FoundFile { path, named: true }, &metadata).map(Ok),
         }
     }
 
     /// Returns a file, unless it has come before.
-    fn found(&mut self, found: Found, metadata: &fs::Metadata) -> Option<Found> {
+    fn found(&mut self, found: FoundFile, metadata: &fs::Metadata) -> Option<FoundFile> {
         // In one tree on one file system, only files with several names come again. A second root may be inside the first,
         // and another file system may be mounted twice.
         let elsewhere = self.below.as_ref().is_some_and(|below| below.device != metadata.dev());
@@ -137,7 +137,7 @@ impl Walk {
     }
 
     /// The next file below the current directory; the outer `None` when that is done.
-    fn advance(&mut self) -> Option<Option<Result<Found, Error>>> {
+    fn advance(&mut self) -> Option<Option<Result<FoundFile, Error>>> {
         let below = self.below.as_mut()?;
         let entry = match below.entries.next()? {
             Ok(entry) => entry,
@@ -164,12 +164,12 @@ impl Walk {
             return Some(None);
         }
         match entry.metadata() {
-            Ok(metadata) => Some(self.found(Found { path: entry.into_path(), named: false }, &metadata).map(Ok)),
+            Ok(metadata) => Some(self.found(FoundFile { path: entry.into_path(), named: false }, &metadata).map(Ok)),
             Err(error) => Some(self.failed(error)),
         }
     }
 
-    fn failed(&mut self, error: walkdir::Error) -> Option<Result<Found, Error>> {
+    fn failed(&mut self, error: walkdir::Error) -> Option<Result<FoundFile, Error>> {
         let path = error.path().map(Path::to_owned).unwrap_or_default();
         let source = error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of directories"));
         if source.kind() == io::ErrorKind::NotFound {
@@ -181,7 +181,7 @@ impl Walk {
 }
 
 impl Iterator for Walk {
-    type Item = Result<Found, Error>;
+    type Item = Result<FoundFile, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

@@ -105,7 +105,10 @@ impl Reader<'_> {
         }
         let behind = |table: usize, what| Err(SavedFormatError::BadRecord { offset: table as u64, what });
         if !self.ranges.is_empty() {
-            return behind(HEADER_SIZE + self.entries + self.ranges_length - self.ranges.len(), "ranges without a file");
+            return behind(
+                HEADER_SIZE + self.entries + self.ranges_length - self.ranges.len(),
+                "ranges without a file",
+            );
         }
         if !self.names.is_empty() {
             return behind(header.len() - self.names.len(), "names without an entry");
@@ -260,7 +263,7 @@ mod tests {
         let huge = (1u64 << 63).to_le_bytes();
         assert_eq!(
             with(header::VERSION, &9u32.to_le_bytes()),
-            "it has version 9; this coldstart reads up to version 1"
+            "it has format version 9; this coldstart reads versions up to 1"
         );
         for at in [header::ENTRIES, header::RANGES, header::NAMES_LENGTH] {
             assert!(with(at, &huge).starts_with("it should be "), "{at}");

@@ -131,9 +131,9 @@ impl SavedError {
                 Some("create one with `coldstart pagecache save FILE`")
             }
             Self::Format { .. } => Some("save the state again: a damaged file is not used at all"),
-            Self::MayNotDrop => Some(
-                "run as root, or add the saved pages to the current ones: `coldstart pagecache restore --add`",
-            ),
+            Self::MayNotDrop => {
+                Some("run as root, or add the saved pages to the current ones: `coldstart pagecache restore --add`")
+            }
             Self::MoreThanMemory { .. } => Some("it was saved on a machine with more memory, or is corrupt"),
             _ => None,
         }

@@ -25,7 +25,7 @@ mod threads;
 pub use error::{SavedError, SavedFormatError};
 pub use layout::MAGIC as SAVED_MAGIC;
 pub use missing::{Missing, MissingReason};
-pub use restore::{Came, PageTally, RestoreOptions, Restored, restore};
+pub use restore::{NameTally, PageTally, RestoreOptions, Restored, restore};
 pub use save::{SaveNotes, SaveOptions, UnseenDevice};
 
 use std::io::Read;

@@ -48,9 +48,9 @@ pub struct Restored {
     /// Pages of block devices: file systems' metadata.
     pub devices: PageTally,
     /// Directories read.
-    pub directories: Came,
+    pub directories: NameTally,
     /// Symbolic links read.
-    pub links: Came,
+    pub links: NameTally,
     /// What was not restored, most pages first.
     pub missing: Vec<Missing>,
     /// Pages read twice, because they were evicted before the check.
@@ -78,7 +78,7 @@ pub struct PageTally {
 
 /// Names requested and restored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Came {
+pub struct NameTally {
     /// Requested.
     pub asked: u64,
     /// Restored.
