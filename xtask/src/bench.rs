@@ -3,7 +3,7 @@
 //! A benchmark only gathers: what was printed by the tools goes into a [`Record`] as it is. Figures and verdicts are
 //! made of records by pure functions, so `--summary` can make the tables again without a single start.
 //!
-//! A newcomer might not guess: the programs under test are copies in `target/bench/bin`. A build that goes on beside a
+//! Not obvious: the programs under test are copies in `target/bench/bin`. A build that goes on beside a
 //! series of an hour then does not change what is measured half-way.
 
 use std::path::PathBuf;
@@ -65,8 +65,8 @@ pub(crate) struct BenchArguments {
     /// Run nothing; make the tables again from the recorded results
     #[arg(long, conflicts_with_all = ["names", "runs"])]
     summary: bool,
-    /// Folder of the results [default: bench/results]
-    #[arg(long, value_name = "FOLDER")]
+    /// Directory of the results [default: bench/results]
+    #[arg(long, value_name = "DIRECTORY")]
     results: Option<PathBuf>,
 }
 
@@ -76,8 +76,8 @@ pub(crate) struct BenchArguments {
 /// When something that all need is missing, on Ctrl-C, or, after all have been tried, when some could not be carried
 /// out. A figure that misses what was asked for is a result and no error.
 pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
-    let folder = arguments.results.clone().unwrap_or_else(|| crate::workspace().join("bench/results"));
-    let results = Results::new(std::path::absolute(folder)?);
+    let directory = arguments.results.clone().unwrap_or_else(|| crate::workspace().join("bench/results"));
+    let results = Results::new(std::path::absolute(directory)?);
     if arguments.summary {
         return summarize_all(&results);
     }
@@ -121,7 +121,7 @@ fn carry_out(benchmark: Benchmark, runs: Option<u32>, day: &str, workshop: &Work
 
 fn summarize_all(results: &Results) -> Result<()> {
     let days = results.days()?;
-    ensure!(!days.is_empty(), "there are no results in {}\nhint: cargo xtask bench", results.folder().display());
+    ensure!(!days.is_empty(), "there are no results in {}\nhint: cargo xtask bench", results.directory().display());
     for day in days {
         summary::write(results, &day)?;
         println!("{}", results.table(&day).display());

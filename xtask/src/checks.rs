@@ -62,6 +62,6 @@ pub(crate) fn target_directory() -> Result<PathBuf> {
     let output = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).output()?;
     ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    let folder = metadata.get("target_directory").and_then(serde_json::Value::as_str);
-    Ok(folder.context("cargo metadata names no target directory")?.into())
+    let directory = metadata.get("target_directory").and_then(serde_json::Value::as_str);
+    Ok(directory.context("cargo metadata names no target directory")?.into())
 }

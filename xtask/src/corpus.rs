@@ -4,7 +4,7 @@
 //! build goes on where it stopped. All mounts of the build live in mount namespaces of the child processes, so the
 //! kernel removes them even if the build is killed.
 //!
-//! A newcomer might not guess: the two programs are started twice in the tree *before* the image is made. First starts
+//! Not obvious: the two programs are started twice in the tree *before* the image is made. First starts
 //! create profiles and caches, and that work is not what the benchmarks are about.
 
 use std::io::ErrorKind;
@@ -145,13 +145,13 @@ fn install_packages(system: &Chroot, recipe: &Recipe) -> Result<()> {
 fn install_documents(tree: &Path, recipe: &Recipe) -> Result<()> {
     for document in &recipe.documents {
         let path = tree.join(document.path.trim_start_matches('/'));
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
         }
         fs::write(&path, &document.text)?;
     }
-    for folder in ["proc", "sys", "dev", "tmp", "usr/local/bin"] {
-        fs::create_dir_all(tree.join(folder))?;
+    for directory in ["proc", "sys", "dev", "tmp", "usr/local/bin"] {
+        fs::create_dir_all(tree.join(directory))?;
     }
     Ok(())
 }
@@ -180,7 +180,7 @@ fn installed_versions(system: &Chroot) -> Result<Vec<String>> {
 
 fn is_on_path(tool: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
+    std::env::split_paths(&path).any(|directory| directory.join(tool).is_file())
 }
 
 fn remove_if_there(path: &Path) -> Result<()> {

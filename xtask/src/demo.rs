@@ -9,7 +9,7 @@ use crate::checks::cargo;
 use crate::tools::{is_there, run};
 
 /// Programs worth demonstrating with, first those whose cold starts are many small reads: name, and arguments that make it start and end by itself.
-/// `{dir}` is a scratch folder with `a.txt`, `a.html` and `a.rs` in it.
+/// `{dir}` is a scratch directory with `a.txt`, `a.html` and `a.rs` in it.
 const CANDIDATES: &[(&str, &[&str])] = &[
     ("soffice", &["--headless", "--convert-to", "odt", "--outdir", "{dir}", "{dir}/a.txt"]),
     (
@@ -40,7 +40,7 @@ pub(crate) fn demo(program: Option<&str>) -> Result<()> {
         );
     };
     run(cargo().args(["build", "--release", "--package", "coldstart"]))?;
-    let scratch = scratch_folder()?;
+    let scratch = scratch_directory()?;
     let in_scratch = |argument: &&str| argument.replace("{dir}", &scratch.to_string_lossy());
     let mut coldstart = Command::new(crate::workspace().join("target/release/coldstart"));
     coldstart
@@ -68,11 +68,11 @@ fn real_program(name: &str) -> PathBuf {
     program.filter(|program| program.is_file()).unwrap_or_else(|| name.into())
 }
 
-fn scratch_folder() -> Result<PathBuf> {
-    let folder = crate::workspace().join("target/demo");
-    fs_err::create_dir_all(folder.join("profile"))?;
-    fs_err::write(folder.join("a.txt"), "How long does a start take?\n")?;
-    fs_err::write(folder.join("a.html"), "<!doctype html><title>start</title><p>How long does a start take?\n")?;
-    fs_err::write(folder.join("a.rs"), "//! A small library.\npub fn answer() -> u32 { 42 }\n")?;
-    Ok(folder)
+fn scratch_directory() -> Result<PathBuf> {
+    let directory = crate::workspace().join("target/demo");
+    fs_err::create_dir_all(directory.join("profile"))?;
+    fs_err::write(directory.join("a.txt"), "How long does a start take?\n")?;
+    fs_err::write(directory.join("a.html"), "<!doctype html><title>start</title><p>How long does a start take?\n")?;
+    fs_err::write(directory.join("a.rs"), "//! A small library.\npub fn answer() -> u32 { 42 }\n")?;
+    Ok(directory)
 }

@@ -57,12 +57,12 @@ const FLAGS: &[&str] = &[
 
 /// Builds what there are compilers for; with `check` says whether the same came out, and leaves all as it is.
 pub(crate) fn generate(check: bool) -> Result<()> {
-    let folder = crate::workspace().join("stubs/audit");
+    let directory = crate::workspace().join("stubs/audit");
     let scratch = crate::checks::target_directory()?.join("stubs");
     fs::create_dir_all(&scratch)?;
     let mut stale = Vec::new();
     for target in TARGETS {
-        let (built, recorded) = (folder.join(format!("{}.so", target.name)), recorded_version(&folder, target));
+        let (built, recorded) = (directory.join(format!("{}.so", target.name)), recorded_version(&directory, target));
         if !is_there(target.compiler) {
             println!("skipped: {}: there is no {}", target.name, target.compiler);
             continue;
@@ -72,7 +72,7 @@ pub(crate) fn generate(check: bool) -> Result<()> {
             println!("skipped: {}: it was built by another compiler than the one here", target.name);
             continue;
         }
-        let fresh = build(target, &folder, &scratch)?;
+        let fresh = build(target, &directory, &scratch)?;
         if !check {
             fs::write(&built, fs::read(&fresh)?)?;
             fs::write(&recorded, version)?;
@@ -91,9 +91,9 @@ pub(crate) fn generate(check: bool) -> Result<()> {
     Ok(())
 }
 
-fn build(target: &Target, folder: &Path, scratch: &Path) -> Result<PathBuf> {
+fn build(target: &Target, directory: &Path, scratch: &Path) -> Result<PathBuf> {
     let script = scratch.join(format!("{}.ld", target.name));
-    let text = fs::read_to_string(folder.join("link.ld"))?;
+    let text = fs::read_to_string(directory.join("link.ld"))?;
     fs::write(&script, if target.property { text } else { without_property(&text) })?;
     let output = scratch.join(format!("{}.so", target.name));
     run(Command::new(target.compiler)
@@ -104,7 +104,7 @@ fn build(target: &Target, folder: &Path, scratch: &Path) -> Result<PathBuf> {
         .arg("audit.c")
         .arg("-o")
         .arg(&output)
-        .current_dir(folder))?;
+        .current_dir(directory))?;
     Ok(output)
 }
 
@@ -114,8 +114,8 @@ fn without_property(script: &str) -> String {
     lines.map(|line| line.replace(" :property", "") + "\n").collect()
 }
 
-fn recorded_version(folder: &Path, target: &Target) -> PathBuf {
-    folder.join(format!("{}.built-by", target.name))
+fn recorded_version(directory: &Path, target: &Target) -> PathBuf {
+    directory.join(format!("{}.built-by", target.name))
 }
 
 /// The compiler and its linker, a line each.

@@ -77,7 +77,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The folder of the workspace.
+/// The directory of the workspace.
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }

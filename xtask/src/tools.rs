@@ -160,7 +160,7 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let administrators = ["/usr/sbin", "/sbin"].map(PathBuf::from);
-    let mut places = std::env::split_paths(&path).chain(administrators).map(|folder| folder.join(program));
+    let mut places = std::env::split_paths(&path).chain(administrators).map(|directory| directory.join(program));
     places.find(|place| place.is_file())
 }
 
@@ -177,13 +177,13 @@ mod tests {
 
     #[test]
     fn a_whole_path_is_looked_for_in_its_own_place_only() {
-        let folder = tempfile::tempdir().unwrap();
-        let loader = folder.path().join("ld-musl.so.1");
+        let directory = tempfile::tempdir().unwrap();
+        let loader = directory.path().join("ld-musl.so.1");
         assert_eq!(find(loader.to_str().unwrap()), None);
         std::fs::write(&loader, "").unwrap();
         assert_eq!(find(loader.to_str().unwrap()), Some(loader));
         assert!(find("sh").is_some_and(|place| place.ends_with("sh")));
-        assert!(!is_there(folder.path().to_str().unwrap()));
+        assert!(!is_there(directory.path().to_str().unwrap()));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! suite, a browser, a virtual machine, a compiler, an interpreter, debuggers. It takes minutes and gigabytes of Debian,
 //! so no test and no server runs it.
 //!
-//! A newcomer might not guess: a trial that cannot fail shows nothing, and one that fails by itself shows less.
+//! Not obvious: a trial that cannot fail shows nothing, and one that fails by itself shows less.
 //! `--copies` runs all of them with unpacked copies in place of packed ones, and all must then be the same.
 
 use anyhow::{Result, bail, ensure};
@@ -62,11 +62,11 @@ enum Name {
     Debuggers,
     /// Everything in /usr/lib packed and proven, and every fifth file loaded
     UsrLib,
-    /// Programs of /usr, bound to another folder
+    /// Programs of /usr, bound to another directory
     Bound,
-    /// LibreOffice, browsers, compilers and a JVM, bound in a copy of their folders, and moved
+    /// LibreOffice, browsers, compilers and a JVM, bound in a copy of their directories, and moved
     BoundTrees,
-    /// Programs with a folder for each package, as stores have it, bound
+    /// Programs with a directory for each package, as stores have it, bound
     BoundStore,
 }
 

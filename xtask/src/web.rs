@@ -46,9 +46,9 @@ pub(crate) fn test() -> Result<()> {
 /// Node, a browser, and the libraries as they are locked.
 pub(crate) fn prepare() -> Result<()> {
     install_missing(TOOLS)?;
-    let folder = crate::workspace().join("web");
+    let directory = crate::workspace().join("web");
     // npm keeps what it has installed there, in the words of the lock.
-    let (locked, installed) = (folder.join("package-lock.json"), folder.join("node_modules/.package-lock.json"));
+    let (locked, installed) = (directory.join("package-lock.json"), directory.join("node_modules/.package-lock.json"));
     let age = |path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     if age(installed).is_none_or(|installed| age(locked).is_some_and(|locked| locked > installed)) {
         run(npm().args(["ci", "--silent"]))?;

@@ -37,13 +37,13 @@ pub(crate) struct Which {
     /// The bed's name; several beds can be up under different names
     #[arg(long, default_value = "bed", value_parser = checked_name)]
     pub(crate) name: String,
-    /// Folder for the bed's state, log and mounts [default: target/testbed, or target/testbed-NAME]
+    /// Directory for the bed's state, log and mounts [default: target/testbed, or target/testbed-NAME]
     #[arg(long)]
     home: Option<PathBuf>,
 }
 
 impl Which {
-    /// The bed's own folder, absolute.
+    /// The bed's own directory, absolute.
     pub(crate) fn home(&self) -> Result<PathBuf> {
         let home = match (&self.home, self.name.as_str()) {
             (Some(home), _) => home.clone(),
@@ -54,7 +54,7 @@ impl Which {
     }
 }
 
-/// The workspace's `target` when this program still stands beside its sources, else the one of the current folder.
+/// The workspace's `target` when this program still stands beside its sources, else the one of the current directory.
 pub(crate) fn target() -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
     workspace.filter(|path| path.join("Cargo.toml").exists()).unwrap_or(Path::new("")).join("target")

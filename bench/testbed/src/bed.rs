@@ -45,8 +45,8 @@ impl fmt::Display for BedKind {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub(crate) enum Step {
-    /// A folder made by us.
-    Folder { path: PathBuf },
+    /// A directory made by us.
+    Directory { path: PathBuf },
     /// The working copy of the image.
     WorkingCopy { path: PathBuf },
     /// The server and its FUSE mount; `process` is known once it runs.
@@ -80,7 +80,7 @@ pub(crate) struct State {
 pub(crate) const SCHEMA: &str = "coldstart-testbed.state/1";
 
 impl State {
-    /// The bed whose folder is `home`; `None` when there is none.
+    /// The bed whose directory is `home`; `None` when there is none.
     pub(crate) fn load(home: &Path) -> Result<Option<Self>> {
         let file = home.join("state.json");
         let bytes = match fs::read(&file) {

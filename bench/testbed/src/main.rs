@@ -3,7 +3,7 @@
 //! `up` puts a FUSE file with a disk's timing behind a loop device and mounts the ext4 image in it; `down` takes all of it
 //! away again. docs/testbed.md tells what the disk models are and where they end.
 //!
-//! A newcomer might not guess: nothing here stays in the foreground. The server is this same program, started by `up`
+//! Not obvious: nothing here stays in the foreground. The server is this same program, started by `up`
 //! with the hidden command `serve`, in a session of its own.
 
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 //! A model is a pure state machine over its own clock. It never sleeps and never reads the time, so the same requests at
 //! the same times give the same completions, in a test as behind a mount. The server does the waiting.
 //!
-//! A newcomer might not guess: a late reply does not make the model late. Completions are computed in model time, so the
+//! Not obvious: a late reply does not make the model late. Completions are computed in model time, so the
 //! server's own delays (a busy processor, a coarse timer) do not add up over a stream of reads.
 
 use std::time::Duration;

@@ -4,7 +4,7 @@
 //! [`scheduler`]; that one answers when the model's time has come. So any number of reads can be under way, although
 //! requests are taken in one by one. Writes are answered at once.
 //!
-//! A newcomer might not guess: without `FUSE_ASYNC_DIO` the kernel would turn the loop device's asynchronous reads into
+//! Not obvious: without `FUSE_ASYNC_DIO` the kernel would turn the loop device's asynchronous reads into
 //! synchronous ones (fs/fuse/file.c, `fuse_direct_IO`), and every queue depth would look like depth 1.
 
 use std::ffi::OsStr;

@@ -1,6 +1,6 @@
 //! Sparse files: where their data lies, and copying no more than that.
 //!
-//! A newcomer might not guess: a file system without holes reports one extent over the whole file (lseek(2), SEEK_DATA),
+//! Not obvious: a file system without holes reports one extent over the whole file (lseek(2), SEEK_DATA),
 //! so everything here is right there as well, only slower.
 
 use std::fs::File;
@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn a_copy_has_the_bytes_and_the_holes() {
-        let folder = tempfile::tempdir().unwrap();
-        let (source, target) = (folder.path().join("a"), folder.path().join("b"));
+        let directory = tempfile::tempdir().unwrap();
+        let (source, target) = (directory.path().join("a"), directory.path().join("b"));
         let file = File::create(&source).unwrap();
         file.set_len(64 << 20).unwrap();
         file.write_all_at(b"head", 0).unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use coldstart_profile::trace::{FileId, Moment, PagesSeen, ProcessId, Touch};
-use coldstart_sys::fault_recorder::{Fault, Mapped, Record, RecordKind};
+use coldstart_sys::fault_recorder::{Fault, Mapped, PerfRecord, PerfRecordKind};
 
 use super::files::{FileSeen, Files};
 use super::joined::{CalledInitialiser, Joined, Stop, StopKind};
@@ -20,7 +20,7 @@ use crate::note::{Image, InitialiserTime, LinkedObject, Note, NoteKind};
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'all> {
     /// The kernel's records, in order of time; empty where the kernel did not let us.
-    pub records: &'all [Record],
+    pub records: &'all [PerfRecord],
     /// The follower's notes, in order of time.
     pub notes: &'all [Note],
     /// The launch: it becomes moment 0.
@@ -37,7 +37,7 @@ pub struct Recorded<'all> {
 pub fn join(recorded: &Recorded<'_>, file_of: &dyn Fn(&Path) -> Option<FileSeen>) -> Joined {
     let Recorded { records, notes, first, .. } = *recorded;
     let executes =
-        records.iter().any(|record| record.process == first && matches!(record.what, RecordKind::Executed { .. }))
+        records.iter().any(|record| record.process == first && matches!(record.what, PerfRecordKind::Executed { .. }))
             || notes.iter().any(|note| note.process == first && matches!(note.what, NoteKind::Executed(_)));
     let mut joiner = Joiner {
         launched_at: recorded.launched_at,
@@ -115,17 +115,17 @@ impl Joiner<'_> {
         Moment(at.saturating_sub(self.launched_at))
     }
 
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, record: &PerfRecord) {
         let at = self.moment(record.at);
         match &record.what {
-            RecordKind::Fault(fault) => _ = self.fault(record, at, fault),
-            RecordKind::Mapped(mapped) => _ = self.mapped(record, at, mapped),
-            RecordKind::Began { parent, .. } => {
+            PerfRecordKind::Fault(fault) => _ = self.fault(record, at, fault),
+            PerfRecordKind::Mapped(mapped) => _ = self.mapped(record, at, mapped),
+            PerfRecordKind::Began { parent, .. } => {
                 let shares = self.shares_memory(record.process, record.at);
                 self.processes.began(record.process, *parent, at, shares);
             }
-            RecordKind::Executed { .. } => self.processes.executed(record.process, at),
-            RecordKind::Ended => self.processes.thread_gone(record.process, at),
+            PerfRecordKind::Executed { .. } => self.processes.executed(record.process, at),
+            PerfRecordKind::Ended => self.processes.thread_gone(record.process, at),
         }
     }
 
@@ -138,7 +138,7 @@ impl Joiner<'_> {
         noted.front().is_some_and(|&(_, shares)| shares)
     }
 
-    fn mapped(&mut self, record: &Record, at: Moment, mapped: &Mapped) -> Option<()> {
+    fn mapped(&mut self, record: &PerfRecord, at: Moment, mapped: &Mapped) -> Option<()> {
         let thread = self.processes.thread(record.process, record.thread, at)?;
         let file = self.files.of_mapping(mapped);
         let files = &self.files.list;
@@ -150,7 +150,7 @@ impl Joiner<'_> {
         Some(())
     }
 
-    fn fault(&mut self, record: &Record, at: Moment, fault: &Fault) -> Option<()> {
+    fn fault(&mut self, record: &PerfRecord, at: Moment, fault: &Fault) -> Option<()> {
         let current = self.processes.at(record.process, at)?;
         let (file, page, touch, code) = {
             let space = current.space.borrow();

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 
 use anyhow::anyhow;
 use coldstart_launch::Interrupt;
-use coldstart_output::{OutputPlace, OutputRefusal};
+use coldstart_output::{OutputRefusal, OutputTarget};
 use coldstart_profile::printable;
 
 use crate::error::{AppError, HintExt};
@@ -16,7 +16,7 @@ pub const AT_ONCE: usize = 1 << 18;
 ///
 /// # Errors
 /// Whatever stands against it.
-pub fn write_file(place: &OutputPlace, bytes: &[u8]) -> Result<(), AppError> {
+pub fn write_file(place: &OutputTarget, bytes: &[u8]) -> Result<(), AppError> {
     fill_file(place, None, |out| Ok(out.write_all(bytes)?)).map(drop)
 }
 
@@ -26,7 +26,7 @@ pub fn write_file(place: &OutputPlace, bytes: &[u8]) -> Result<(), AppError> {
 /// Whatever went wrong, a signal that `interrupt` noted included: what stood there before stands there still, and nothing
 /// else is left.
 pub fn fill_file(
-    place: &OutputPlace,
+    place: &OutputTarget,
     interrupt: Option<&Interrupt>,
     fill: impl FnOnce(&mut dyn Write) -> Result<(), AppError>,
 ) -> Result<u64, AppError> {
@@ -48,14 +48,14 @@ pub fn fill_file(
 ///
 /// # Errors
 /// When one of them cannot be written, or two have the same name.
-pub fn try_out<'a>(places: impl IntoIterator<Item = &'a OutputPlace>) -> Result<(), AppError> {
-    let places: Vec<&OutputPlace> = places.into_iter().collect();
+pub fn try_out<'a>(places: impl IntoIterator<Item = &'a OutputTarget>) -> Result<(), AppError> {
+    let places: Vec<&OutputTarget> = places.into_iter().collect();
     for (number, place) in places.iter().enumerate() {
         if places.iter().take(number).any(|other| other.is_same_name(place)) {
             return Err(anyhow!("`{}` is to be written twice", printable(place.path()))).hint(|| "name each file once");
         }
     }
-    Ok(places.into_iter().try_for_each(OutputPlace::try_out)?)
+    Ok(places.into_iter().try_for_each(OutputTarget::try_out)?)
 }
 
 /// Counts what is written, and writes no more once a signal came.

@@ -80,7 +80,7 @@ fn a_full_disk_keeps_the_old_cache() {
     let Some(output) = scene.in_namespace(script) else { return skip("no mount namespace here (needs root)") };
     assert_eq!(code(&output), 2, "{output:?}");
     assert!(text(&output.stderr).contains("No space left"), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("make room there"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("free some space there"), "{}", text(&output.stderr));
     assert!(text(&output.stdout).trim_end().ends_with("cache fill"), "{}", text(&output.stdout));
 }
 

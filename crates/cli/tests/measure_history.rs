@@ -282,7 +282,7 @@ fn a_disk_that_fills_up_meanwhile_loses_nothing() {
     if text(&output.stderr).contains("unshare failed") {
         return skip("may not unshare mounts");
     }
-    assert_says(&output, 0, &["no room on the disk", "it is saved as", &place.folder.path().display().to_string()]);
+    assert_says(&output, 0, &["is full", "it is saved as", &place.folder.path().display().to_string()]);
     assert!(text(&output.stdout).contains("median"));
 }
 

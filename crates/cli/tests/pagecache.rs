@@ -351,7 +351,7 @@ fn other_peoples_files_are_unknown_and_never_guessed() {
     41.0 kB     10   unknown      -      -                        foreign
     41.0 kB     10   unknown      -      -                        total of 1 file
     --- stderr
-    note: unknown for 1 file: Linux tells only those who own the file or may write it
+    note: unknown for 1 file: Linux shows it only to users who own the file or may write it
     hint: run as the file's owner or as root
     ");
     insta::assert_snapshot!(nobody.run(&["pagecache", "evict", "foreign"]), @r"
@@ -362,7 +362,7 @@ fn other_peoples_files_are_unknown_and_never_guessed() {
     41.0 kB       unknown  unknown       -  total of 1 file
     --- stderr
     note: files marked unknown were asked to go, and nobody tells us whether they did
-    note: unknown for 1 file: Linux tells only those who own the file or may write it
+    note: unknown for 1 file: Linux shows it only to users who own the file or may write it
     hint: run as the file's owner or as root
     ");
 
@@ -390,6 +390,6 @@ fn what_may_not_be_read_is_named() {
     --- stderr
     error: cannot read the directory `tree/closed`: Permission denied (os error 13)
     error: cannot open `tree/secret`: Permission denied (os error 13)
-    hint: its permissions keep this user out; root may be allowed to
+    hint: this user lacks permission; root may have it
     ");
 }

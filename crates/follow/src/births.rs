@@ -1,64 +1,64 @@
-//! New threads and processes: who made them, in whatever order the two sides are seen.
+//! New threads and processes: the creator's report and the new thread's first stop, in either order.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use coldstart_sys::tracing::{Event, Stop};
 
-/// A thread that is seen for the first time.
+/// A thread seen for the first time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Birth<H> {
-    /// Its number.
+    /// Its TID.
     pub thread: u32,
-    /// Its process: the same number if the process is new.
+    /// Its PID: the same number if the process is new.
     pub process: u32,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin<H>,
 }
 
-/// Where a new thread comes from.
+/// The origin of a new thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin<H> {
-    /// It is the first process, with which following begins.
+    /// It is the first process.
     First,
-    /// A thread made it.
+    /// Created by a thread.
     Made {
         /// The process of that thread.
         process: u32,
-        /// By which kind of call.
+        /// The kind of call.
         event: Event,
-        /// What it has of that thread.
+        /// What it inherits from that thread.
         heritage: H,
     },
-    /// Whoever made it was killed before that could be seen.
+    /// Its creator was killed before reporting it.
     Orphan {
-        /// What it would have of the thread that ended last, which may have been the one; the default if nobody has ended.
+        /// What it would inherit from the thread that ended last, the likely creator; the default if none has ended.
         heritage: H,
     },
 }
 
-/// New threads of which only one side has been seen.
+/// New threads for which only one of the two events has been seen.
 #[derive(Debug)]
 pub(crate) struct Births<H> {
-    /// The maker has told.
+    /// Its creator has reported it.
     told: HashMap<u32, Origin<H>>,
-    /// The new one stands still, and its maker has not told.
+    /// The new thread is stopped; its creator has not reported it.
     waiting: HashMap<u32, Held>,
-    /// The new one was killed before its maker told.
+    /// The new thread was killed before its creator reported it.
     stillborn: HashSet<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Held {
     stop: Stop,
-    /// Since when it has been in doubt whether anybody will tell of it.
+    /// Since when a report has been doubtful.
     in_doubt_since: Option<Instant>,
 }
 
-/// What is to be done after a maker's stop.
+/// What to do after a creator's stop.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Told<H> {
-    /// The new one stands still already, at this stop.
+    /// The new thread is already stopped, at this stop.
     Stands(Origin<H>, Stop),
     /// It has not been seen.
     NotSeen,
@@ -67,13 +67,13 @@ pub(crate) enum Told<H> {
 }
 
 impl<H> Births<H> {
-    /// Nobody is known but the first process, of which no stop has been seen.
+    /// No thread is known but the first process, of which no stop has been seen.
     pub(crate) fn of_first(first: u32) -> Self {
         let told = HashMap::from([(first, Origin::First)]);
         Self { told, waiting: HashMap::new(), stillborn: HashSet::new() }
     }
 
-    /// A maker tells. `exists` says whether there is a thread of that number: it may have been used again since somebody died with it.
+    /// A creator reports. `exists` returns whether a thread with that TID exists: it may have been reused since a thread died with it.
     pub(crate) fn tell(&mut self, new: u32, origin: Origin<H>, exists: impl FnOnce() -> bool) -> Told<H> {
         if self.stillborn.remove(&new) && !exists() {
             return Told::IsGone;
@@ -87,30 +87,30 @@ impl<H> Births<H> {
         }
     }
 
-    /// What was told of a thread that is seen now.
+    /// The report about a thread that is seen now.
     pub(crate) fn take_told(&mut self, new: u32) -> Option<Origin<H>> {
         self.told.remove(&new)
     }
 
-    /// A thread stands still whose maker has not told. It is in doubt whether anybody will if its parent is not followed.
+    /// A thread is stopped without a report. A report is doubtful if its parent is not traced.
     pub(crate) fn wait(&mut self, new: u32, stop: Stop, is_in_doubt: bool) {
         let in_doubt_since = is_in_doubt.then(Instant::now);
         self.waiting.insert(new, Held { stop, in_doubt_since });
     }
 
-    /// Whether it is in doubt of anyone that waits whether somebody will tell.
+    /// Whether any waiting thread's report is doubtful.
     pub(crate) fn are_in_doubt(&self) -> bool {
         self.waiting.values().any(|held| held.in_doubt_since.is_some())
     }
 
-    /// Takes one that has been in doubt for so long.
+    /// Takes one that has been doubtful for so long.
     pub(crate) fn take_overdue(&mut self, patience: Duration) -> Option<(u32, Stop)> {
         let is_overdue = |held: &Held| held.in_doubt_since.is_some_and(|since| since.elapsed() >= patience);
         let thread = self.waiting.iter().find_map(|(&thread, held)| is_overdue(held).then_some(thread))?;
         self.waiting.remove(&thread).map(|held| (thread, held.stop))
     }
 
-    /// A thread has ended. Its number may be used again.
+    /// A thread has ended. Its TID may be reused.
     pub(crate) fn ended(&mut self, thread: u32, was_known: bool) {
         self.waiting.remove(&thread);
         if self.told.remove(&thread).is_none() && !was_known {
@@ -118,7 +118,7 @@ impl<H> Births<H> {
         }
     }
 
-    /// Takes those that wait in vain, in order of their numbers, with the stops they stand at.
+    /// Takes those without any creator left to report them, by TID, with their stops.
     pub(crate) fn take_orphans(&mut self, is_orphan: impl Fn(u32) -> bool) -> Vec<(u32, Stop)> {
         let orphans = self.waiting.extract_if(|&thread, _| is_orphan(thread));
         let mut orphans: Vec<_> = orphans.map(|(thread, held)| (thread, held.stop)).collect();
@@ -126,7 +126,7 @@ impl<H> Births<H> {
         orphans
     }
 
-    /// Those that stand still and are held.
+    /// Those that are held.
     pub(crate) fn held(&self) -> impl Iterator<Item = u32> {
         self.waiting.keys().copied()
     }

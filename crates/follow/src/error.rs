@@ -1,14 +1,14 @@
-//! What can go wrong with following, apart from what handlers do.
+//! Errors of tracing itself, apart from those of handlers.
 
 use std::io;
 
-/// The kernel refused a request that following needs. Threads that were killed meanwhile are not an error.
+/// The kernel refused a required request. Threads killed meanwhile are not an error.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what}")]
 pub struct FollowError {
-    /// What was tried, as an infinitive.
+    /// The action, as an infinitive.
     pub what: &'static str,
-    /// The kernel's answer.
+    /// The kernel's error.
     pub source: io::Error,
 }
 
@@ -19,7 +19,7 @@ impl FollowError {
     }
 }
 
-/// For handlers whose errors are the kernel's answers alone.
+/// For handlers whose errors are all from the kernel.
 impl From<FollowError> for io::Error {
     fn from(error: FollowError) -> Self {
         error.source

@@ -1,4 +1,4 @@
-//! The loop: from stop to stop, until all are gone or the handler ends it.
+//! The event loop: from stop to stop, until all threads have ended or the handler ends it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::process::ExitStatus;
@@ -13,38 +13,38 @@ use crate::following::Following;
 use crate::handler::{Handler, Next, Stops};
 use crate::kin::{self, Kin};
 
-/// How stops are waited for.
+/// How to wait for stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// Until there is one. [`Handler::between_stops`] is called after a signal of our own, too.
+    /// Blocking. [`Handler::between_stops`] is called after a signal to us, too.
     Blocking,
-    /// By a look now and then, so that the handler can end the following of programs that sleep. Looks are close together while stops
+    /// Polling, so that the handler can end the tracing of sleeping programs. The interval is short while stops
     /// come.
     Polling,
 }
 
-/// So many vain looks come right after one another; then we sleep between them.
+/// This many unsuccessful polls come right after one another; then we sleep between them.
 const BUSY_LOOKS: u32 = 300;
 const SLEEP: Duration = Duration::from_micros(500);
-/// How long a new thread is held of which it is in doubt whether anybody will tell. A maker stops right after the making, so only a
+/// How long a new thread with a doubtful report is held. A creator stops right after the call, so only a
 /// machine under heavy load needs more than a few milliseconds.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What following took.
+/// The cost of tracing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StopTimes {
     /// Stops that were handled.
     pub stops: u64,
-    /// Time between each stop's being seen and the thread's going on, in nanoseconds.
+    /// Time from each stop's notice to the thread's resumption, in nanoseconds.
     pub stopped: u64,
 }
 
-/// A program that is followed, with all it starts.
+/// A traced program, with all its descendants.
 #[derive(Debug)]
 pub struct EventLoop<H: Handler> {
     following: Following,
     births: Births<H::Heritage>,
-    /// Those that were held and may be let go on from the stops they stand at.
+    /// Held threads that may be resumed from their stops.
     released: VecDeque<(u32, Stop)>,
     waiting: Waiting,
     vain_looks: u32,
@@ -53,7 +53,7 @@ pub struct EventLoop<H: Handler> {
 }
 
 impl<H: Handler> EventLoop<H> {
-    /// For a first process that has just been seized. To be run by the thread that seized it.
+    /// For a first process that has just been seized. Must be run by the seizing thread.
     pub fn new(tracer: Tracer, first: u32, waiting: Waiting, handler: H) -> Self {
         Self {
             following: Following::new(tracer),
@@ -66,10 +66,10 @@ impl<H: Handler> EventLoop<H> {
         }
     }
 
-    /// Follows until everybody is gone, which gives `None`, or until the handler ends it.
+    /// Traces until all threads have ended, which gives `None`, or until the handler ends it.
     ///
     /// # Errors
-    /// The handler's, and those of requests without which nothing can go on. Processes may be left then, and stand still.
+    /// The handler's, and those of required requests. Processes may be left stopped then.
     pub fn run(&mut self) -> Result<Option<H::End>, H::Error> {
         loop {
             if let Some(end) = self.handler.between_stops(&self.following)? {
@@ -91,7 +91,7 @@ impl<H: Handler> EventLoop<H> {
         }
     }
 
-    /// Kills all that is left and waits until it is gone, without telling the handler. Returns those that were still there after `limit`:
+    /// Kills all remaining threads and waits for them, without calling the handler. Returns those still running after `limit`:
     /// a process in uninterruptible sleep dies when its I/O is done.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl<H: Handler> EventLoop<H> {
         }
     }
 
-    /// The handler, and what following took.
+    /// The handler, and the cost of tracing.
     pub fn into_parts(self) -> (H, StopTimes) {
         (self.handler, self.times)
     }
@@ -160,7 +160,7 @@ impl<H: Handler> EventLoop<H> {
         }
     }
 
-    /// Has a stop handled and lets the thread go on.
+    /// Handles a stop and resumes the thread.
     fn step(&mut self, thread: u32, stop: Stop) -> Result<Option<H::End>, H::Error> {
         let next = match self.meet(thread, stop) {
             Ok(next) => next,
@@ -174,7 +174,7 @@ impl<H: Handler> EventLoop<H> {
                 }
             }
         };
-        // It stands at another stop already, which is handled next.
+        // It is at another stop already, which is handled next.
         let is_elsewhere = self.following.taken.iter().any(|&(taken, _)| taken == thread);
         let tracer = &self.following.tracer;
         let gone_on = match (next, H::STOPS) {
@@ -187,7 +187,7 @@ impl<H: Handler> EventLoop<H> {
             (Next::Deliver(signal), Stops::EachCall) => tracer.resume(thread, signal),
             (Next::Deliver(signal), Stops::Few) => tracer.run(thread, signal),
         };
-        gone_on.map_err(FollowError::to("let a traced thread go on"))?;
+        gone_on.map_err(FollowError::to("resume a traced thread"))?;
         Ok(None)
     }
 
@@ -195,7 +195,7 @@ impl<H: Handler> EventLoop<H> {
         if let Stop::Ended(status) = stop {
             return self.ended(thread, status);
         }
-        // The first thread may have ended before another one took its number with `execve`.
+        // The first thread may have ended before another one took over its number with `execve`.
         let is_known = self.following.threads.contains_key(&thread) || stop == Stop::Event(Event::Exec);
         if !is_known && !self.newcomer(thread, stop)? {
             return Ok(Next::Nothing);
@@ -223,12 +223,12 @@ impl<H: Handler> EventLoop<H> {
         }
     }
 
-    /// A thread made another one.
+    /// A thread created another one.
     fn made(&mut self, maker: u32, event: Event) -> Result<(), H::Error> {
         let message = self.following.tracer.event_message(maker);
-        let Some(new) = message.map_err(FollowError::to("learn which thread was made"))? else { return Ok(()) };
+        let Some(new) = message.map_err(FollowError::to("learn which thread was created"))? else { return Ok(()) };
         let Some(process) = self.following.process_of(maker) else { return Ok(()) };
-        // Taken for an orphan before its maker told.
+        // Counted as an orphan before its creator reported it.
         if self.following.threads.contains_key(&new) {
             return Ok(());
         }
@@ -239,7 +239,7 @@ impl<H: Handler> EventLoop<H> {
         }
     }
 
-    /// The first stop of a thread; says whether it may go on.
+    /// The first stop of a thread; returns whether it may be resumed.
     fn newcomer(&mut self, thread: u32, stop: Stop) -> Result<bool, H::Error> {
         match self.births.take_told(thread) {
             Some(origin) => {
@@ -253,7 +253,7 @@ impl<H: Handler> EventLoop<H> {
         }
     }
 
-    /// Enters one that was held, which goes on after the stop that is being handled.
+    /// Registers a held thread, which is resumed after the current stop.
     fn release(&mut self, thread: u32, stop: Stop, origin: Origin<H::Heritage>) -> Result<(), H::Error> {
         self.released.push_back((thread, stop));
         match self.enter(thread, origin) {
@@ -273,14 +273,14 @@ impl<H: Handler> EventLoop<H> {
         self.handler.born(&mut self.following, Birth { thread, process, origin })
     }
 
-    /// Whether somebody is followed who may have made a thread: others of its process, or its parent. With `CLONE_PARENT` it has its
-    /// maker's parent, who need not be followed.
+    /// Whether a possible creator of a thread is traced: another thread of its process, or its parent. With `CLONE_PARENT` its parent is
+    /// the creator's parent, which need not be traced.
     fn has_followed_parent(&self, new: u32) -> bool {
         let Some(Kin { process, parent }) = Kin::of(new) else { return false };
         self.following.is_followed(if process == new { parent } else { process })
     }
 
-    /// A process begins another program: its other threads are gone, and the one that called has the process's number now.
+    /// A process executes another program: its other threads have ended, and the caller has the process's number now.
     fn executes(&mut self, thread: u32) -> Result<Next<H::End>, H::Error> {
         let message = self.following.tracer.event_message(thread);
         let message = message.map_err(FollowError::to("learn which thread called execve"))?;
@@ -291,7 +291,7 @@ impl<H: Handler> EventLoop<H> {
         }
         self.following.threads.insert(thread, thread);
         let next = self.handler.executes(&mut self.following, thread, former)?;
-        // Its other threads cannot tell any more of what they made.
+        // Its other threads cannot report any more.
         self.release_orphans(&heritage, |_, new| Kin::of(new).is_some_and(|kin| kin.parent == thread))?;
         Ok(next)
     }
@@ -305,7 +305,7 @@ impl<H: Handler> EventLoop<H> {
         if let Some(end) = end {
             return Ok(Next::End(end));
         }
-        // Whoever waits for a maker that was killed before it could tell would wait for ever.
+        // A thread whose creator was killed before its report would wait for ever.
         self.release_orphans(&heritage, |this, new| !this.has_followed_parent(new))?;
         Ok(Next::Nothing)
     }
@@ -329,7 +329,7 @@ const WAIT: &str = "wait for the program";
 enum Found {
     Nothing,
     AllGone,
-    /// A stop that was seen before, of a thread that was held.
+    /// An earlier stop, of a held thread.
     Held(u32, Stop),
     New(u32, Stop),
 }

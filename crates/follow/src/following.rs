@@ -1,4 +1,4 @@
-//! What a handler may know and do at a stop.
+//! The handler's interface to traced threads.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -6,15 +6,15 @@ use std::io;
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
 use coldstart_sys::tracing::{Argument, RemoteCall, Stop, Tracer};
 
-/// The threads that are followed, and the means to ask and change those that stand still.
+/// The traced threads, and the means to inspect and change stopped ones.
 #[derive(Debug)]
 pub struct Following {
     pub(crate) tracer: Tracer,
     /// Processes by thread: all threads that were seen alive and have not ended.
     pub(crate) threads: HashMap<u32, u32>,
-    /// Stops that were met while something else was waited for.
+    /// Stops that occurred while waiting for something else.
     pub(crate) taken: VecDeque<(u32, Stop)>,
-    /// When the stop was seen that is being handled.
+    /// When the current stop was seen.
     pub(crate) at: u64,
 }
 
@@ -28,22 +28,22 @@ impl Following {
         &self.tracer
     }
 
-    /// When the stop was seen that is being handled: `CLOCK_MONOTONIC` in nanoseconds.
+    /// When the current stop was seen: `CLOCK_MONOTONIC` in nanoseconds.
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// The process of a followed thread.
+    /// The process of a traced thread.
     pub fn process_of(&self, thread: u32) -> Option<u32> {
         self.threads.get(&thread).copied()
     }
 
-    /// Whether any thread of a process is followed.
+    /// Whether any thread of a process is traced.
     pub(crate) fn is_followed(&self, process: u32) -> bool {
         self.threads.values().any(|&followed| followed == process)
     }
 
-    /// Makes a call in a stopped thread's name. `None` if it could not be finished: the thread has ended, say.
+    /// Injects a call into a stopped thread. `None` if it could not be finished, for example because the thread has ended.
     ///
     /// # Errors
     /// See [`RemoteCall::make`].
@@ -58,10 +58,10 @@ impl Following {
         })
     }
 
-    /// Lets a stopped thread run on without us. Nothing is told of it from now on, not even its end.
+    /// Detaches from a stopped thread. Nothing is reported about it from now on, not even its end.
     ///
     /// # Errors
-    /// The kernel's answer.
+    /// The kernel's error.
     pub fn let_go(&mut self, thread: u32) -> io::Result<()> {
         self.tracer.release(thread)?;
         self.threads.remove(&thread);

@@ -1,4 +1,4 @@
-//! What a handler is asked at each stop, and what it may answer.
+//! The handler: called at each stop, it decides how to continue.
 
 use std::process::ExitStatus;
 
@@ -6,7 +6,7 @@ use crate::births::Birth;
 use crate::error::FollowError;
 use crate::following::Following;
 
-/// At which stops threads stand still besides signals, and the making, replacing and ending of processes.
+/// The stops besides signals, and the creation, replacement and end of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stops {
     /// At no system call, unless [`Next::ToCall`] asks for the next one.
@@ -15,7 +15,7 @@ pub enum Stops {
     EachCall,
 }
 
-/// How a thread goes on after a stop.
+/// How a thread continues after a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<E> {
     /// To its next stop.
@@ -26,45 +26,45 @@ pub enum Next<E> {
     Deliver(i32),
     /// It stays in its job-control stop until it is continued.
     LeaveStopped,
-    /// Not at all: it has ended, or was let go.
+    /// Not at all: it has ended, or was detached.
     Nothing,
-    /// Following ends here.
+    /// Tracing ends here.
     End(E),
 }
 
-/// Decides what stops mean. All state that outlasts a stop is the handler's own; which threads and processes there are is told by
+/// Interprets stops. State that outlasts a stop is the handler's own; threads and processes are listed by
 /// [`Following`].
 ///
-/// The thread that a method names stands still during the call and may be asked and changed through [`Following::tracer`].
+/// The named thread is stopped during the call and may be inspected and changed through [`Following::tracer`].
 pub trait Handler {
-    /// What a new thread or process takes over from the thread that made it. Kept from the moment of the making, because the maker
-    /// may be gone, or run another program, when the new one is first seen.
+    /// What a new thread or process inherits from its creator. Recorded at the creation, because the creator
+    /// may have ended, or run another program, when the new one is first seen.
     type Heritage: Clone + Default;
-    /// Why following ends while processes are left.
+    /// Why tracing ends while processes are left.
     type End;
-    /// Why following cannot go on.
+    /// Why tracing cannot continue.
     type Error: From<FollowError>;
 
-    /// Where threads are stopped.
+    /// The required stops.
     const STOPS: Stops;
 
     /// Called before each wait for a stop.
     ///
     /// # Errors
-    /// End the following.
+    /// End the tracing.
     fn between_stops(&mut self, following: &Following) -> Result<Option<Self::End>, Self::Error>;
 
-    /// What a thread that this one makes right now takes over from it.
+    /// What a thread that this one is creating inherits.
     fn heritage(&self, thread: u32) -> Self::Heritage;
 
-    /// A thread is seen for the first time, alive. Its first stop is told right afterwards.
+    /// A thread is seen for the first time, alive. Its first stop is reported right afterwards.
     ///
     /// # Errors
     /// See [`failed`](Self::failed).
     fn born(&mut self, following: &mut Following, birth: Birth<Self::Heritage>) -> Result<(), Self::Error>;
 
-    /// A process has begun another program, and stands within its `execve`. Of its threads this one is left, which has the process's
-    /// number now; `former` is the one it had before, if that was another.
+    /// A process has executed another program, and is stopped in its `execve`. This is its only remaining thread, which has the process's
+    /// number now; `former` is its former TID, if that was another.
     ///
     /// # Errors
     /// See [`failed`](Self::failed).
@@ -75,7 +75,7 @@ pub trait Handler {
         former: Option<u32>,
     ) -> Result<Next<Self::End>, Self::Error>;
 
-    /// A thread stands at the entry or exit of a system call.
+    /// A thread is at the entry or exit of a system call.
     ///
     /// # Errors
     /// See [`failed`](Self::failed).
@@ -92,7 +92,7 @@ pub trait Handler {
         signal: i32,
     ) -> Result<Next<Self::End>, Self::Error>;
 
-    /// A call that a filter sends to us is about to be made ([`coldstart_sys::stop_filter`]).
+    /// The entry of a filtered call ([`coldstart_sys::stop_filter`]).
     ///
     /// # Errors
     /// See [`failed`](Self::failed).
@@ -103,15 +103,15 @@ pub trait Handler {
     /// A thread is about to end, with its memory still there.
     fn exits(&mut self, _following: &mut Following, _thread: u32) {}
 
-    /// A thread stands still for us alone: it is new, was interrupted by us, or was continued after a job-control stop.
+    /// A thread is stopped for the tracer only: it is new, was interrupted by us, or was continued after a job-control stop.
     fn paused(&mut self, _following: &mut Following, _thread: u32) {}
 
-    /// A thread is gone; for a process's first thread, the process. It may be one that was never seen alive.
+    /// A thread has ended; for a process's first thread, the process. It may never have been seen alive.
     fn ended(&mut self, following: &Following, thread: u32, status: ExitStatus) -> Option<Self::End>;
 
     /// Something failed at a stop of this thread.
     ///
     /// # Errors
-    /// If following is to end; else the thread goes on as if nothing had been asked of it.
+    /// If tracing should end; else the thread continues as if nothing had been requested.
     fn failed(&mut self, following: &Following, thread: u32, error: Self::Error) -> Result<(), Self::Error>;
 }

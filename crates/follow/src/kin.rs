@@ -1,4 +1,4 @@
-//! Whose a thread is, by what `/proc` tells of it.
+//! A thread's process and parent, from `/proc`.
 
 use coldstart_host::process::{self, ProcessFiles};
 
@@ -10,19 +10,19 @@ pub(crate) struct Kin {
 }
 
 impl Kin {
-    /// From its status (`proc_pid_status(5)`); `None` for a thread that is gone or may not be looked at.
+    /// From its status (`proc_pid_status(5)`); `None` for a thread that has ended or may not be inspected.
     pub(crate) fn of(thread: u32) -> Option<Self> {
         let status = ProcessFiles::of(thread).status();
         Some(Self { process: status.process()?, parent: status.number("PPid")? })
     }
 }
 
-/// Whether a thread is there, perhaps ended and not waited for yet.
+/// Whether a thread exists, perhaps as a zombie.
 pub(crate) fn exists(thread: u32) -> bool {
     process::exists(thread)
 }
 
-/// Whether a thread is one of a process's.
+/// Whether a thread belongs to a process.
 pub(crate) fn is_thread_of(process: u32, thread: u32) -> bool {
     ProcessFiles::of_thread(process, thread).exist()
 }

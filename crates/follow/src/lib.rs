@@ -1,9 +1,9 @@
-//! Following a program and all it starts from stop to stop (`ptrace(2)`): one event loop for all who do so.
+//! Tracing a program and its descendants from stop to stop (`ptrace(2)`): one event loop for all tracers.
 //!
-//! [`EventLoop`] waits for stops, knows which threads and processes there are, lets threads go on, and ends what is left. A [`Handler`]
-//! decides what a stop means. What a newcomer would not guess: the stop of a thread that made another one and the first stop of
-//! the new one come in either order, and either thread may be killed before its stop. A new thread is therefore held until it is known who
-//! made it, or until nobody is left who could say so.
+//! [`EventLoop`] waits for stops, tracks threads and processes, resumes threads, and kills what is left. A [`Handler`]
+//! decides what a stop means. Not obvious: the stop of a thread that created another one and the first stop of
+//! the new one come in either order, and either thread may be killed before its stop. A new thread is therefore held until its
+//! creator is known, or until no possible creator is left.
 //!
 //! Sources: `ptrace(2)`, `kernel/fork.c` (`kernel_clone`), `kernel/exit.c` (`do_wait`), `fs/exec.c` (`de_thread`).
 

@@ -1,7 +1,7 @@
 //! Advice that an error carries: what the user can do about it.
 //!
-//! An error passes through `?` and `context` as a `dyn Error`, behind which Rust finds a type again but no trait. So each type
-//! that has advice registers a look-up with [`hinted!`], and [`hint_of`] asks them all. The linker gathers the look-ups
+//! An error passes through `?` and `context` as a `dyn Error`, which Rust can downcast to a type but not to a trait. So each type
+//! with advice registers a look-up with [`hinted!`], and [`hint_of`] tries them all. The linker collects the look-ups
 //! (`linkme`); nothing runs before `main`.
 
 use std::error::Error;
@@ -10,13 +10,13 @@ use std::io;
 #[doc(hidden)]
 pub use linkme;
 
-/// An error that knows what would help.
+/// An error with advice.
 pub trait Hinted: Error + 'static {
-    /// What the user can do about it: the start of a sentence, without its full stop. `None` where nothing is known to help.
+    /// What the user can do about it: the start of a sentence, without its full stop. `None` without advice.
     fn hint(&self) -> Option<String>;
 }
 
-/// Asks an error for its advice, if it has the type that the look-up is for.
+/// Returns an error's advice if the error has the look-up's type.
 pub type LookUp = fn(&(dyn Error + 'static)) -> Option<String>;
 
 /// The look-ups of all error types in the program.
@@ -25,15 +25,15 @@ pub type LookUp = fn(&(dyn Error + 'static)) -> Option<String>;
 #[linkme::distributed_slice]
 pub static LOOK_UPS: [LookUp];
 
-/// Implements [`Hinted`] for an error type by its own method `hint`, and makes its advice known to [`hint_of`].
+/// Implements [`Hinted`] for an error type by its own method `hint`, and registers it with [`hint_of`].
 ///
-/// The method leaves the advice of causes to them. A transparent variant is no cause of itself, and passes it on.
+/// The method must not return the advice of its causes. A transparent variant is not its own cause, so it passes advice on.
 #[macro_export]
 macro_rules! hinted {
     ($type:ty) => {
         impl $crate::Hinted for $type {
             fn hint(&self) -> Option<String> {
-                // The type's own method, which comes before that of the trait.
+                // The type's own method takes precedence over the trait's.
                 <$type>::hint(self).map(Into::into)
             }
         }
@@ -52,7 +52,7 @@ pub fn look_up<E: Hinted>(error: &(dyn Error + 'static)) -> Option<String> {
     Hinted::hint(error.downcast_ref::<E>()?)
 }
 
-/// The advice of this error, without that of its causes. An [`io::Error`] has that of the error inside it.
+/// The advice of this error, without that of its causes. For an [`io::Error`], the advice of the error inside it.
 pub fn hint_of(error: &(dyn Error + 'static)) -> Option<String> {
     let inside = || error.downcast_ref::<io::Error>()?.get_ref().and_then(|inside| hint_of(inside));
     LOOK_UPS.iter().find_map(|look_up| look_up(error)).or_else(inside)

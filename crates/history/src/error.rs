@@ -6,26 +6,26 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-/// Why a history cannot be read or written. None of these changes the file.
+/// Why a history cannot be read or written. The file is unchanged after any of these.
 #[derive(Debug, Error)]
 pub enum HistoryError {
-    /// The file or its directory may not be written.
+    /// The file or its directory is not writable.
     #[error("the history `{path}` cannot be written: {reason}")]
     NotWritable {
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The system's error message.
         reason: String,
     },
-    /// The file may not be read.
+    /// The file is not readable.
     #[error("the history `{path}` cannot be read: {reason}")]
     NotReadable {
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The system's error message.
         reason: String,
     },
-    /// Another program is writing, and did not end in time.
+    /// Another program was writing until the timeout.
     #[error("the history `{path}` is locked by another program, and still was after {seconds} seconds")]
     Locked {
         /// The file.
@@ -33,56 +33,56 @@ pub enum HistoryError {
         /// How long we waited.
         seconds: u64,
     },
-    /// There is no room.
-    #[error("there is no room on the disk of the history `{path}`")]
+    /// The disk is full.
+    #[error("the disk with the history `{path}` is full")]
     DiskFull {
         /// The file.
         path: PathBuf,
     },
-    /// A later version of coldstart has written it.
-    #[error("the history `{path}` has format {found}, and this version of coldstart knows formats up to {known}")]
+    /// Written by a later version of coldstart.
+    #[error("the history `{path}` has format {found}; this version of coldstart knows formats up to {known}")]
     Newer {
         /// The file.
         path: PathBuf,
         /// Its format.
         found: i64,
-        /// The last that is known here.
+        /// The newest known format.
         known: i64,
     },
-    /// Some other file.
-    #[error("`{path}` is no history: {what}")]
+    /// Another kind of file.
+    #[error("`{path}` is not a history: {what}")]
     SomethingElse {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// The actual kind.
         what: String,
     },
-    /// Its content contradicts itself.
+    /// Its content is inconsistent.
     #[error("the history `{path}` is damaged: {what}")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The inconsistency.
         what: String,
     },
-    /// A measurement that cannot be kept because its parts contradict one another.
-    #[error("this is no measurement that can be kept: {what}")]
+    /// An inconsistent measurement.
+    #[error("this measurement cannot be kept: {what}")]
     Contradictory {
-        /// What contradicts what.
+        /// The inconsistency.
         what: String,
     },
-    /// Anything else the database says.
+    /// Another error of the database.
     #[error("cannot use the history `{path}`: {reason}")]
     Other {
         /// The file.
         path: PathBuf,
-        /// SQLite's words.
+        /// SQLite's message.
         reason: String,
     },
 }
 
 impl HistoryError {
-    /// What to do about it.
+    /// Advice.
     pub fn hint(&self) -> Option<String> {
         let elsewhere = "`--history-file FILE` keeps it elsewhere, `--no-history` not at all";
         Some(match self {
@@ -97,8 +97,8 @@ impl HistoryError {
             Self::Damaged { path, .. } => {
                 let path = path.display();
                 format!(
-                    "`sqlite3 {path} .recover | sqlite3 {path}.new` saves what can be saved; move the damaged file aside \
-                     and a new history is begun; `--no-history` goes without"
+                    "`sqlite3 {path} .recover | sqlite3 {path}.new` recovers what it can; move the damaged file aside \
+                     to start a new history; `--no-history` goes without"
                 )
             }
             Self::Contradictory { .. } => return None,
@@ -106,8 +106,8 @@ impl HistoryError {
         })
     }
 
-    /// Whether only writing is hindered, and by something that may pass: what there is can still be read, and measuring
-    /// may go on.
+    /// Whether only writing fails, and perhaps temporarily: the history can still be read, and measuring
+    /// may continue.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::NotWritable { .. } | Self::Locked { .. } | Self::DiskFull { .. })
     }
@@ -145,7 +145,7 @@ impl HistoryError {
 
 coldstart_hint::hinted!(HistoryError);
 
-/// Whether a column holds something that we never write there: text that is not UTF-8, a number in a text's place.
+/// Whether a column contains an unexpected type: text that is not UTF-8, a number instead of text.
 fn is_unreadable_value(error: &rusqlite::Error) -> bool {
     use rusqlite::Error;
     matches!(

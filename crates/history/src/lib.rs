@@ -1,12 +1,12 @@
-//! Measurements kept in a database, to be compared with later ones.
+//! Measurements stored in a database, for comparison with later ones.
 //!
-//! One SQLite file holds them all, every single run included, in tables that people can ask with SQL of their own
-//! (`docs/formats/history.md`). What a newcomer might not guess: each measurement and each run is kept twice, as columns
-//! for people and as JSON for us. Reading it back is then exact, and a member that a later version adds needs no new
+//! One SQLite file contains them all, every single run included, in tables for the users' own SQL
+//! (`docs/formats/history.md`). Not obvious: each measurement and each run is stored twice, as columns
+//! for users and as JSON for us. Reading it back is then exact, and a new JSON member needs no new
 //! column.
 //!
-//! The file is somebody's only record of months. It is never made anew, never repaired and never deleted: whatever is
-//! wrong with it is an error that says what to do.
+//! The file may be the only record of months. It is never recreated, never repaired and never deleted: any problem
+//! with it is an error with advice.
 
 mod error;
 mod open;

@@ -1,7 +1,7 @@
-//! Opening a history: everything that may be wrong with it is found here, before hours of measuring.
+//! Opening a history: any problem with it is found here, before hours of measuring.
 //!
 //! A rollback journal and no write-ahead log: the log needs memory shared between processes, which network file systems
-//! do not have, and home directories lie on them. What is written is small and seldom, so writers can take turns.
+//! do not support, and home directories may be on them. Writes are small and rare, so writers can take turns.
 
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use crate::error::HistoryError;
 use crate::schema::{APPLICATION, STEPS, bring_up_to_date, format, known};
 
-/// How long to wait for another writer: writing takes milliseconds, on a slow network disk perhaps a second.
+/// Timeout for another writer: writing takes milliseconds, on a slow network disk perhaps a second.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The smallest page of SQLite's, and with it the smallest database that is not empty, in bytes.
+/// SQLite's smallest page size, and so the size of the smallest database that is not empty, in bytes.
 const SMALLEST: u64 = 512;
 
 /// The largest history that is opened, in bytes: it is checked as a whole each time. A measurement takes some thousand.
@@ -31,17 +31,17 @@ pub struct History {
 }
 
 impl History {
-    /// Opens a history to read and write it, and makes it if there is none. It has been tried out: it is whole, ours, and
-    /// could be written a moment ago. An older format becomes today's.
+    /// Opens a history for reading and writing, and creates it if there is none. It is checked: intact, ours, and
+    /// writable. An older format is upgraded.
     ///
     /// # Errors
     /// See [`HistoryError`]; after those that are [passing](HistoryError::is_passing) reading may still work.
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
         let path = absolute(path)?;
         refuse_what_is_no_file(&path)?;
-        if let Some(folder) = path.parent() {
+        if let Some(directory) = path.parent() {
             // The XDG base directory specification wants directories that are made for it to be private.
-            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
             made.map_err(|error| HistoryError::from_io(&path, &error))?;
         }
         create_private(&path);
@@ -58,17 +58,17 @@ impl History {
     pub fn open_to_read(path: &Path) -> Result<Option<Self>, HistoryError> {
         let path = absolute(path)?;
         refuse_what_is_no_file(&path)?;
-        // A link that leads nowhere counts as no file, too.
+        // A dangling link counts as no file, too.
         if !path.try_exists().map_err(|error| HistoryError::from_io(&path, &error))? {
             return Ok(None);
         }
-        // SQLite would say only that it cannot open it.
+        // SQLite's own error would be too general.
         if let Err(error) = open_regular(&path)
             && error.kind() == io::ErrorKind::PermissionDenied
         {
             return Err(HistoryError::NotReadable { path, reason: error.to_string() });
         }
-        // Not read-only: what a killed writer left half-done is taken back first, if we may. SQLite itself falls back
+        // Not read-only: a killed writer's incomplete changes are rolled back first, if permitted. SQLite itself falls back
         // to reading.
         let mut history = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         match history.check()? {
@@ -89,7 +89,7 @@ impl History {
             let connection = Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
             connection.busy_timeout(PATIENCE)?;
             connection.pragma_update(None, "foreign_keys", true)?;
-            // A file from elsewhere may hold views and triggers that call functions; ours has none.
+            // A foreign file may contain views and triggers that call functions; ours has none.
             connection.pragma_update(None, "trusted_schema", false)?;
             Ok(connection)
         };
@@ -97,10 +97,10 @@ impl History {
         Ok(Self { connection, path })
     }
 
-    /// Whether it is ours, of a format that is known, and whole. Gives the format.
+    /// Whether it is ours, of a known format, and intact. Returns the format.
     fn check(&self) -> Result<i64, HistoryError> {
         let said = |error| self.error(&error);
-        // All questions see one state of the file: between two of them another process may make the tables.
+        // One transaction for all queries: otherwise another process may create the tables in between.
         let snapshot = self.connection.unchecked_transaction().map_err(said)?;
         let number = |pragma| snapshot.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
         let application = number("application_id").map_err(said)?;
@@ -128,11 +128,11 @@ impl History {
         Ok(found)
     }
 
-    /// Makes the tables that are missing and finds out whether the file and the journal beside it can be written.
+    /// Creates missing tables and checks that the file and its journal are writable.
     fn prepare_to_write(&mut self) -> Result<(), HistoryError> {
         let prepare = |connection: &mut Connection| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            // Asked again: another process may have made the tables before we had the lock.
+            // Checked again: another process may have created the tables before we had the lock.
             let is_new = format(&transaction)? < known(STEPS);
             bring_up_to_date(&transaction, STEPS)?;
             if is_new { transaction.commit() } else { transaction.rollback() }
@@ -145,20 +145,20 @@ impl History {
     }
 }
 
-/// Absolute, or SQLite would take `:memory:` for what it is called.
+/// Absolute, because SQLite gives `:memory:` a special meaning.
 fn absolute(path: &Path) -> Result<PathBuf, HistoryError> {
     std::path::absolute(path).map_err(|error| HistoryError::from_io(path, &error))
 }
 
-/// Makes the file, if there is none, for its owner alone: command lines may hold secrets. A file that is there keeps its
+/// Creates the file, if there is none, for its owner alone: command lines may contain secrets. An existing file keeps its
 /// mode. SQLite gives its journal the mode of the database (`findCreateFileMode` in `os_unix.c`). What fails
-/// here fails again when SQLite opens it, which then tells.
+/// here fails again when SQLite opens it, which then reports it.
 fn create_private(path: &Path) {
     let _ = fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
 }
 
 fn refuse_what_is_no_file(path: &Path) -> Result<(), HistoryError> {
-    // Not there, or not to be reached: opening it tells.
+    // Missing or unreachable: opening it reports that.
     let Ok(found) = NamedFile::find(path, LastLink::Follow) else { return Ok(()) };
     let something_else = |what: String| Err(HistoryError::SomethingElse { path: path.to_owned(), what });
     let found = match found.regular() {
@@ -166,7 +166,7 @@ fn refuse_what_is_no_file(path: &Path) -> Result<(), HistoryError> {
         Err(error) => return something_else(error.to_string()),
     };
     match u64::try_from(found.stat().st_size).unwrap_or(0) {
-        // SQLite takes what is shorter than a page for an empty database, and would write over it.
+        // SQLite takes a file shorter than a page for an empty database, and would overwrite it.
         1..SMALLEST => something_else("it is not a SQLite database".to_owned()),
         size if size > MOST_BYTES => something_else(NotUsable::TooLarge { limit: MOST_BYTES }.to_string()),
         _ => Ok(()),

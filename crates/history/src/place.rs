@@ -1,9 +1,9 @@
-//! Where the history lies unless it is told.
+//! The history's default path.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The environment variables that decide. An empty one counts as unset, as the XDG base directory specification says.
+/// The environment variables that decide. An empty one counts as unset, as in the XDG base directory specification.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// `COLDSTART_HISTORY`: the file itself.
@@ -29,7 +29,7 @@ pub fn default_path(surroundings: &Surroundings) -> Option<PathBuf> {
     if let Some(file) = set(&surroundings.history) {
         return Some(file);
     }
-    let data = set(&surroundings.data_home).filter(|folder| folder.is_absolute());
+    let data = set(&surroundings.data_home).filter(|directory| directory.is_absolute());
     let data = data.or_else(|| Some(set(&surroundings.home)?.join(".local/share")))?;
     Some(data.join(Path::new("coldstart/history.sqlite")))
 }

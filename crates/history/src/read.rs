@@ -1,4 +1,4 @@
-//! Finding what was kept.
+//! Searching a history.
 
 use coldstart_profile::measurement::{KeptMeasurement, Sample};
 use rusqlite::{OptionalExtension, Row, params};
@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use crate::error::HistoryError;
 use crate::open::History;
 
-/// A measurement that was kept, and its number in the history.
+/// A stored measurement, and its number in the history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     /// Its number: what `#12` means. Numbers are per file.
@@ -15,7 +15,7 @@ pub struct Stored {
     pub kept: KeptMeasurement,
 }
 
-/// Which measurements to find. What is `None` does not matter.
+/// Search criteria. `None` matches everything.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     /// Measurements with a command of exactly this command line.
@@ -25,7 +25,7 @@ pub struct Search {
     pub program: Option<String>,
     /// Measurements with this label.
     pub label: Option<String>,
-    /// The newest so many of them only.
+    /// Only the newest of them, this many.
     pub newest: Option<u32>,
 }
 
@@ -34,22 +34,22 @@ pub struct Search {
 pub struct KnownProgram {
     /// Program and arguments.
     pub command_line: String,
-    /// The program's path when it was last measured, where it is known.
+    /// The program's path when it was last measured, if known.
     pub program: Option<String>,
-    /// How often it was measured.
+    /// Number of measurements.
     pub measurements: u64,
-    /// When it was last measured, seconds since 1970-01-01 UTC.
+    /// Time of the last measurement, seconds since 1970-01-01 UTC.
     pub last_measured_at: i64,
 }
 
 impl History {
-    /// The commands that were measured, the last measured first.
+    /// The measured commands, most recent first.
     ///
     /// # Errors
     /// See [`HistoryError`].
     pub fn programs(&self) -> Result<Vec<KnownProgram>, HistoryError> {
         let read = || {
-            // With max(), SQLite takes the other columns from the row that has it.
+            // With max(), SQLite takes the other columns from the same row.
             let mut statement = self.connection.prepare(
                 "SELECT command_line, program, count(DISTINCT measurement.id), max(measured_at)
                  FROM command JOIN measurement ON measurement.id = command.measurement
@@ -68,7 +68,7 @@ impl History {
         read().map_err(|error: rusqlite::Error| self.error(&error))
     }
 
-    /// The measurements that a search finds, oldest first.
+    /// The measurements that match a search, oldest first.
     ///
     /// # Errors
     /// See [`HistoryError`].
@@ -94,7 +94,7 @@ impl History {
         Ok(found)
     }
 
-    /// The measurement of a number; `None` if there is none.
+    /// The measurement with a number; `None` if there is none.
     ///
     /// # Errors
     /// See [`HistoryError`].
@@ -114,7 +114,7 @@ impl History {
             what: format!("measurement #{number} cannot be read: {error}"),
         };
         let mut kept: KeptMeasurement = serde_json::from_str(&json).map_err(damaged)?;
-        // People may well correct a label, and they will do it where they see it.
+        // Users may correct a label in its column, where they see it.
         kept.label = label;
         kept.measurement.samples = self.samples(number, damaged)?;
         Ok(Some(Stored { number, kept }))

@@ -1,14 +1,14 @@
-//! The tables, and how older ones become today's.
+//! The tables, and how older formats are upgraded.
 //!
-//! `docs/formats/history.md` explains them. Each entry of [`STEPS`] takes the format of its index to the next; a step that
-//! has been released is never changed.
+//! `docs/formats/history.md` explains them. Each entry of [`STEPS`] upgrades the format of its index to the next; a
+//! released step is never changed.
 
 use rusqlite::{Connection, Transaction};
 
 /// SQLite's `application_id` of our files: "cold".
 pub(crate) const APPLICATION: i64 = 0x636f_6c64;
 
-/// From each format to the next.
+/// Upgrades from each format to the next.
 pub(crate) const STEPS: &[&str] = &[
     "
 CREATE TABLE machine (
@@ -92,7 +92,7 @@ CREATE TABLE warning (
     PRIMARY KEY (measurement, position)
 );
 ",
-    // What a run read may be unknown. SQLite cannot take NOT NULL from a column, so the table is made anew.
+    // A run's reads may be unknown. SQLite cannot drop NOT NULL from a column, so the table is recreated.
     "
 CREATE TABLE sample_anew (
     measurement INTEGER NOT NULL,
@@ -123,7 +123,7 @@ ALTER TABLE sample_anew RENAME TO sample;
 ",
 ];
 
-/// The format that `steps` lead to.
+/// The format after `steps`.
 pub(crate) fn known(steps: &[&str]) -> i64 {
     i64::try_from(steps.len()).unwrap_or(i64::MAX)
 }
@@ -133,13 +133,13 @@ pub(crate) fn format(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Does the steps that are missing. All of them, or none: within one transaction.
+/// Runs the missing steps. All of them, or none: within one transaction.
 pub(crate) fn bring_up_to_date(transaction: &Transaction<'_>, steps: &[&str]) -> rusqlite::Result<()> {
     let done = usize::try_from(format(transaction)?).unwrap_or(0);
     for step in steps.get(done..).unwrap_or_default() {
         transaction.execute_batch(step)?;
     }
-    // Also where nothing was missing: it is the smallest write there is, and tells whether one may be made.
+    // Also if nothing was missing: it is the smallest possible write, and tests whether writing is permitted.
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", known(steps))
 }

@@ -1,4 +1,4 @@
-//! Keeping a measurement: one transaction, so that it is there with all its runs or not at all.
+//! Storing a measurement: one transaction, so that it is stored completely or not at all.
 
 use coldstart_profile::measurement::{End, KeptMeasurement, Machine, Measurement, Sample, Summary, Use, Warning};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::error::HistoryError;
 use crate::open::History;
 
-/// What became of a measurement.
+/// The result of adding a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
-    /// It is kept now, under this number.
+    /// Stored now, under this number.
     New(i64),
-    /// It had been kept before, under this number.
+    /// Already stored, under this number.
     Known(i64),
 }
 
@@ -26,11 +26,11 @@ impl Added {
 }
 
 impl History {
-    /// Keeps a measurement. One with the same `id` is kept once.
+    /// Stores a measurement. One with the same `id` is stored once.
     ///
     /// # Errors
-    /// [`HistoryError::Contradictory`] where a run or figure names a command that there is not; else see
-    /// [`HistoryError`]. The measurement is not kept then, not even in part.
+    /// [`HistoryError::Contradictory`] where a run or figure refers to a missing command; else see
+    /// [`HistoryError`]. Nothing is stored then.
     pub fn add(&mut self, kept: &KeptMeasurement) -> Result<Added, HistoryError> {
         check(kept)?;
         let documents = Documents::of(kept).map_err(|error| HistoryError::Contradictory { what: error.to_string() })?;
@@ -57,16 +57,16 @@ fn check(kept: &KeptMeasurement) -> Result<(), HistoryError> {
     } else if commands.is_empty() {
         "it has no command"
     } else if samples.iter().any(|sample| absent(sample.command)) {
-        "a run is of a command that there is not"
+        "a run refers to a missing command"
     } else if summaries.iter().any(|summary| absent(summary.command)) {
-        "a figure is of a command that there is not"
+        "a figure refers to a missing command"
     } else {
         return Ok(());
     };
     Err(HistoryError::Contradictory { what: what.to_owned() })
 }
 
-/// The whole truth, as JSON: the measurement without its samples, and each sample.
+/// Everything, as JSON: the measurement without its samples, and each sample.
 struct Documents {
     measurement: String,
     samples: Vec<String>,
@@ -119,7 +119,7 @@ fn insert(to: &Transaction<'_>, kept: &KeptMeasurement, documents: &Documents) -
     Ok(number)
 }
 
-/// The machine's number; machines are kept once.
+/// The machine's number; machines are stored once.
 fn machine(to: &Transaction<'_>, machine: &Machine) -> rusqlite::Result<i64> {
     let devices: Vec<String> = machine
         .devices
@@ -240,7 +240,7 @@ fn insert_sample(
     Ok(())
 }
 
-/// SQLite's integers end at 2^63 - 1; the JSON beside has the exact number.
+/// SQLite's integers end at 2^63 - 1; the JSON has the exact number.
 fn clamped(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,7 +1,7 @@
-//! Block devices: their numbers, which one is beneath a file, and what `/sys/dev/block` tells of them.
+//! Block devices: their numbers, which one holds a file, and their attributes in `/sys/dev/block`.
 //!
-//! What a newcomer would not guess: `st_dev` need not name a device. btrfs gives each subvolume a number of its own, which is in no
-//! table; there the mount says which device is mounted. A partition has no queue of its own; its disk has.
+//! Not obvious: `st_dev` need not name a device. btrfs gives each subvolume its own number, which no table lists; there the
+//! mount names the device. A partition has no queue; its disk has.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -19,7 +19,7 @@ const BY_NUMBER: &str = "/sys/dev/block";
 pub struct DeviceNumber {
     /// The driver, roughly.
     pub major: u32,
-    /// The device among the driver's.
+    /// The device within the driver.
     pub minor: u32,
 }
 
@@ -29,7 +29,7 @@ impl DeviceNumber {
         Self { major: rustix::fs::major(number), minor: rustix::fs::minor(number) }
     }
 
-    /// As `st_dev` and `st_rdev` have it.
+    /// In the encoding of `st_dev` and `st_rdev`.
     pub fn to_stat(self) -> u64 {
         rustix::fs::makedev(self.major, self.minor)
     }
@@ -53,7 +53,7 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
-/// A block device, by its number. That it is named here does not mean that it exists.
+/// A block device, by its number. It need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockDevice {
     number: DeviceNumber,
@@ -71,8 +71,8 @@ impl BlockDevice {
         Some(Self::numbered(DeviceNumber::of_stat(metadata.rdev())))
     }
 
-    /// The device that holds a file's content; of a block device, itself. `None` for files in memory, on servers and on layers
-    /// over other file systems.
+    /// The device that holds a file's content; for a block device, the device itself. `None` for files in memory, on servers and
+    /// on stacked file systems.
     pub fn beneath(file: &Path, mounts: &Mounts) -> Option<Self> {
         let metadata = std::fs::metadata(file).ok()?;
         if metadata.file_type().is_block_device() {
@@ -87,7 +87,7 @@ impl BlockDevice {
         mount.source.is_absolute().then(|| Self::named(&mount.source))?
     }
 
-    /// All block devices, in no order.
+    /// All block devices, in no particular order.
     pub fn all() -> impl Iterator<Item = Self> {
         let entries = std::fs::read_dir(BY_NUMBER).into_iter().flatten().flatten();
         entries.filter_map(|entry| DeviceNumber::parse(entry.file_name().as_bytes()).map(Self::numbered))
@@ -103,15 +103,14 @@ impl BlockDevice {
         Path::new(BY_NUMBER).join(self.number.to_string())
     }
 
-    /// The directory below `/sys` of the whole disk: of a partition the disk that it is on, else its own. Without symbolic
+    /// The directory below `/sys` of the whole disk: for a partition the disk that contains it, else its own. Without symbolic
     /// links.
     pub fn disk_directory(&self) -> Option<PathBuf> {
         let own = std::fs::canonicalize(self.directory()).ok()?;
         if own.join("partition").exists() { own.parent().map(Path::to_owned) } else { Some(own) }
     }
 
-    /// What the kernel calls its node in `/dev` (`DEVNAME` in `uevent`). Nothing says that such a node exists, or that it is
-    /// this device.
+    /// The kernel's name for its node in `/dev` (`DEVNAME` in `uevent`). That node may be missing, or be another device.
     pub fn node(&self) -> Option<PathBuf> {
         name_in(&std::fs::read(self.directory().join("uevent")).ok()?).map(|name| Path::new("/dev").join(name))
     }
@@ -166,7 +165,7 @@ mod tests {
     #[test]
     fn this_machines_devices_are_all_numbered() {
         for device in BlockDevice::all() {
-            // One may be taken away meanwhile.
+            // A device may be removed meanwhile.
             let Ok(own) = std::fs::read(device.directory().join("dev")) else { continue };
             assert_eq!(DeviceNumber::parse(own.trim_ascii()), Some(device.number()));
             let queue = device.disk_directory().map(|directory| directory.join("queue"));

@@ -1,22 +1,22 @@
-//! Open files by their descriptors, as paths (`proc_pid_fd(5)`).
+//! Paths of open files, by descriptor (`proc_pid_fd(5)`).
 //!
-//! Such a path leads to the open file itself, whatever its name means by now, and also where it has none. The kernel
-//! follows it by magic: what `readlink` gives is for people.
+//! Such a path refers to the open file itself, even if its name was reused or removed. It is a magic link: the kernel does not
+//! resolve the text that `readlink` returns.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 
-/// A path that leads to an open file of this process, while it is open.
+/// A path that refers to an open file of this process, as long as it is open.
 pub fn path(file: impl AsFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
 }
 
-/// The path by which the kernel knows an open file. A removed file's ends with ` (deleted)`; what has no path is shown as
-/// words such as `pipe:[17]`.
+/// The path by which the kernel knows an open file. A removed file's path ends with ` (deleted)`; a file without a path is
+/// shown as text such as `pipe:[17]`.
 ///
 /// # Errors
-/// The kernel's answer; `NotFound` without `/proc`.
+/// The kernel's error; `NotFound` without `/proc`.
 pub fn name(file: impl AsFd) -> io::Result<PathBuf> {
     std::fs::read_link(path(file))
 }

@@ -6,25 +6,25 @@ use crate::text::decimal;
 
 /// The kernel's release, such as `6.1.0-18-amd64`.
 pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
-/// An identifier that is another one after each boot.
+/// A random identifier of the current boot.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// Where settings are; containers mostly have it mounted read-only.
+/// Directory of the settings; most containers mount it read-only.
 pub const SETTINGS: &str = "/proc/sys";
 
 /// Settings by their paths (`Documentation/admin-guide/sysctl/`).
 pub mod settings {
-    /// Takes the order to drop clean pages, directory entries and inodes (`vm.rst`).
+    /// Writing here drops clean pages, directory entries and inodes (`vm.rst`).
     pub const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
-    /// Whether `userfaultfd` is for everyone (`vm.rst`).
+    /// Whether unprivileged processes may use `userfaultfd` (`vm.rst`).
     pub const UNPRIVILEGED_USERFAULTFD: &str = "/proc/sys/vm/unprivileged_userfaultfd";
-    /// What may be measured without rights (`kernel.rst`).
+    /// What unprivileged processes may measure (`kernel.rst`).
     pub const PERF_EVENT_PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
-    /// KiB of memory that a user may have for perf's buffers (`kernel.rst`).
+    /// KiB of memory that a user may lock for perf's buffers (`kernel.rst`).
     pub const PERF_EVENT_MLOCK_KB: &str = "/proc/sys/kernel/perf_event_mlock_kb";
-    /// Whether addresses differ from start to start (`kernel.rst`).
+    /// Address space layout randomization (`kernel.rst`).
     pub const RANDOMIZE_VA_SPACE: &str = "/proc/sys/kernel/randomize_va_space";
-    /// Who may trace whom (`LSM/Yama.rst`); not there without Yama.
+    /// Which processes may trace which (`LSM/Yama.rst`); missing without Yama.
     pub const PTRACE_SCOPE: &str = "/proc/sys/kernel/yama/ptrace_scope";
     /// Directory entries: all, unused, ... (`fs.rst`).
     pub const DENTRY_STATE: &str = "/proc/sys/fs/dentry-state";
@@ -32,7 +32,7 @@ pub mod settings {
     pub const INODE_NR: &str = "/proc/sys/fs/inode-nr";
 }
 
-/// The first number of a setting, one of [`settings`]; `None` where it cannot be read or is no number.
+/// The first number of a setting, one of [`settings`]; `None` where it cannot be read or is not a number.
 pub fn number(setting: &str) -> Option<i64> {
     numbers(setting).first().copied()
 }
@@ -49,12 +49,12 @@ pub fn release() -> Option<String> {
     Some(text.trim().to_owned()).filter(|release| !release.is_empty())
 }
 
-/// Which boot of the machine this is.
+/// The identity of a boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BootId(pub [u8; 16]);
 
 impl BootId {
-    /// This boot; `None` where the kernel does not tell.
+    /// This boot; `None` where the kernel does not provide it.
     pub fn here() -> Option<Self> {
         Self::parse(&std::fs::read(BOOT_ID).ok()?)
     }

@@ -3,37 +3,37 @@
 
 use crate::text::{decimal, field, kibibytes, words};
 
-/// A block of lines for each processor.
+/// Processors, one block of lines each.
 pub const PROCESSORS: &str = "/proc/cpuinfo";
-/// How much memory there is, and what it is used for.
+/// Memory and its use.
 pub const MEMORY: &str = "/proc/meminfo";
-/// How many processes wanted to run lately.
+/// Load averages.
 pub const LOAD: &str = "/proc/loadavg";
-/// Counters of what processors did since boot.
+/// Processor time counters since boot.
 pub const COUNTERS: &str = "/proc/stat";
 
-/// The first processor's model in the bytes of [`PROCESSORS`]: "model name" on x86, "Model" or "cpu model" elsewhere; ARM mostly
-/// tells none.
+/// The first processor's model in the bytes of [`PROCESSORS`]: "model name" on x86, "Model" or "cpu model" elsewhere; mostly
+/// missing on ARM.
 pub fn processor_model(processors: &[u8]) -> Option<&[u8]> {
     ["model name", "cpu model", "Model", "cpu"].iter().find_map(|name| field(processors, name))
 }
 
-/// Whether a hypervisor runs this machine, by the bytes of [`PROCESSORS`]: x86 processors say so.
+/// Whether this machine is virtual, by the bytes of [`PROCESSORS`]: x86 processors have a flag for it.
 pub fn has_hypervisor(processors: &[u8]) -> bool {
     words(field(processors, "flags").unwrap_or_default()).any(|flag| flag == b"hypervisor")
 }
 
-/// Whether the processor calls itself Intel's, by the beginning of [`PROCESSORS`].
+/// Whether the vendor is Intel, by the beginning of [`PROCESSORS`].
 pub fn is_intel(processors: &[u8]) -> bool {
     field(processors, "vendor_id") == Some(b"GenuineIntel")
 }
 
-/// What the bytes of [`MEMORY`] say, in bytes. What they do not say is `None`.
+/// Figures from [`MEMORY`], in bytes; `None` where missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// All memory that the kernel can use.
     pub total: Option<u64>,
-    /// What of the page cache can be read again: without shared memory and tmpfs, which live there and nowhere else.
+    /// Page cache that can be read again from disk: without shared memory and tmpfs.
     pub page_cache: Option<u64>,
     /// All swap.
     pub swap_total: Option<u64>,
@@ -42,7 +42,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// This machine's; everything is unknown without `/proc`.
+    /// Of this machine; all unknown without `/proc`.
     pub fn here() -> Self {
         Self::parse(&std::fs::read(MEMORY).unwrap_or_default())
     }
@@ -60,17 +60,17 @@ impl Memory {
     }
 }
 
-/// The average number of runnable processes of the last minute, from the bytes of [`LOAD`].
+/// The average number of runnable processes in the last minute, from the bytes of [`LOAD`].
 pub fn load_average(load: &[u8]) -> Option<f64> {
     decimal(words(load).next()?).filter(|average: &f64| average.is_finite() && *average >= 0.0)
 }
 
-/// What all processors together did since boot, in clock ticks.
+/// Time of all processors together since boot, in clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessorTicks {
-    /// Running processes or the kernel for them. Interrupts are left out: they are counted for no process in particular.
+    /// In user or kernel mode for processes. Interrupts are left out: they belong to no particular process.
     pub busy: u64,
-    /// Taken by the hypervisor for others.
+    /// Steal time: taken by the hypervisor for other guests.
     pub stolen: u64,
 }
 

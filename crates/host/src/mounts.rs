@@ -1,7 +1,7 @@
 //! What is mounted where, from `mountinfo` (`proc_pid_mountinfo(5)`).
 //!
-//! The kernel writes this table without asking any file system, so it can be read even when the server behind one of the mounts
-//! is gone. The same file system may be listed many times (bind mounts), and a mount may be hidden under a later one.
+//! The kernel writes this table without asking any file system, so it can be read even when a mounted server does not respond.
+//! A file system may be listed several times (bind mounts), and a later mount may hide an earlier one.
 //!
 //! Source: `show_mountinfo` in `fs/proc_namespace.c`.
 
@@ -19,10 +19,10 @@ use crate::text::{decimal, without_octal_escapes};
 /// The table of this process's mount namespace.
 pub const TABLE: &str = "/proc/self/mountinfo";
 
-/// One mount. Names are bytes as the user gave them: octal escapes are undone.
+/// One mount. Names are bytes as the user gave them, with octal escapes decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// The mount's own number, as `statx` tells it (`STATX_MNT_ID`).
+    /// The mount's ID, as in `statx` (`STATX_MNT_ID`).
     pub id: u64,
     /// The file system's device. btrfs and file systems without a device have major number 0, and btrfs shows another number here
     /// than `stat` does.
@@ -33,7 +33,7 @@ pub struct Mount {
     pub options: OsString,
     /// The file system's type, such as `ext4` or `fuse.sshfs`.
     pub file_system: OsString,
-    /// What is mounted: a device's path, a server's name, or any word.
+    /// The source: a device's path, a server's name, or any text.
     pub source: PathBuf,
     /// Options of the file system, separated by commas.
     pub file_system_options: OsString,
@@ -81,30 +81,30 @@ fn name(field: &[u8]) -> OsString {
     OsString::from_vec(without_octal_escapes(field))
 }
 
-/// The mounts of a mount namespace, in the order of the table: of two at one place the later covers the earlier.
+/// The mounts of a mount namespace, in the order of the table: of two at the same mount point the later covers the earlier.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mounts {
     list: Vec<Mount>,
 }
 
 impl Mounts {
-    /// The mounts that this process sees.
+    /// The mounts visible to this process.
     ///
     /// # Errors
-    /// The kernel's answer; `NotFound` without `/proc`.
+    /// The kernel's error; `NotFound` without `/proc`.
     pub fn here() -> io::Result<Self> {
         Ok(Self::parse(&std::fs::read(TABLE)?))
     }
 
-    /// The mounts that a process sees.
+    /// The mounts visible to a process.
     ///
     /// # Errors
-    /// The kernel's answer; `NotFound` for a process that is gone.
+    /// The kernel's error; `NotFound` for a process that has ended.
     pub fn of_process(process: &ProcessFiles) -> io::Result<Self> {
         Ok(Self::parse(&std::fs::read(process.at("mountinfo"))?))
     }
 
-    /// The mounts in the bytes of a `mountinfo` file. Lines of another form are skipped.
+    /// The mounts in the bytes of a `mountinfo` file. Malformed lines are skipped.
     pub fn parse(table: &[u8]) -> Self {
         Self { list: table.split(|&byte| byte == b'\n').filter_map(Mount::parse).collect() }
     }
@@ -114,20 +114,20 @@ impl Mounts {
         &self.list
     }
 
-    /// The mount that an absolute path without symbolic links is on: the last one at the nearest mount point above it.
+    /// The mount that contains an absolute path without symbolic links: the last one at the nearest mount point above it.
     pub fn of(&self, path: &Path) -> Option<&Mount> {
         let above = self.list.iter().filter(|mount| path.starts_with(&mount.place));
         // Of equals, `max_by_key` takes the last.
         above.max_by_key(|mount| mount.place.components().count())
     }
 
-    /// The mount with this number.
+    /// The mount with this ID.
     pub fn numbered(&self, id: u64) -> Option<&Mount> {
         self.list.iter().find(|mount| mount.id == id)
     }
 }
 
-/// The number of the mount by which a path reaches its file (Linux 5.8); symbolic links are followed.
+/// The ID of the mount through which a path reaches its file (Linux 5.8); symbolic links are followed.
 pub fn mount_id(path: &Path) -> Option<u64> {
     let found = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
     (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(Mounts::parse(&table).all().len(), lines);
         let proc = Mounts::of_process(&ProcessFiles::own()).unwrap().of(Path::new(TABLE)).cloned().unwrap();
         assert_eq!(proc.file_system, "proc");
-        // Linux before 5.8 does not tell the mount.
+        // Linux before 5.8 does not report the mount.
         if let Some(id) = mount_id(Path::new(TABLE)) {
             assert_eq!(Mounts::here().unwrap().numbered(id).unwrap().file_system, "proc");
         }

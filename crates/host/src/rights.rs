@@ -1,34 +1,34 @@
-//! Whether a program's file asks for other rights than its caller's: set-user-ID, set-group-ID, file capabilities.
+//! Privileges in a program's file: set-user-ID, set-group-ID, file capabilities.
 //!
-//! Such a program is started with `AT_SECURE`: the loader then ignores most of its environment, and who traces it without being
-//! root takes these rights away. Source: `bprm_fill_uid` in `fs/exec.c`, `cap_bprm_creds_from_file` in `security/commoncap.c`.
+//! Such a program is started with `AT_SECURE`: the loader ignores most of its environment, and a tracer other than root makes
+//! it lose the privileges. Source: `bprm_fill_uid` in `fs/exec.c`, `cap_bprm_creds_from_file` in `security/commoncap.c`.
 //!
-//! What is not looked at: a mount with `nosuid`, and `PR_SET_NO_NEW_PRIVS`, which both take effect at the start.
+//! Not checked: `nosuid` mounts and `PR_SET_NO_NEW_PRIVS`, which take effect at the start.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 const SET_USER_ID: u32 = 0o4000;
-/// Without execution for the group, the bit once meant mandatory locking and gives nothing.
+/// Without group execution, the bit once meant mandatory locking and grants nothing.
 const SET_GROUP_ID: u32 = 0o2010;
 
-/// The rights that a program's file asks for.
+/// The privileges in a program's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AskedRights {
-    /// The user to become.
+    /// The user it runs as (set-user-ID).
     pub user: Option<u32>,
-    /// The group to become.
+    /// The group it runs as (set-group-ID).
     pub group: Option<u32>,
-    /// It has capabilities of its own (`security.capability`).
+    /// It has file capabilities (`security.capability`).
     pub capabilities: bool,
 }
 
 impl AskedRights {
-    /// Those of the file at `program`; symbolic links are followed.
+    /// Of the file at `program`; symbolic links are followed.
     ///
     /// # Errors
-    /// The kernel's answer when the file cannot be looked at.
+    /// The kernel's error when the file cannot be examined.
     pub fn of(program: &Path) -> io::Result<Self> {
         let metadata = std::fs::metadata(program)?;
         let has_capabilities = || {
@@ -38,18 +38,18 @@ impl AskedRights {
         Ok(Self { capabilities: has_capabilities(), ..Self::of_mode(metadata.mode(), metadata.uid(), metadata.gid()) })
     }
 
-    /// Those that a file's mode and owner ask for.
+    /// By a file's mode and owner.
     pub fn of_mode(mode: u32, owner: u32, group: u32) -> Self {
         let has = |bits: u32| mode & bits == bits;
         Self { user: has(SET_USER_ID).then_some(owner), group: has(SET_GROUP_ID).then_some(group), capabilities: false }
     }
 
-    /// Whether it asks for any, whoever starts it.
+    /// Whether it has any, for any caller.
     pub fn any(self) -> bool {
         self.user.is_some() || self.group.is_some() || self.capabilities
     }
 
-    /// Whether it asks for more than a user and a group have already.
+    /// Whether they exceed those of a given user and group.
     pub fn differ_from(self, user: u32, group: u32) -> bool {
         self.user.is_some_and(|asked| asked != user)
             || self.group.is_some_and(|asked| asked != group)

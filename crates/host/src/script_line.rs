@@ -1,7 +1,7 @@
 //! The first line of a script, `#! INTERPRETER [ARGUMENT]`, by the kernel's rules.
 //!
-//! The kernel looks at the first 256 bytes and no further (`BINPRM_BUF_SIZE`). Only blanks and tabs separate words: a carriage return
-//! belongs to the name, which is why scripts with DOS line ends are "not found". All that follows the interpreter is one argument.
+//! The kernel reads the first 256 bytes only (`BINPRM_BUF_SIZE`). Only blanks and tabs separate words: a carriage return
+//! belongs to the name, so scripts with DOS line ends are "not found". All text after the interpreter is one argument.
 //!
 //! Source: `load_script` in `fs/binfmt_script.c`.
 
@@ -9,26 +9,26 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// How much of a file the kernel looks at, in bytes (`BINPRM_BUF_SIZE`, `include/uapi/linux/binfmts.h`).
+/// Bytes that the kernel reads of a file (`BINPRM_BUF_SIZE`, `include/uapi/linux/binfmts.h`).
 pub const LENGTH: usize = 256;
 
-/// How many interpreters of interpreters the kernel follows (`exec_binprm` in `fs/exec.c`).
+/// How many nested interpreters the kernel follows (`exec_binprm` in `fs/exec.c`).
 pub const DEEPEST: usize = 5;
 
-/// What a script's first line says.
+/// A script's first line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptLine {
-    /// The program that the kernel starts instead, a path. A relative one is relative to the working directory.
+    /// The path of the program that the kernel starts instead. A relative one is relative to the working directory.
     pub interpreter: PathBuf,
-    /// The one argument that comes before the script's path, blanks and all.
+    /// The one argument before the script's path, blanks included.
     pub argument: Option<OsString>,
 }
 
 impl ScriptLine {
-    /// From the beginning of a file, of which at least the first [`LENGTH`] bytes are given if it has as many. `None` for what
-    /// the kernel does not start as a script: without `#!`, without an interpreter, or with one that may be cut off.
+    /// From the first [`LENGTH`] bytes of a file, or all of a shorter one. `None` if the kernel does not start it as a script:
+    /// without `#!`, without an interpreter, or with one that may be truncated.
     pub fn parse(beginning: &[u8]) -> Option<Self> {
-        // The kernel's buffer: behind a shorter file there are zeros.
+        // The kernel's buffer: a shorter file is followed by zeros.
         let mut buffer = [0; LENGTH];
         let length = beginning.len().min(LENGTH);
         buffer.get_mut(..length)?.copy_from_slice(beginning.get(..length)?);
@@ -36,7 +36,7 @@ impl ScriptLine {
         let last = behind_mark.len().checked_sub(1)?;
         let line = match behind_mark.iter().position(|&byte| matches!(byte, b'\n' | 0)) {
             Some(end) if behind_mark.get(end) == Some(&b'\n') => behind_mark.get(..end)?,
-            // No line end: the name is whole only if something ends it inside the buffer, whose last byte is given up.
+            // No line end: the name is complete only if something ends it inside the buffer, without its last byte.
             _ => {
                 let name = behind_mark.iter().position(|&byte| !is_blank(byte))?;
                 behind_mark.get(name..)?.iter().position(|&byte| is_blank(byte) || byte == 0)?;
@@ -114,8 +114,8 @@ mod tests {
         assert_eq!(parsed(&[b"#!".as_slice(), &[b' '; 300]].concat()), None);
     }
 
-    /// Whether the kernel takes a file with these bytes for a script whose interpreter is not there: the only answer that tells
-    /// this without running anything.
+    /// Whether the kernel takes a file with these bytes for a script with a missing interpreter: the one way to see its decision
+    /// without running anything.
     #[test]
     fn the_kernel_agrees() {
         let directory = tempfile::tempdir().unwrap();

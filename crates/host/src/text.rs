@@ -1,4 +1,4 @@
-//! What the files of `/proc` and `/sys` have in common: `name: value` lines, numbers in words, octal escapes.
+//! Common parts of files of `/proc` and `/sys`: `name: value` lines, numbers, octal escapes.
 
 use std::str::FromStr;
 
@@ -17,7 +17,7 @@ pub fn kibibytes(text: &[u8], name: &str) -> Option<u64> {
     number.checked_mul(1024)
 }
 
-/// A number written in decimal digits and nothing else.
+/// A decimal number without sign or blanks.
 pub fn decimal<N: FromStr>(word: &[u8]) -> Option<N> {
     // `parse` would accept a plus sign.
     if word.starts_with(b"+") {
@@ -45,7 +45,7 @@ pub fn chosen(choices: &str) -> &str {
     inside.map_or(choices, |(inside, _)| inside)
 }
 
-/// The number of processors in a list of ranges such as `0-3,6`. Ranges that are not understood do not count.
+/// The number of processors in a list of ranges such as `0-3,6`. Malformed ranges do not count.
 pub fn count_of_ranges(list: &str) -> u32 {
     let length = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -55,9 +55,9 @@ pub fn count_of_ranges(list: &str) -> u32 {
     list.split(',').filter_map(length).fold(0, u32::saturating_add)
 }
 
-/// Replaces each backslash with three octal digits by the byte that they stand for (`seq_escape` in `fs/seq_file.c`).
+/// Replaces each backslash and three octal digits by the byte they encode (`seq_escape` in `fs/seq_file.c`).
 ///
-/// Where a format escapes the backslash itself, as `mountinfo` does, this gives back exactly what was escaped.
+/// Where a format escapes the backslash itself, as `mountinfo` does, this restores exactly the original text.
 pub fn without_octal_escapes(text: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text;

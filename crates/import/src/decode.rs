@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use coldstart_sys::fault_recorder::{Fault, Mapped, Record, RecordKind};
+use coldstart_sys::fault_recorder::{Fault, Mapped, PerfRecord, PerfRecordKind};
 use linux_perf_data::linux_perf_event_reader::{
     CpuMode, EventRecord, Mmap2FileId, RawData, RawEventRecord, RecordParseInfo, RecordType, SampleFormat, SampleRecord,
 };
@@ -36,9 +36,9 @@ const FETCH: u64 = 1 << 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Decoded {
     /// Something for the trace.
-    Record(Record),
+    Record(PerfRecord),
     /// A fault that waited for the disk, or did not, beside another event that tells of the same fault.
-    Served(Record, bool),
+    Served(PerfRecord, bool),
     /// So many found a buffer full.
     Lost(u64),
     /// So many samples of one event found one, which is a part of what `Lost` tells, told again when it was over.
@@ -120,7 +120,7 @@ impl<'a> Decoder<'a> {
                 let (address, length, offset) = (it.address, it.length, it.page_offset);
                 let (protection, flags) = (it.protection, it.flags);
                 let mapped = Mapped { address, length, offset, device, inode, protection, flags, path };
-                (it.pid, it.tid, RecordKind::Mapped(mapped))
+                (it.pid, it.tid, PerfRecordKind::Mapped(mapped))
             }
             EventRecord::Mmap(it) => {
                 let path = text(&it.path);
@@ -128,16 +128,18 @@ impl<'a> Decoder<'a> {
                 let (address, length, offset) = (it.address, it.length, it.page_offset);
                 let (protection, flags) = (if it.is_executable { 5 } else { 1 }, 2);
                 let mapped = Mapped { address, length, offset, device, inode, protection, flags, path };
-                (it.pid, it.tid, RecordKind::Mapped(mapped))
+                (it.pid, it.tid, PerfRecordKind::Mapped(mapped))
             }
-            EventRecord::Comm(it) if it.is_execve => (it.pid, it.tid, RecordKind::Executed { name: text(&it.name) }),
+            EventRecord::Comm(it) if it.is_execve => {
+                (it.pid, it.tid, PerfRecordKind::Executed { name: text(&it.name) })
+            }
             EventRecord::Fork(it) => {
                 let (Ok(parent), Ok(parent_thread)) = (u32::try_from(it.ppid), u32::try_from(it.ptid)) else {
                     return Some(Decoded::Nothing);
                 };
-                (it.pid, it.tid, RecordKind::Began { parent, parent_thread })
+                (it.pid, it.tid, PerfRecordKind::Began { parent, parent_thread })
             }
-            EventRecord::Exit(it) => (it.pid, it.tid, RecordKind::Ended),
+            EventRecord::Exit(it) => (it.pid, it.tid, PerfRecordKind::Ended),
             EventRecord::Lost(it) => return Some(Decoded::Lost(it.count)),
             EventRecord::Throttle(_) => return Some(Decoded::Throttled),
             _ => return Some(Decoded::Nothing),
@@ -196,13 +198,13 @@ fn of_tracepoint(event: &Event, mut body: Bytes<'_>) -> Option<Fault> {
 }
 
 /// `None` within for what happened to nobody.
-fn of_sample(sample: &SampleRecord<'_>, fault: Fault) -> Option<Option<Record>> {
-    Some(record(sample.timestamp?, sample.pid?, sample.tid?, RecordKind::Fault(fault)))
+fn of_sample(sample: &SampleRecord<'_>, fault: Fault) -> Option<Option<PerfRecord>> {
+    Some(record(sample.timestamp?, sample.pid?, sample.tid?, PerfRecordKind::Fault(fault)))
 }
 
 /// The kernel's own mappings are of process -1, and so is what a process did that is gone already.
-fn record(at: u64, process: i32, thread: i32, what: RecordKind) -> Option<Record> {
-    Some(Record { at, process: u32::try_from(process).ok()?, thread: u32::try_from(thread).ok()?, what })
+fn record(at: u64, process: i32, thread: i32, what: PerfRecordKind) -> Option<PerfRecord> {
+    Some(PerfRecord { at, process: u32::try_from(process).ok()?, thread: u32::try_from(thread).ok()?, what })
 }
 
 fn text(data: &RawData<'_>) -> OsString {

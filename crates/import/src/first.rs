@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use coldstart_sys::fault_recorder::{Record, RecordKind};
+use coldstart_sys::fault_recorder::{PerfRecord, PerfRecordKind};
 
 /// Bytes of a thread's name.
 const NAME: usize = 15;
@@ -26,12 +26,12 @@ pub(super) struct First {
 }
 
 /// Finds it; `None` if there is no fault at all.
-pub(super) fn first(records: &[Record], perf: &[OsString]) -> Option<First> {
-    let fault = records.iter().find(|record| matches!(record.what, RecordKind::Fault(_)))?;
-    let executed: Vec<(&Record, &OsStr)> = records
+pub(super) fn first(records: &[PerfRecord], perf: &[OsString]) -> Option<First> {
+    let fault = records.iter().find(|record| matches!(record.what, PerfRecordKind::Fault(_)))?;
+    let executed: Vec<(&PerfRecord, &OsStr)> = records
         .iter()
         .filter_map(|record| match &record.what {
-            RecordKind::Executed { name } => Some((record, name.as_os_str())),
+            PerfRecordKind::Executed { name } => Some((record, name.as_os_str())),
             _ => None,
         })
         .collect();
@@ -71,18 +71,19 @@ fn name_of(word: &OsStr) -> &OsStr {
 
 /// Drops what is not of the start: of a whole machine, processes that did nothing since the launch; and faults from before it. The
 /// number is that of the dropped faults.
-pub(super) fn keep_start(records: &mut Vec<Record>, first: &First) -> usize {
-    let before = |record: &Record| first.executed && record.at < first.launched_at;
-    let is_fault = |record: &Record| matches!(record.what, RecordKind::Fault(_));
+pub(super) fn keep_start(records: &mut Vec<PerfRecord>, first: &First) -> usize {
+    let before = |record: &PerfRecord| first.executed && record.at < first.launched_at;
+    let is_fault = |record: &PerfRecord| matches!(record.what, PerfRecordKind::Fault(_));
     let all = records.len();
     records.retain(|record| !(is_fault(record) && before(record)));
     let dropped = all.saturating_sub(records.len());
-    let acts =
-        |record: &&Record| is_fault(record) || matches!(record.what, RecordKind::Executed { .. }) && !before(record);
+    let acts = |record: &&PerfRecord| {
+        is_fault(record) || matches!(record.what, PerfRecordKind::Executed { .. }) && !before(record)
+    };
     let mut kept: BTreeSet<u32> = records.iter().filter(acts).map(|record| record.process).collect();
     // A child has the memory of its parent, so parents stay. They come before their children, in time: one pass from the end.
     for record in records.iter().rev() {
-        if let RecordKind::Began { parent, .. } = record.what
+        if let PerfRecordKind::Began { parent, .. } = record.what
             && kept.contains(&record.process)
             && record.process != first.process
         {
@@ -99,14 +100,14 @@ mod tests {
 
     use super::*;
 
-    fn fault(at: u64, process: u32) -> Record {
+    fn fault(at: u64, process: u32) -> PerfRecord {
         let (address, instruction, write, fetch) = (0x1000, 0, None, None);
-        let what = RecordKind::Fault(Fault { address, instruction, write, fetch, major: false, by_kernel: false });
-        Record { at, process, thread: process, what }
+        let what = PerfRecordKind::Fault(Fault { address, instruction, write, fetch, major: false, by_kernel: false });
+        PerfRecord { at, process, thread: process, what }
     }
 
-    fn executed(at: u64, process: u32, name: &str) -> Record {
-        Record { at, process, thread: process, what: RecordKind::Executed { name: name.into() } }
+    fn executed(at: u64, process: u32, name: &str) -> PerfRecord {
+        PerfRecord { at, process, thread: process, what: PerfRecordKind::Executed { name: name.into() } }
     }
 
     fn words(line: &str) -> Vec<OsString> {
@@ -136,11 +137,11 @@ mod tests {
 
     #[test]
     fn idle_processes_go_and_parents_stay() {
-        let began = |process, parent| Record {
+        let began = |process, parent| PerfRecord {
             at: 0,
             process,
             thread: process,
-            what: RecordKind::Began { parent, parent_thread: parent },
+            what: PerfRecordKind::Began { parent, parent_thread: parent },
         };
         let mut records =
             vec![began(1, 0), began(2, 1), began(3, 1), began(4, 2), fault(1, 3), executed(2, 5, "x"), fault(3, 4)];

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use coldstart_sys::fault_recorder::{Fault, Record, RecordKind};
+use coldstart_sys::fault_recorder::{Fault, PerfRecord, PerfRecordKind};
 use linux_perf_data::UserRecordType;
 use linux_perf_data::linux_perf_event_reader::RecordType;
 
@@ -21,7 +21,7 @@ use super::unpack;
 #[derive(Debug)]
 pub(super) struct Recording {
     /// In order of time, in the nanoseconds of whatever clock it was.
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<PerfRecord>,
     pub(super) facts: Facts,
     /// Build ids by path, from facts and mappings.
     pub(super) build_ids: HashMap<PathBuf, Vec<u8>>,
@@ -155,7 +155,7 @@ fn read_events(container: &Container<'_>, names: &HashMap<u64, String>, facts: &
 /// Records as they come.
 struct Gathered {
     numbers: Numbers,
-    records: Vec<(Record, Option<bool>)>,
+    records: Vec<(PerfRecord, Option<bool>)>,
     lost: u64,
     lost_samples: u64,
     throttled: u64,
@@ -202,12 +202,12 @@ impl Gathered {
 }
 
 /// Puts records in order of time, and what another event told of a fault into the fault itself: it comes when the fault is over.
-fn served(mut records: Vec<(Record, Option<bool>)>) -> Vec<Record> {
+fn served(mut records: Vec<(PerfRecord, Option<bool>)>) -> Vec<PerfRecord> {
     records.sort_by_key(|(record, _)| record.at);
-    let mut all: Vec<Record> = Vec::with_capacity(records.len());
+    let mut all: Vec<PerfRecord> = Vec::with_capacity(records.len());
     let mut latest: HashMap<u32, usize> = HashMap::new();
     for (record, told) in records {
-        let RecordKind::Fault(fault) = record.what else {
+        let PerfRecordKind::Fault(fault) = record.what else {
             all.push(record);
             continue;
         };
@@ -218,30 +218,30 @@ fn served(mut records: Vec<(Record, Option<bool>)>) -> Vec<Record> {
         };
         let begun = latest.get(&record.thread).and_then(|&place| all.get_mut(place)).map(|begun| &mut begun.what);
         match begun {
-            Some(RecordKind::Fault(begun)) if begun.address >> 12 == fault.address >> 12 => begun.major |= major,
+            Some(PerfRecordKind::Fault(begun)) if begun.address >> 12 == fault.address >> 12 => begun.major |= major,
             _ => all.push(with_major(record, fault, major)),
         }
     }
     all
 }
 
-fn with_major(record: Record, fault: Fault, major: bool) -> Record {
-    Record { what: RecordKind::Fault(Fault { major, ..fault }), ..record }
+fn with_major(record: PerfRecord, fault: Fault, major: bool) -> PerfRecord {
+    PerfRecord { what: PerfRecordKind::Fault(Fault { major, ..fault }), ..record }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn fault(at: u64, thread: u32, address: u64) -> Record {
+    fn fault(at: u64, thread: u32, address: u64) -> PerfRecord {
         let (write, fetch) = (None, None);
         let fault = Fault { address, instruction: 0, write, fetch, major: false, by_kernel: false };
-        Record { at, process: 1, thread, what: RecordKind::Fault(fault) }
+        PerfRecord { at, process: 1, thread, what: PerfRecordKind::Fault(fault) }
     }
 
-    fn majors(records: Vec<(Record, Option<bool>)>) -> Vec<(u64, bool)> {
-        let major = |record: Record| match record.what {
-            RecordKind::Fault(fault) => (record.at, fault.major),
+    fn majors(records: Vec<(PerfRecord, Option<bool>)>) -> Vec<(u64, bool)> {
+        let major = |record: PerfRecord| match record.what {
+            PerfRecordKind::Fault(fault) => (record.at, fault.major),
             _ => (record.at, false),
         };
         served(records).into_iter().map(major).collect()

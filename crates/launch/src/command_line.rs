@@ -1,6 +1,6 @@
-//! A program and its arguments, as the kernel takes them.
+//! A program and its arguments.
 //!
-//! The quoted form is for people to read and to paste into a shell; we never give it to one, and do not read `$'...'` ourselves.
+//! The quoted form is for display and for pasting into a shell; we never run a shell, and do not parse `$'...'` ourselves.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -12,19 +12,19 @@ use thiserror::Error;
 /// A program and its arguments; the program may be a bare name that is looked up in `PATH`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CommandLine {
-    /// The program: a path if it holds a slash, else a name to look up.
+    /// The program: a path if it contains a slash, else a name to look up.
     pub program: OsString,
     /// Its arguments, without the program's own name.
     pub arguments: Vec<OsString>,
 }
 
-/// Why words cannot be made a command line.
+/// Why a command line is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandLineError {
-    /// There is no word at all.
+    /// It is empty.
     #[error("the command line is empty")]
     Empty,
-    /// A quotation mark has no partner.
+    /// A quotation mark is not closed.
     #[error("a quotation mark is not closed in `{text}`")]
     Quoting {
         /// The text as given.
@@ -38,7 +38,7 @@ impl CommandLine {
         Self { program: program.into(), arguments: arguments.into_iter().map(Into::into).collect() }
     }
 
-    /// The first word is the program, the rest its arguments.
+    /// The first word is the program, the rest are its arguments.
     ///
     /// # Errors
     /// [`CommandLineError::Empty`] if there is no word, or the first is empty.

@@ -10,10 +10,10 @@ use thiserror::Error;
 
 use crate::readiness::DisplayError;
 
-/// Why a program could not be started, watched or ended.
+/// Why a launch failed.
 #[derive(Debug, Error)]
 pub enum LaunchError {
-    /// A bare name stands in no directory of `PATH`, or a path leads nowhere.
+    /// A bare name is in no directory of `PATH`, or a path does not exist.
     #[error("cannot find the program `{}`{}", .program.display(), searched_list(.searched))]
     NotFound {
         /// As given.
@@ -29,42 +29,42 @@ pub enum LaunchError {
         /// The mode bits allow execution, so something above the file forbids it.
         no_exec_mount: bool,
     },
-    /// A directory stands where the program should.
+    /// The program's path is a directory.
     #[error("cannot execute `{}`: it is a directory", .path.display())]
     IsDirectory {
         /// The directory.
         path: PathBuf,
     },
-    /// The file is there; the interpreter it names is not.
-    #[error("cannot execute `{}`: the interpreter it names, `{}`, cannot be executed", .path.display(), .interpreter.display())]
+    /// The file exists; its interpreter does not.
+    #[error("cannot execute `{}`: its interpreter `{}` cannot be executed", .path.display(), .interpreter.display())]
     BadInterpreter {
         /// The program.
         path: PathBuf,
         /// From its `#!` line or its PT_INTERP segment.
         interpreter: PathBuf,
     },
-    /// The kernel does not know the file's format (`ENOEXEC`).
-    #[error("cannot execute `{}`: {}", .path.display(), if *.is_text { "it is text without a #! line" } else { "its format is not one that this machine executes" })]
+    /// The kernel does not support the file's format (`ENOEXEC`).
+    #[error("cannot execute `{}`: {}", .path.display(), if *.is_text { "it is text without a #! line" } else { "this machine does not support its format" })]
     UnknownFormat {
         /// The program.
         path: PathBuf,
         /// It looks like a script.
         is_text: bool,
     },
-    /// Any other refusal to start it.
+    /// Any other error of the kernel.
     #[error("cannot start `{}`", .path.display())]
     Spawn {
         /// The program.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The working directory asked for cannot be entered.
+    /// The requested working directory cannot be entered.
     #[error("cannot use `{}` as the working directory", .path.display())]
     WorkingDirectory {
         /// As given.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A file for the program's standard streams cannot be opened.
@@ -74,74 +74,74 @@ pub enum LaunchError {
         stream: &'static str,
         /// As given.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// Something accepts connections at the port before the program runs, so readiness could not be told.
+    /// A server accepts connections at the port before the program starts, so readiness could not be detected.
     #[error("port {} already accepts connections ({address}) before the program is started", .address.port())]
     PortInUse {
         /// Where the connection succeeded.
         address: SocketAddr,
     },
-    /// The file whose appearance is readiness cannot be looked at, so readiness could not be told.
-    #[error("cannot look whether `{}` is there", .path.display())]
+    /// The status of the file whose appearance means readiness is unavailable.
+    #[error("cannot check whether `{}` exists", .path.display())]
     FileNotVisible {
-        /// As looked up.
+        /// The resolved path.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The name in the URL whose answer is readiness stands for no address.
-    #[error("cannot find the address of `{host}`")]
+    /// The host of the readiness URL cannot be resolved.
+    #[error("cannot resolve `{host}`")]
     HostUnknown {
         /// As in the URL.
         host: String,
-        /// The resolver's answer.
+        /// The resolver's error.
         source: io::Error,
     },
-    /// No directory would take the socket for the program's notification.
-    #[error("cannot make a socket for the program's notification in {}", .directories.iter().map(|directory| directory.display().to_string()).collect::<Vec<_>>().join(" or "))]
+    /// No directory accepts the notification socket.
+    #[error("cannot create a socket for the program's notification in {}", .directories.iter().map(|directory| directory.display().to_string()).collect::<Vec<_>>().join(" or "))]
     NotifySocket {
-        /// The directories that were tried.
+        /// The directories tried.
         directories: Vec<PathBuf>,
-        /// The kernel's last answer.
+        /// The last error of the kernel.
         source: io::Error,
     },
     /// The X display cannot be watched for the program's window.
     #[error(transparent)]
     Display(#[from] DisplayError),
-    /// The page that tells readiness has an address, and nothing gives it to the program.
-    #[error("no argument of `{}` holds {{ready_url}}, the address of the page that tells when it is ready", .program.display())]
+    /// No argument passes the readiness page's address to the program.
+    #[error("no argument of `{}` contains {{ready_url}}, the address of the readiness page", .program.display())]
     NoPageArgument {
         /// As given.
         program: OsString,
     },
-    /// A signal asked us to stop. Everything launched has been ended.
+    /// A signal interrupted us. All launched processes have been ended.
     #[error("interrupted by signal {signal}")]
     Interrupted {
         /// Its number: 2 for Ctrl-C.
         signal: i32,
     },
-    /// Processes of the launch are still there after SIGKILL.
-    #[error("cannot end the program's processes {processes:?}: still there {seconds} s after SIGKILL")]
+    /// Processes of the launch survive SIGKILL.
+    #[error("cannot end the program's processes {processes:?}: still running {seconds} s after SIGKILL")]
     NotEnded {
-        /// Their numbers.
+        /// Their PIDs.
         processes: Vec<u32>,
         /// How long we waited.
         seconds: u64,
     },
-    /// The kernel refused something that a launch needs.
+    /// A system call required for the launch failed.
     #[error("cannot {what}")]
     System {
-        /// What was tried, as an infinitive.
+        /// The action, as an infinitive.
         what: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
 impl LaunchError {
-    /// What the user can do about it, where there is advice.
+    /// Advice, if there is any.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NotFound { searched, .. } if searched.is_empty() => "check the path for a spelling mistake".into(),
@@ -162,7 +162,7 @@ impl LaunchError {
                 )
             }
             Self::UnknownFormat { path, is_text: false } => {
-                format!("file {} tells what it is", shell_word(path.as_os_str()))
+                format!("file {} shows its type", shell_word(path.as_os_str()))
             }
             Self::PortInUse { address } => {
                 format!("end the program that listens there: ss -ltnp 'sport = :{}' names it", address.port())
@@ -171,15 +171,15 @@ impl LaunchError {
                 format!("namei -l {} shows which directory forbids it", shell_word(path.as_os_str()))
             }
             Self::HostUnknown { .. } => {
-                "write the address at which the program listens, such as 127.0.0.1 or localhost".into()
+                "use the address at which the program listens, such as 127.0.0.1 or localhost".into()
             }
             Self::NotifySocket { .. } => {
-                "set TMPDIR to a directory that may be written to and has a path of less than 70 bytes".into()
+                "set TMPDIR to a writable directory whose path is shorter than 70 bytes".into()
             }
             Self::Display(error) => return error.hint(),
             Self::NoPageArgument { program } => format!(
                 "put {{ready_url}} where the address goes, and keep it from a browser that already runs: firefox --no-remote --profile DIR '{{ready_url}}'; \
-                 {} --help tells how this program is given an address",
+                 see {} --help for how to pass it an address",
                 shell_word(program.as_ref())
             ),
             Self::NotEnded { .. } => "they wait in the kernel (state D in ps), are in a frozen control group (\

@@ -1,7 +1,7 @@
-//! The parsers that read bytes of programs we do not know, for the fuzz targets of `fuzz/` and for nobody else.
+//! Parsers of untrusted bytes, for the fuzz targets of `fuzz/` only.
 //!
-//! Hidden, and no part of what this crate promises: it only opens doors. The parsers' own types stay private; what comes out
-//! is what a target can hold against a rule.
+//! Hidden, and not part of the public API. The parsers' own types stay private; the functions return values
+//! that a target can check against a rule.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::readiness::page::address::Address;
 use crate::readiness::page::exchange::Exchange;
 use crate::readiness::page::site::Site;
 
-/// The status of an HTTP answer that comes in pieces; `None` when its status line is not complete.
+/// The status of an HTTP response that arrives in pieces; `None` when its status line is not complete.
 ///
 /// # Errors
 /// It is not HTTP/1, or has no end.
@@ -27,22 +27,22 @@ pub fn http_answer<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Opt
     Ok(None)
 }
 
-/// What came of one connection to the server of the readiness page.
+/// The result of one connection to the server of the readiness page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageConnection {
-    /// All answers, one behind the other.
+    /// All responses, concatenated.
     pub answers: Vec<u8>,
-    /// Bytes kept of a request that is not complete.
+    /// Bytes kept of an incomplete request.
     pub held: usize,
-    /// Nothing more is answered.
+    /// No more requests are answered.
     pub is_finished: bool,
-    /// The page was asked for, and then reported that it is shown.
+    /// The page was requested, and then reported that it is shown.
     pub is_ready: bool,
 }
 
 /// Serves requests that come in pieces, to the host `a`, with the page at `/t/` and its report at `/t/ready`.
 pub fn page_connection<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> PageConnection {
-    let mut site = Site::new(&Address { authority: "a".into(), folder: "/t/".into() });
+    let mut site = Site::new(&Address { authority: "a".into(), directory: "/t/".into() });
     let mut exchange = Exchange::default();
     let mut answers = Vec::new();
     for piece in pieces {

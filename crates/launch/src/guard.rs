@@ -1,4 +1,4 @@
-//! Ending the program also when this process is killed: a guardian outlives us, and knows what we started by a mark.
+//! Ending the program also when this process is killed: a guardian outlives us, and finds our processes by a mark.
 //!
 //! Dropping a [`Tree`](crate::tree::Tree) ends the program after errors and panics. After SIGKILL nothing of ours runs.
 
@@ -10,9 +10,9 @@ use coldstart_sys::guardian::{ProcessGuardian, at_exit};
 use coldstart_sys::process_mark::{HandingDown, ProcessMark};
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// The guardian of this process, which is never dropped: its line to us breaks when this process is gone.
+/// The guardian of this process, never dropped: its pipe breaks when this process ends.
 static STARTED: Mutex<Option<(Guard, ProcessGuardian)>> = Mutex::new(None);
-/// Launches that may have left something.
+/// Launches that may have left processes.
 static COVERED: AtomicUsize = AtomicUsize::new(0);
 
 /// The mark of all launches of this process.
@@ -23,9 +23,9 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// The guard of this process. Its guardian is started when first asked for: a fork that should come before anything is
-    /// timed. `None` without `/proc`, where nothing tells which processes carry the mark; `coldstart doctor` says what that
-    /// costs.
+    /// The guard of this process. Its guardian is started by the first call: a fork that should precede all
+    /// timing. `None` without `/proc`, which shows the mark; `coldstart doctor` explains the
+    /// consequences.
     pub(crate) fn of_process() -> io::Result<Option<Self>> {
         let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((guard, _)) = &*started {
@@ -44,27 +44,27 @@ impl Guard {
         Ok(Some(guard))
     }
 
-    /// The guardian's number. It is a child of ours.
+    /// The guardian's PID. It is a child of ours.
     pub(crate) fn process(self) -> u32 {
         self.process
     }
 
-    /// What is started while [`Covered::hand_down`] is in force is ended when this process is gone.
+    /// Processes started while [`Covered::hand_down`] is in force are killed when this process ends.
     pub(crate) fn cover(self) -> Covered {
         COVERED.fetch_add(1, Ordering::SeqCst);
         Covered { mark: self.mark }
     }
 }
 
-/// A launch that is under way.
+/// A running launch.
 #[derive(Debug)]
 pub(crate) struct Covered {
     mark: ProcessMark,
 }
 
 impl Covered {
-    /// Children that are started while the result is kept carry the mark. `None` in a sandbox that forbids it; then the
-    /// program is not ended with us.
+    /// Children started while the result is kept carry the mark. `None` in a sandbox that forbids it; then the
+    /// program does not end with us.
     pub(crate) fn hand_down(&self) -> Option<HandingDown> {
         self.mark.hand_down()
     }
@@ -76,7 +76,7 @@ impl Drop for Covered {
     }
 }
 
-/// Nothing of ours shall be left behind an orderly exit, the guardian included. With a launch under way in another thread, it is
+/// A regular exit leaves nothing behind, not even the guardian. With a launch running in another thread, it is
 /// left to do its work.
 extern "C" fn dismiss() {
     let Ok(mut started) = STARTED.try_lock() else { return };

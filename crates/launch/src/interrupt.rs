@@ -1,6 +1,6 @@
-//! Ctrl-C and its kin, as something that can be polled together with a program's end.
+//! Ctrl-C and similar signals, as a descriptor that can be polled together with a program's end.
 //!
-//! Handlers cannot be taken off safely once they stand (another library may have chained to them), so they are
+//! Installed handlers cannot be removed safely (another library may have chained to them), so they are
 //! installed once; when the last [`Interrupt`] is dropped they fall back to each signal's default action.
 
 use std::io::{self, Read};
@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use coldstart_host::process::ProcessFiles;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-/// While one is held, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end this process but are noted here.
+/// While one is held, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end this process but are recorded here.
 ///
-/// Clones share what was noted. A signal that was ignored when the process started (`nohup`) stays ignored.
+/// Clones share the record. A signal that was ignored when the process started (`nohup`) stays ignored.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Arc<Listening>);
 
@@ -26,7 +26,7 @@ struct Listening {
 /// What the signal handlers write to; lives as long as the process.
 #[derive(Debug)]
 struct Handlers {
-    /// True while nobody listens: signals then act as if never handled.
+    /// True while there is no listener: signals then take their default action.
     default_action: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
     wake: UnixStream,
@@ -40,10 +40,10 @@ struct Installed {
 static INSTALLED: Mutex<Installed> = Mutex::new(Installed { handlers: None, listening: Weak::new() });
 
 impl Interrupt {
-    /// Starts to note signals, or joins those that already do.
+    /// Starts recording signals, or joins existing listeners.
     ///
     /// # Errors
-    /// When no descriptor can be had, or a handler cannot be installed.
+    /// When no descriptor can be created, or a handler cannot be installed.
     pub fn listen() -> io::Result<Self> {
         let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(listening) = installed.listening.upgrade() {
@@ -66,13 +66,13 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// The number of the last signal noted, if any. Stays until the last holder is gone: an interrupted command must
+    /// The number of the last recorded signal, if any. Kept until the last holder is dropped: an interrupted command must
     /// not start another run.
     pub fn signal(&self) -> Option<i32> {
         i32::try_from(self.0.handlers.signal.load(Ordering::SeqCst)).ok().filter(|&signal| signal != 0)
     }
 
-    /// Forgets that signals woke us, so that the descriptor becomes readable only at the next one.
+    /// Empties the descriptor, so that it becomes readable only at the next signal.
     pub(crate) fn drain(&self) {
         let mut buffer = [0; 64];
         while matches!((&self.0.handlers.wake).read(&mut buffer), Ok(count) if count > 0) {}

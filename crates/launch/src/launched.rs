@@ -1,4 +1,4 @@
-//! What came of a launch.
+//! The result of a launch.
 
 use std::fmt;
 use std::iter::Sum;
@@ -7,47 +7,47 @@ use std::time::Duration;
 
 use coldstart_sys::wait::ResourceUsage;
 
-/// What came of a launch: also of one whose program crashed or never became ready.
+/// The result of a launch, also if the program crashed or never became ready.
 #[derive(Clone, Debug)]
 pub struct Launched {
-    /// Number of the process that was started; reaped since.
+    /// PID of the process that was started; already reaped.
     pub process: u32,
     /// From right before the spawn to readiness. `None` if the program never became ready.
     ///
     /// With [`Readiness::Exit`](crate::Readiness::Exit) any exit is readiness, whatever its code; death by a signal is not.
     pub ready_after: Option<Duration>,
-    /// From right before the spawn to readiness, or to the moment that decided there would be none.
+    /// From right before the spawn to readiness, or to the moment when it was given up.
     pub elapsed: Duration,
-    /// How the program came to its end.
+    /// How the program ended.
     pub end: End,
-    /// If it never became ready, what was seen last of what was waited for, where there is more to say than "nothing":
-    /// a clause such as "http://127.0.0.1:8080/up answered with status 503".
+    /// If it never became ready: the last state of the readiness watch, if known, as a clause
+    /// such as "http://127.0.0.1:8080/up answered with status 503".
     pub last_seen: Option<String>,
-    /// What the whole tree had read by readiness, or by the moment that decided there would be none.
+    /// What the whole tree had read by readiness, or by the moment when it was given up.
     pub counts: Counts,
     /// What the whole tree used until it was ended, the ending included.
     pub usage: Usage,
-    /// How many processes we asked to end (SIGTERM), because they were still there.
+    /// How many processes got SIGTERM because they were still running.
     pub ended_processes: u32,
-    /// How many of the tree were ended by force (SIGKILL).
+    /// How many processes of the tree got SIGKILL.
     pub killed_processes: u32,
 }
 
-/// How the first process of a launch came to its end.
+/// How the first process of a launch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// By itself, with this code.
     Exited(i32),
     /// By a signal that we did not send.
     Signalled(i32),
-    /// After it was ready by another sign than its exit: by us, or by itself before we came to it.
+    /// After readiness other than exit: by us, or by itself before we ended it.
     Ended,
     /// By us, because it was not ready within the limit.
     TimedOut,
 }
 
 impl Launched {
-    /// Whether the program did what was asked: it became ready, and with exit readiness its code is 0.
+    /// Whether it succeeded: it became ready, and with exit readiness its code is 0.
     pub fn succeeded(&self) -> bool {
         self.ready_after.is_some() && matches!(self.end, End::Exited(0) | End::Ended)
     }
@@ -65,16 +65,16 @@ impl fmt::Display for End {
     }
 }
 
-/// What a process tree had read by one moment. A figure that is not known is `None`, never 0.
+/// What a process tree had read by one moment. Unknown figures are `None`, never 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Bytes that the tree caused to be read from disks, readahead included; 0 when all was cached.
+    /// Bytes read from disks on the tree's behalf, readahead included; 0 when all was cached.
     pub bytes_read: Option<u64>,
     /// Page faults that waited for I/O.
     pub major_faults: Option<u64>,
     /// Page faults served from memory.
     pub minor_faults: Option<u64>,
-    /// Why a figure is not known.
+    /// Why a figure is unknown.
     pub unknown: Option<Uncounted>,
 }
 
@@ -84,15 +84,15 @@ impl Counts {
     }
 }
 
-/// Why it is not known what a process tree used.
+/// Why a process tree's usage is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uncounted {
-    /// A process ignores SIGCHLD, so the kernel forgets what its children used when they end (`wait(2)`). Processor
+    /// A process ignores SIGCHLD, so the kernel discards its children's usage when they end (`wait(2)`). Processor
     /// times are incomplete then, too.
     ChildrenNotWaitedFor,
-    /// We may not read `/proc/PID/io` of a process, such as one with other rights than ours.
+    /// `/proc/PID/io` of a process is not readable, for example because of its privileges.
     Hidden,
-    /// The kernel does not count what processes read (`CONFIG_TASK_IO_ACCOUNTING`).
+    /// The kernel lacks I/O accounting (`CONFIG_TASK_IO_ACCOUNTING`).
     NoAccounting,
     /// Processes ended during each attempt to count.
     Changing,
@@ -103,16 +103,16 @@ impl fmt::Display for Uncounted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::ChildrenNotWaitedFor => {
-                "one of its processes ignores SIGCHLD, so the kernel keeps no figures of the children of that process"
+                "one of its processes ignores SIGCHLD, so the kernel discards its children's figures"
             }
-            Self::Hidden => "what one of its processes has read (/proc/PID/io) may not be seen",
-            Self::NoAccounting => "the kernel does not count what processes read (CONFIG_TASK_IO_ACCOUNTING)",
+            Self::Hidden => "the I/O counters of one of its processes (/proc/PID/io) are not readable",
+            Self::NoAccounting => "the kernel has no I/O accounting (CONFIG_TASK_IO_ACCOUNTING)",
             Self::Changing => "its processes ended faster than they could be counted",
         })
     }
 }
 
-/// What a process tree used, added up over all its processes (`wait4(2)` of each that we reaped).
+/// Resource usage of a process tree, summed over all its processes (`wait4(2)` of each that we reaped).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Processor time in user mode.
@@ -123,7 +123,7 @@ pub struct Usage {
     pub major_faults: u64,
     /// Page faults served from memory.
     pub minor_faults: u64,
-    /// Bytes that the tree caused to be read from disks, readahead included; 0 when all was cached.
+    /// Bytes read from disks on the tree's behalf, readahead included; 0 when all was cached.
     pub bytes_read: u64,
     /// Times a process gave up the processor to wait.
     pub voluntary_switches: u64,

@@ -1,11 +1,11 @@
-//! Starting a program, knowing when it is ready, ending its whole process tree.
+//! Starting a program, detecting its readiness, ending its whole process tree.
 //!
-//! Measuring and recording both need the same start: the same way to spawn, the same moment that counts as "ready", and
-//! nothing left running afterwards that would disturb the next one. A newcomer might expect the end of the first
-//! process to be the end of the program; a launcher script, a daemon or a prefetcher running beside it says otherwise,
-//! so everything that descends from the launch is found, ended and its use of the machine counted.
+//! Measuring and recording need the same start: the same way to spawn, the same definition of "ready", and
+//! no processes left that would disturb the next start. Not obvious: the end of the first
+//! process is not the end of the program, because of launcher scripts, daemons and prefetchers. So all descendants
+//! of the launch are found, ended and their resource usage counted.
 //!
-//! [`launch`] is the whole of it. No shell is involved anywhere.
+//! [`launch`] does all of it. No shell is involved.
 
 mod command_line;
 mod error;

@@ -1,6 +1,6 @@
-//! Finding a program in `PATH`, before the clock starts and with a better answer than "no such file".
+//! Finding a program in `PATH`, before the clock starts and with a better error than "no such file".
 //!
-//! The rules are those of `execvp(3)`: a name with a slash is a path; a file that may not be executed is passed over,
+//! The rules are those of `execvp(3)`: a name with a slash is a path; a file without execute permission is skipped,
 //! and only reported when no directory has a better one.
 
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use crate::error::LaunchError;
 /// What `execvp(3)` searches when `PATH` is not set.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// Finds the file that `program` names: itself if it holds a slash, else the first executable in `path`.
+/// Finds the file for `program`: itself if it contains a slash, else the first executable in `path`.
 ///
 /// `path` is the value of `PATH`; `None` if it is not set. Relative directories start from `directory`.
 ///

@@ -1,4 +1,4 @@
-//! How a program is to be launched.
+//! Options of a launch.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,7 +11,7 @@ use crate::error::LaunchError;
 use crate::interrupt::Interrupt;
 use crate::readiness::Readiness;
 
-/// What the program's standard input is.
+/// The program's standard input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Input {
     /// `/dev/null`: the end of file at the first read.
@@ -20,16 +20,16 @@ pub enum Input {
     /// Ours. If it is a terminal the program stays in our process group, or reading would stop it (`SIGTTIN`); Ctrl-C
     /// then reaches the program too.
     Inherit,
-    /// A regular file or `/dev/null`, opened anew for each launch, so that each reads the same from its beginning. A pipe
-    /// gives its content once and is refused.
+    /// A regular file or `/dev/null`, opened for each launch, so that each reads it from its beginning. A pipe
+    /// can be read only once and is refused.
     File(PathBuf),
 }
 
 impl Input {
-    /// Opens what was named; `None` for what needs no name. The program starts to read at the beginning.
+    /// Opens the file; `None` for the kinds without one. The program starts to read at the beginning.
     ///
     /// # Errors
-    /// [`LaunchError::Redirection`] for what is missing, may not be read, or is neither a regular file nor `/dev/null`.
+    /// [`LaunchError::Redirection`] for a file that is missing, unreadable, or neither regular nor `/dev/null`.
     pub fn open(&self) -> Result<Option<File>, LaunchError> {
         let Self::File(path) = self else { return Ok(None) };
         let failed = |source| LaunchError::Redirection { stream: "input", path: path.clone(), source };
@@ -37,7 +37,7 @@ impl Input {
     }
 }
 
-/// Where the program's standard output and standard error go.
+/// The program's standard output and standard error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Output {
     /// `/dev/null`.
@@ -45,11 +45,11 @@ pub enum Output {
     Null,
     /// Ours.
     Inherit,
-    /// Both into one file, emptied first.
+    /// Both to one file, truncated first.
     File(PathBuf),
 }
 
-/// How a program is to be launched. [`LaunchOptions::default`] waits for its exit, silent, with no limit.
+/// Options of a launch. [`LaunchOptions::default`] waits for the exit, without output or limit.
 #[derive(Clone, Debug)]
 pub struct LaunchOptions {
     /// The moment that counts as started.
@@ -58,7 +58,7 @@ pub struct LaunchOptions {
     pub input: Input,
     /// The program's standard output and error. With [`Readiness::Stdout`], standard output is a pipe that we copy from.
     pub output: Output,
-    /// Give up, and end it, when it is not ready after this long.
+    /// End it when it is not ready after this time.
     pub time_limit: Option<Duration>,
     /// Time between SIGTERM and SIGKILL when the tree is ended.
     pub grace: Duration,

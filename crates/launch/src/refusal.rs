@@ -1,6 +1,6 @@
-//! What the kernel's one-word refusal to execute a file means.
+//! Explains the kernel's error when it refuses to execute a file.
 //!
-//! `ENOENT` for a file that is plainly there means that its interpreter is not: the commonest puzzle of `exec`.
+//! `ENOENT` for an existing file means that its interpreter is missing: a common source of confusion.
 
 use std::ffi::OsStr;
 use std::io;
@@ -17,7 +17,7 @@ use crate::error::LaunchError;
 /// Enough for a `#!` line (the kernel itself looks at 256 bytes) and for the program headers of ordinary files.
 const HEAD_LENGTH: usize = 4096;
 
-/// Turns the error of a spawn into one that says what is wrong with the file.
+/// Turns the error of a spawn into one that names the problem with the file.
 pub(crate) fn explain(path: &Path, working_directory: Option<&Path>, source: io::Error) -> LaunchError {
     if let Some(directory) = working_directory
         && let Err(source) = std::fs::read_dir(directory)

@@ -1,6 +1,6 @@
 //! One launch, from the spawn to the last process reaped.
 //!
-//! Between the spawn and readiness nothing happens here that could be done before or after: no thread, no allocation,
+//! Between the spawn and readiness this file does only what cannot be done before or after: no thread, no allocation,
 //! one `poll`. Commands without [`Setup`] are spawned by std with `posix_spawn`, which borrows our memory (`CLONE_VFORK`)
 //! instead of copying our page tables; a `pre_exec` hook would make it fork.
 
@@ -31,22 +31,22 @@ use crate::tree::Tree;
 /// Changes a command before it is spawned, such as a hook that runs between fork and exec.
 pub type Setup<'a> = &'a dyn Fn(&mut Command);
 
-/// Two launches in one process take turns: each would take the other's orphans for its own.
+/// Launches in one process run one at a time: each would take the other's orphans for its own.
 static LAUNCHING: Mutex<()> = Mutex::new(());
 
-/// How long after the first process's exit its descendants are looked at again, when one of them may become ready.
+/// Interval of checks on the descendants after the first process's exit, while one of them may become ready.
 const DESCENDANTS_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Starts the program, waits until it is ready, calls `at_ready`, and ends whatever of it is still there.
+/// Starts the program, waits until it is ready, calls `at_ready`, and ends its remaining processes.
 ///
-/// A program that crashes, or is not ready within the limit, is a result. With another readiness than exit, a first
-/// process that exits with code 0 is taken for a daemon's starter: its descendants may still become ready.
+/// A program that crashes, or is not ready within the limit, is a result. With a readiness other than exit, a first
+/// process that exits with code 0 counts as a daemon's starter: its descendants may still become ready.
 ///
-/// While it runs, this process is a subreaper, and children of it that were started since and are in another process
-/// group than ours are taken for the program's. Children that ignore this rule must be started before.
+/// Meanwhile this process is a subreaper. Its children that are new and in another process
+/// group than ours count as the program's. Children that do not fit this rule must be started before.
 ///
 /// # Errors
-/// When the program cannot be started, or we are interrupted; whatever was started has been ended then, too.
+/// When the program cannot be started, or we are interrupted; started processes have been ended then, too.
 pub fn launch(
     command_line: &CommandLine,
     options: &LaunchOptions,
@@ -57,9 +57,9 @@ pub fn launch(
     PreparedLaunch::new(command_line, options, setup)?.run_now(at_ready)
 }
 
-/// A launch of which everything is done that can be done before the start.
+/// A launch with all preparations done.
 ///
-/// Looking a program up reads directories and its inode, and so do the files of its standard streams: to measure a cold
+/// Looking a program up reads directories and its inode, and so does opening its standard streams: to measure a cold
 /// start, prepare, then drop the caches, then [`run`](Self::run).
 pub struct PreparedLaunch {
     command: Command,
@@ -126,9 +126,9 @@ impl PreparedLaunch {
         if matches!(outcome, Outcome::Ready { .. }) {
             at_ready();
         }
-        // Before the tree is ended: what it does then is no part of the start, and processes that are gone tell nothing.
+        // Before the tree is ended: what it does then is not part of the start, and ended processes have no counters.
         let counts = tree.counts();
-        // Our ends of the program's pipes stay open until it is gone: a broken pipe would be another way to end it.
+        // Our ends of the program's pipes stay open until it has ended: a broken pipe would end it differently.
         tree.end(options.grace, options.interrupt.as_ref(), &mut || readiness.drain())?;
         readiness.drain();
         let status = tree.status().map_err(|error| LaunchError::system("learn how the program ended", error))?;
@@ -150,7 +150,7 @@ impl PreparedLaunch {
     }
 }
 
-/// Why the waiting is over, and how long after the beginning.
+/// Why the wait ended, and how long after the beginning.
 enum Outcome {
     Ready(Duration),
     /// It ended without ever becoming ready.
@@ -175,8 +175,8 @@ impl Outcome {
     }
 }
 
-/// The command for a command line, and the file that is found for it, by the `PATH` that the program will have. `environment` is
-/// what is set (or, with `None`, removed) besides our own.
+/// The command for a command line, and its file, looked up in the program's `PATH`. `environment` is
+/// set (or, with `None`, removed) on top of our own.
 ///
 /// # Errors
 /// When no program is found.
@@ -268,7 +268,7 @@ fn wait_until_ready(
             if readiness.is_exit() {
                 return Ok(if status.code().is_some() { Outcome::Ready(now) } else { Outcome::Over(now) });
             }
-            // What it wrote or opened last counts, although we learn of its end first.
+            // Its last output or file counts, although we notice its end first.
             if let Some(ready) = look(readiness, true, tree)? {
                 return Ok(ready);
             }
@@ -310,7 +310,7 @@ fn wait(
     readiness: &dyn Watch,
     timeout: Option<Duration>,
 ) -> Result<Woken, LaunchError> {
-    // The end of the process stands in for descriptors that are not there: polled for nothing, they tell nothing.
+    // The end of the process stands in for missing descriptors, polled for no events.
     let descriptor = readiness.descriptor();
     let Some(filler) = process.map(AsFd::as_fd).or(descriptor).or(interrupt.map(AsFd::as_fd)) else {
         // Only the clock is left.

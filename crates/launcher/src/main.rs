@@ -1,7 +1,7 @@
 //! `coldstart-run PLAN -- PROGRAM ARGS`: what `coldstart prefetch run` does, in a program small enough not to matter.
 //!
-//! On a cold disk the launcher is read before it can read anything ahead, page by page and without any help. `coldstart`
-//! with all its verbs costs 0.4 s on a disk of 7,200 turns a minute, this program less than half of that
+//! On a cold disk the launcher itself is read page by page, before it can read anything ahead. `coldstart`
+//! with all its verbs costs 0.4 s on a 7,200 rpm disk, this program less than half of that
 //! (docs/decisions/0004-a-small-launcher.md). So: no argument parser, no tables, no dependencies but the replay itself.
 
 use std::ffi::OsString;
@@ -29,11 +29,11 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    say("usage: coldstart-run PLAN -- PROGRAM [ARGUMENT]...\n\nThe same as `coldstart prefetch run`; see there.");
+    say("usage: coldstart-run PLAN -- PROGRAM [ARGUMENT]...\n\nEquivalent to `coldstart prefetch run`, see its help.");
     ExitCode::from(2)
 }
 
-/// `eprintln!` would panic where stderr is closed, and keep the program from starting.
+/// `eprintln!` would panic if stderr is closed, and prevent the program from starting.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

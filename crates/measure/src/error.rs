@@ -1,4 +1,4 @@
-//! Why nothing could be measured.
+//! Why a measurement is not possible.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,36 +11,36 @@ use thiserror::Error;
 
 use crate::frequency::FrequencyError;
 
-/// Why nothing could be measured. Programs that start and fail are results instead.
+/// Why a measurement is not possible. A program that starts and fails is a result instead.
 #[derive(Debug, Error)]
 pub enum MeasureError {
     /// No command, no state or no run.
-    #[error("there is nothing to measure: a command, a state and at least one run are needed")]
+    #[error("nothing to measure: at least one command, one state and one run are required")]
     NothingToMeasure,
-    /// A cold start, or one as after boot, was asked for and we may not drop caches.
-    #[error("cannot start {state}: `{DROP_CACHES}` may not be written")]
+    /// A cold start, or one as after boot, was requested, but we may not drop caches.
+    #[error("cannot start {state}: `{DROP_CACHES}` is not writable")]
     ColdNotPermitted {
         /// The state asked for.
         state: StartState,
     },
-    /// A start as after boot was asked for, and no saved state was given.
-    #[error("cannot start as after boot: no saved state is given")]
+    /// A start as after boot was requested without a saved state.
+    #[error("cannot start as after boot: no saved state was given")]
     NoSavedState,
-    /// The saved state could not be brought back.
-    #[error("cannot bring back the state saved in `{}`", .file.display())]
+    /// The saved state could not be restored.
+    #[error("cannot restore the state saved in `{}`", .file.display())]
     Restore {
         /// The file.
         file: PathBuf,
         /// Why.
         source: SavedError,
     },
-    /// A selective start was asked for and nobody knows what to evict.
-    #[error("cannot start `{label}` selectively cold: no file is known that it reads")]
+    /// A selective start was requested, but the files to evict are unknown.
+    #[error("cannot start `{label}` selectively cold: its files are unknown")]
     NoFiles {
         /// The command's label.
         label: String,
     },
-    /// The processors' frequency was to be held and cannot be.
+    /// The processors' frequency could not be fixed.
     #[error(transparent)]
     Frequency(#[from] FrequencyError),
     /// A command could not be launched, or we were interrupted.
@@ -54,7 +54,7 @@ pub enum MeasureError {
     /// Dropping the caches failed.
     #[error("cannot drop the machine's caches (`{DROP_CACHES}`)")]
     DropCaches {
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A file could not be evicted.
@@ -68,7 +68,7 @@ pub enum MeasureError {
 }
 
 impl MeasureError {
-    /// What the user can do about it, where there is advice. A cause's own advice is not repeated here.
+    /// Advice, if there is any. A cause's own advice is not repeated here.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoSavedState => Some("save one with `coldstart pagecache save FILE`, then --state boot=FILE".to_owned()),
@@ -77,13 +77,13 @@ impl MeasureError {
                  no privilege"
                     .to_owned(),
             ),
-            Self::NoFiles { .. } => Some("record what it reads first, or measure it cold (as root) or hot".to_owned()),
+            Self::NoFiles { .. } => Some("record its files first, or measure it cold (as root) or hot".to_owned()),
             Self::Frequency(error) => error.hint(),
             _ => None,
         }
     }
 
-    /// The signal that interrupted us, if that is what happened: a shell expects exit code 128 + signal.
+    /// The signal that interrupted us, if any: a shell expects exit code 128 + signal.
     pub fn interrupted_by(&self) -> Option<i32> {
         match self {
             Self::Launch { source: LaunchError::Interrupted { signal }, .. } => Some(*signal),

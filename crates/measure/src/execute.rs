@@ -1,6 +1,6 @@
-//! Doing the runs in their order: warming up, repeating what contradicts its state, giving up on what only fails.
+//! Executes the runs in order: warm-up, repetition of contradicting runs, giving up on a command that only fails.
 //!
-//! Nothing here touches the machine: it stands behind [`Machine`].
+//! Nothing here touches the system directly: it uses the [`Machine`] trait.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,19 +15,19 @@ use crate::runner::{Machine, RawRun};
 use crate::schedule::{Slot, schedule};
 use crate::statistics::median;
 
-/// A command whose first so many runs in a state all failed is not tried further in it.
+/// A command whose first runs in a state all failed, this many, is given up in that state.
 const GIVE_UP_AFTER: usize = 3;
 
-/// Everything that was run, and what cannot be told from the samples.
+/// All runs, and facts that the samples do not contain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Record {
     pub(crate) samples: Vec<Sample>,
-    /// By command: how often the page cache had lost pages since the last run, and the most pages it lost.
+    /// By command: how often the page cache had lost pages since the last run, and the most pages lost.
     pub(crate) decays: HashMap<usize, (u32, u64)>,
     pub(crate) gave_up: HashSet<(usize, StartState)>,
 }
 
-/// Does all runs of the plan.
+/// Executes all runs of the plan.
 pub(crate) fn execute(
     plan: &MeasurePlan,
     machine: &mut dyn Machine,
@@ -59,7 +59,7 @@ struct Execution<'a> {
     record: Record,
     /// Repetitions done, by command and state.
     repetitions: HashMap<(usize, StartState), u32>,
-    /// By command, what was in memory after its warm-up; entered when it is first warmed up.
+    /// By command, the resident pages after its first warm-up.
     warm: HashMap<usize, Option<Residency>>,
     /// The command that ran last, unless it failed.
     last: Option<usize>,
@@ -68,7 +68,7 @@ struct Execution<'a> {
 impl Execution<'_> {
     fn block(&mut self, state: StartState, slots: impl Iterator<Item = Slot>) -> Result<(), MeasureError> {
         if state == StartState::Selective {
-            // What is not evicted has to be there: without means for metadata, all of that; else what it shares with others.
+            // Files that are not evicted must be resident: without metadata eviction, all of them; else those shared with others.
             for command in 0..self.plan.commands.len() {
                 self.warm_up(Slot { state, round: 1, command })?;
             }
@@ -93,7 +93,7 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// Runs until a run counts, fails, or may not be repeated any more.
+    /// Repeats a run until it counts, fails, or reaches the limit.
     fn fill(&mut self, slot: Slot, first_attempt: u32) -> Result<(), MeasureError> {
         let mut attempt = first_attempt;
         loop {
@@ -119,7 +119,7 @@ impl Execution<'_> {
         may
     }
 
-    /// The first runs have nothing to be compared with: when all are done, those that read too little are found again.
+    /// The first runs have no reference: when all are done, those that read too little are found again.
     fn look_back(&mut self, state: StartState) -> Result<(), MeasureError> {
         for command in 0..self.plan.commands.len() {
             let counted: Vec<usize> = (0..self.record.samples.len())
@@ -146,9 +146,9 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// Warms a command up unless what a run left is still there.
+    /// Warms a command up unless a previous run has done so.
     ///
-    /// Another command's run in between takes nothing away by itself, but the kernel may (memory pressure, DAMON).
+    /// Another command's run in between evicts nothing by itself, but the kernel may (memory pressure, DAMON).
     fn ensure_hot(&mut self, slot: Slot) -> Result<(), MeasureError> {
         let now = self.machine.residency(slot.command)?;
         let lost = match (self.warm.get(&slot.command), now) {
@@ -156,7 +156,7 @@ impl Execution<'_> {
             (Some(Some(warm)), Some(now)) if warm.is_known() && now.is_known() => {
                 warm.resident_pages.saturating_sub(now.resident_pages)
             }
-            // Nothing to look at: only the order of runs tells.
+            // Residency is unknown: only the order of runs counts.
             _ if self.last == Some(slot.command) => return Ok(()),
             _ => return self.warm_up(slot),
         };
@@ -171,7 +171,7 @@ impl Execution<'_> {
 
     fn warm_up(&mut self, slot: Slot) -> Result<(), MeasureError> {
         self.announce(slot, true, 1);
-        // Whatever the state of the slot, a warm-up takes the caches as they are.
+        // Whatever the state of the slot, a warm-up uses the caches as they are.
         let run = self.machine.run(slot.command, StartState::Hot)?;
         let failed = judge(StartState::Hot, &run, &History::default(), self.plan.accept_any_exit_code);
         let used = if matches!(failed, Use::Failed { .. }) { failed } else { Use::WarmUp };

@@ -1,4 +1,4 @@
-//! From samples to figures: a pure function.
+//! Computes figures from samples: a pure function.
 
 use coldstart_profile::measurement::{
     Comparison, InputOutputComparison, MeasuredCommand, Measurement, Outlier, Residency, Sample, StartState,
@@ -13,7 +13,7 @@ use crate::statistics::{
 };
 use crate::warnings::warnings;
 
-/// Makes the result of what was run.
+/// The measurement of all runs.
 pub(crate) fn measurement(plan: &MeasurePlan, record: Record, facts: Facts) -> Measurement {
     let states = plan.states_in_order();
     let commands: Vec<MeasuredCommand> = plan
@@ -103,13 +103,14 @@ fn state_facts(counted: &[&Sample], command: usize, state: StartState, facts: &F
     StateFacts {
         method: match state {
             StartState::Cold => {
-                "all clean caches of the machine dropped twice (sync, drop_caches 3), looked at in between".to_owned()
+                "all clean caches of the machine dropped twice (sync, drop_caches 3), residency checked in between"
+                    .to_owned()
             }
             StartState::Boot => {
-                "all clean caches of the machine dropped twice, then the saved state brought back".to_owned()
+                "all clean caches of the machine dropped twice, then the saved state restored".to_owned()
             }
             StartState::Selective => {
-                "the program's files evicted (posix_fadvise), then their metadata, all else left".to_owned()
+                "the program's files evicted (posix_fadvise), then their metadata, nothing else".to_owned()
             }
             StartState::Hot => "started right after another start".to_owned(),
         },

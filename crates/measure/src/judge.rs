@@ -1,8 +1,8 @@
-//! Whether a run was what it should be: pure rules.
+//! Whether a run had the intended state: pure rules.
 //!
-//! The check before a launch may be impossible (the kernel tells residency only to those who may write the file), and so
-//! may the one after it (what was read is not known). A state holds if neither contradicts it, and only what is known
-//! contradicts.
+//! The check before a launch may be impossible (the kernel shows residency only to users who may write the file), and so
+//! may the one after it (the reads are unknown). A state holds if neither contradicts it; unknown values
+//! contradict nothing.
 
 use coldstart_profile::PAGE_SIZE;
 use coldstart_profile::measurement::{End, Residency, StartState, Use};
@@ -10,19 +10,19 @@ use coldstart_profile::measurement::{End, Residency, StartState, Use};
 use crate::runner::{RawRun, RestoredPages};
 use crate::statistics::median;
 
-/// A hot start may read this much: log files, sockets' directories, what decayed since.
+/// A hot start may read this much: log files, sockets' directories, pages evicted since.
 const MOST_HOT_BYTES: u64 = 1 << 20;
-/// Or this part of what the cold start reads, where that is less.
+/// Or this part of the reads of a cold start, where that is less.
 const MOST_HOT_PART: u64 = 20;
 /// But one default readahead window is always allowed.
 const READAHEAD_WINDOW: u64 = 128 << 10;
-/// Cold starts that read less than this are not compared with one another: a block more or less means nothing.
+/// Cold starts that read less than this are not compared: a block more or less means nothing.
 const LEAST_COLD_BYTES: f64 = 65536.0;
 
-/// What is known of the earlier runs of the same command.
+/// Earlier runs of the same command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
-    /// Bytes read by the counted runs in the same state, as far as they are known.
+    /// Bytes read by the counted runs in the same state, where known.
     pub(crate) bytes_read: Vec<u64>,
     /// Fewest pages resident before a run in the same state.
     pub(crate) least_resident: Option<u64>,
@@ -73,7 +73,7 @@ pub(crate) fn hot_limit(cold_bytes: Option<u64>) -> u64 {
 fn read_too_much(bytes: u64, cold_bytes: Option<u64>) -> Option<String> {
     let limit = hot_limit(cold_bytes);
     (bytes > limit)
-        .then(|| format!("it read {} from disk, and a hot start should not read more than {}", kib(bytes), kib(limit)))
+        .then(|| format!("it read {} from disk, more than the {} allowed for a hot start", kib(bytes), kib(limit)))
 }
 
 /// Whether a cold run read less than half of what the others (at least two) read.
@@ -82,26 +82,26 @@ pub(crate) fn read_too_little(bytes: u64, others: &[u64]) -> Option<String> {
     let usual = median(&others).filter(|&usual| others.len() >= 2 && usual >= LEAST_COLD_BYTES)?;
     (bytes as f64 * 2.0 < usual).then(|| {
         format!(
-            "it read {} from disk, less than half of the {} that others in this state read",
+            "it read {} from disk, less than half of the {} of other runs in this state",
             kib(bytes),
             kib(usual as u64)
         )
     })
 }
 
-/// Whether more was resident than eviction had to leave in an earlier run.
+/// Whether more pages were resident than after the eviction of an earlier run.
 fn began_too_warm(residency: Option<Residency>, least: Option<u64>) -> Option<String> {
     let (residency, least) = (residency?, least?);
     let tolerance = (residency.file_pages / MOST_HOT_PART).max(MOST_HOT_BYTES / PAGE_SIZE);
     (residency.resident_pages > least.saturating_add(tolerance)).then(|| {
         format!(
-            "{} pages of its files were in memory at the launch, before another run only {least}",
+            "{} pages of its files were in memory at the launch, but only {least} before another run",
             residency.resident_pages
         )
     })
 }
 
-/// Whether less than 99 % came back of what still could.
+/// Whether less than 99 % of the restorable pages were restored.
 fn not_restored(restored: Option<RestoredPages>) -> Option<String> {
     let RestoredPages { asked, lost, back } = restored?;
     let possible = asked.saturating_sub(lost);

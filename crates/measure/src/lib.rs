@@ -1,11 +1,11 @@
 //! Cache states, timed launches, statistics.
 //!
 //! [`measure`] launches each command several times from each state, checks before and after each launch that the state
-//! was what it should be, and makes figures of the runs that hold. What a program reads comes in as a list of files: who
-//! recorded it is not known here.
+//! was right, and computes figures from the runs that hold. A program's files come in as a list; this crate does not
+//! know who recorded it.
 //!
-//! The order of runs is decided by a pure function ([`schedule()`]); what a run's outcome means is decided by another; the
-//! machine stands behind a trait, so that tests can play a machine whose caches lie.
+//! The order of runs is decided by a pure function ([`schedule()`]), and so is the meaning of a run's outcome; the
+//! machine is a trait, so that tests can simulate one whose caches misbehave.
 
 mod error;
 mod execute;
@@ -32,14 +32,14 @@ pub use plan::{Candidate, MeasurePlan, SavedState};
 pub use real::may_start_cold;
 pub use schedule::{Slot, schedule};
 
-/// Two measurements in one process take turns: besides disturbing one another, the processes that one starts to learn what measuring
-/// costs would be taken for those of the other's program.
+/// Measurements in one process run one at a time: besides disturbing each other, one's calibration processes
+/// would count as processes of the other's program.
 static MEASURING: Mutex<()> = Mutex::new(());
 
-/// Measures. Waits for another measurement of this process.
+/// Measures. Waits for any other measurement of this process.
 ///
 /// # Errors
-/// See [`MeasureError`]. Programs that fail are no error: their runs are in the result, marked.
+/// See [`MeasureError`]. A program that fails is not an error: its runs are in the result, marked.
 pub fn measure(plan: &MeasurePlan, observer: &mut dyn Observer) -> Result<Measurement, MeasureError> {
     plan.check()?;
     let _turn = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);

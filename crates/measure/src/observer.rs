@@ -1,13 +1,13 @@
-//! Who watches the measuring, such as a progress bar.
+//! Observers of a measurement, such as a progress bar.
 //!
 //! Events come between runs only: drawing during a run would take time from the program that is being timed.
 
 use coldstart_profile::measurement::{Sample, StartState};
 
-/// Something that happened between runs.
+/// An event between runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// Measuring begins; this many runs are planned. Warm-ups and repetitions come on top.
+    /// Measuring begins; this many runs are planned. Warm-ups and repetitions are extra.
     Begin {
         /// Counted runs planned.
         runs: usize,
@@ -20,38 +20,38 @@ pub enum Event<'a> {
         state: StartState,
         /// Round within the state, from 1.
         round: u32,
-        /// The run only brings the state about.
+        /// The run only prepares the state.
         is_warm_up: bool,
-        /// 1, or more if runs before it contradicted the state.
+        /// 1, or more after runs that contradicted the state.
         attempt: u32,
     },
-    /// A run is over. It may yet be found to contradict its state by comparison with later ones.
+    /// A run is over. Comparison with later ones may still contradict its state.
     Done {
         /// The run.
         sample: &'a Sample,
-        /// A planned run is settled by it, whether counted or not; for counting progress.
+        /// Whether it settles a planned run, counted or not; for counting progress.
         settles_slot: bool,
     },
-    /// Planned runs that will not be tried, because the command has only failed so far.
+    /// Planned runs that are skipped, because the command has only failed so far.
     GaveUp {
         /// Index of the command.
         command: usize,
         /// The state.
         state: StartState,
-        /// How many.
+        /// Number of runs.
         runs: u32,
     },
     /// All runs are over.
     End,
 }
 
-/// Takes events.
+/// Receives events.
 pub trait Observer {
-    /// Something happened.
+    /// Handles an event.
     fn event(&mut self, event: Event<'_>);
 }
 
-/// Takes no notice.
+/// Ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -1,9 +1,9 @@
-//! What measuring takes by itself, found out before anything is measured.
+//! The overhead of measuring, determined before the measurement.
 //!
-//! A time runs from our look at the clock before the spawn to our look after readiness. Between them lie, besides the
-//! program: making a process, and learning of its end. The first is measured by the very same call with a program that is
-//! not there, which fails where another would begin; the second by a process that notes the time of its end itself.
-//! Starting `true` in the same way as everything else then shows what the smallest program takes on top.
+//! A time runs from our clock reading before the spawn to that after readiness. Besides the program itself, it
+//! includes creating a process and noticing its end. The first is measured by the same call with a missing program,
+//! which fails where another would begin; the second by a process that records the time of its own end.
+//! Starting `true` in the same way then shows the cost of the smallest program on top.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::process::CommandExt;
@@ -16,14 +16,14 @@ use coldstart_sys::empty_process::wake_time;
 
 use crate::statistics::median;
 
-/// How often each is done; together some 40 ms, most of which the processes sleep.
+/// Repetitions of each; together some 40 ms, most of which the processes sleep.
 const REPETITIONS: usize = 31;
 
-/// Readiness of these kinds is asked for again and again, this many seconds apart; the kernel tells us of all others.
+/// Polling interval of these kinds of readiness, in seconds; the kernel notifies us of all others.
 const POLLED: [&str; 3] = ["port", "http", "file"];
 const POLLING_STEP: f64 = 0.001;
 
-/// Measures it. `floor_times` are those of starting `true`, in seconds; `readiness` that of each command, as it shows.
+/// Measures the overhead. `floor_times` are those of starting `true`, in seconds; `readiness` that of each command, as displayed.
 pub(crate) fn calibrate(floor_times: &[f64], readiness: &[String]) -> Overhead {
     let repeated = |measure: fn() -> io::Result<Duration>| {
         let times: Vec<f64> = (0..REPETITIONS).filter_map(|_| Some(measure().ok()?.as_secs_f64())).collect();
@@ -37,8 +37,8 @@ pub(crate) fn calibrate(floor_times: &[f64], readiness: &[String]) -> Overhead {
     }
 }
 
-/// From before a spawn, as a launch does it, to our learning that there is no such program. The child's end is in it, too,
-/// which is no part of other starts: the true figure is smaller rather than larger.
+/// The time from before a spawn, as in a launch, until we know that the program is missing. It includes the child's end,
+/// which is not part of other starts: the true figure is smaller, not larger.
 fn spawn_time() -> io::Result<Duration> {
     // No kernel has such a file.
     let mut command = Command::new(ProcessFiles::own().at("no-such-program"));
@@ -60,7 +60,7 @@ fn spread(times: &[f64]) -> Option<Spread> {
     })
 }
 
-/// The value with `number` quarters of the others below it, or the one next to that.
+/// The quartile number `number`, without interpolation.
 fn quartile(times: &[f64], number: usize) -> Option<f64> {
     let mut sorted = times.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

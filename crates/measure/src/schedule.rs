@@ -1,11 +1,11 @@
-//! In which order runs are done: a pure function.
+//! The order of the runs: a pure function.
 //!
-//! States come in blocks, each a number of rounds in which every command runs once; every other round goes backwards
-//! (A B C, C B A, ...), so that what drifts evenly hits all commands alike and each follows each other as often.
+//! States are blocks, each with a number of rounds in which every command runs once; every other round is reversed
+//! (A B C, C B A, ...), so that linear drift affects all commands alike and each follows each other equally often.
 //!
-//! States are not interleaved: dropping all caches has other programs read their files again for seconds, and in a
-//! block of their own all cold runs have that same aftermath and no hot run has it. A hot run is also the warm-up of the
-//! next. What drifts from block to block cancels where it matters, in (cold - hot) of one command against another.
+//! States are not interleaved: dropping all caches makes other programs read their files again for seconds. In their
+//! own block all cold runs have the same aftermath, and hot runs have none. A hot run is also the warm-up of the
+//! next. Drift between blocks cancels where it matters, in (cold - hot) of one command against another.
 
 use coldstart_profile::measurement::StartState;
 

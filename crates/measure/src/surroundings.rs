@@ -1,4 +1,4 @@
-//! What of the machine may disturb measuring, from its beginning to its end.
+//! What else on the machine may disturb the measurement, from beginning to end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use coldstart_profile::measurement::Machine;
 use crate::frequency::{FrequencyError, FrequencyWatch, SYSFS, is_virtual};
 use crate::turn::Turn;
 
-/// Where the kernel tells of power supplies and of DAMON.
+/// The kernel's directories for power supplies and DAMON.
 const POWER_SUPPLIES: &str = "/sys/class/power_supply";
 const DAMON: &str = "/sys/kernel/mm/damon/admin/kdamonds";
-/// DAMON's reclaim as a module, without an administrator's scheme.
+/// DAMON's reclaim module, without an administrator's scheme.
 const DAMON_RECLAIM: &str = "/sys/module/damon_reclaim/parameters/enabled";
 
-/// What was seen at the beginning. As long as it lives, our place among those that measure is taken and the frequency held.
+/// The state at the beginning. While it lives, our measuring slot is taken and the frequency is fixed.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
     turn: Turn,
@@ -23,17 +23,17 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Begins to look; before anything is launched, because holding the frequency starts a process.
+    /// Records the state; before any launch, because fixing the frequency starts a process.
     ///
     /// # Errors
-    /// When the frequency is to be held and cannot be.
+    /// When the frequency should be fixed but cannot be.
     pub(crate) fn begin(hold_frequency: bool) -> Result<Self, FrequencyError> {
         let root = Path::new(SYSFS);
         let frequency = FrequencyWatch::begin(root, hold_frequency)?;
         Ok(Self { turn: Turn::take(), frequency, throttle_events: throttle_events(root) })
     }
 
-    /// Looks again and enters what was found.
+    /// Records the final state, and enters the findings.
     pub(crate) fn end(self, machine: &mut Machine) {
         let root = Path::new(SYSFS);
         machine.is_virtual = is_virtual();
@@ -46,7 +46,7 @@ impl Surroundings {
     }
 }
 
-/// Added up over all processors; a core's events are counted for each of its threads (`therm_throt.c`).
+/// Summed over all processors; a core's events are counted for each of its threads (`therm_throt.c`).
 fn throttle_events(root: &Path) -> Option<u64> {
     let counts = entries(root)
         .into_iter()
@@ -57,7 +57,7 @@ fn throttle_events(root: &Path) -> Option<u64> {
     counts.fold(None, |sum, count| Some(sum.unwrap_or(0u64).saturating_add(count)))
 }
 
-/// Whether a battery of the machine, not of its mouse, is being emptied.
+/// Whether a battery of the machine, not of its mouse, is discharging.
 fn on_battery(supplies: &Path) -> Option<bool> {
     let is = |supply: &Path, name: &str, word: &str| line(&supply.join(name)).as_deref() == Some(word);
     let batteries =
@@ -65,23 +65,24 @@ fn on_battery(supplies: &Path) -> Option<bool> {
     batteries.fold(None, |any, battery| Some(any.unwrap_or(false) || is(&battery, "status", "Discharging")))
 }
 
-/// Whether pages that were not used for a while are taken out of memory although there is room
+/// Whether unused pages are reclaimed although there is free memory
 /// (`Documentation/admin-guide/mm/damon/usage.rst`).
 fn proactive_reclaim(kdamonds: &Path, module: &Path) -> Option<bool> {
     let module = line(module).map(|enabled| enabled == "Y");
-    let in_contexts = |folder: &Path| {
+    let in_contexts = |directory: &Path| {
         let schemes =
-            entries(&folder.join("contexts")).into_iter().flat_map(|context| entries(&context.join("schemes")));
+            entries(&directory.join("contexts")).into_iter().flat_map(|context| entries(&context.join("schemes")));
         schemes.filter_map(|scheme| line(&scheme.join("action"))).any(|action| action == "pageout")
     };
-    let states = entries(kdamonds).into_iter().filter_map(|folder| Some((line(&folder.join("state"))?, folder)));
-    let administrators =
-        states.fold(None, |any, (state, folder)| Some(any.unwrap_or(false) || state == "on" && in_contexts(&folder)));
+    let states =
+        entries(kdamonds).into_iter().filter_map(|directory| Some((line(&directory.join("state"))?, directory)));
+    let administrators = states
+        .fold(None, |any, (state, directory)| Some(any.unwrap_or(false) || state == "on" && in_contexts(&directory)));
     module.into_iter().chain(administrators).reduce(|one, other| one || other)
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 fn line(path: &Path) -> Option<String> {
@@ -93,13 +94,13 @@ mod tests {
     use super::*;
 
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for (name, value) in files {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, format!("{value}\n")).unwrap();
         }
-        folder
+        directory
     }
 
     #[test]

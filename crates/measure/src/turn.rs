@@ -1,27 +1,27 @@
 //! Whether another coldstart measures on this machine at the same time.
 //!
-//! Two that measure at once time one another. Each takes a place: an abstract Unix socket (`unix(7)`) with a number in its
-//! name. It then calls at all places, and listens at its own until it ends, so that of two both know, whoever came first.
+//! Concurrent measurements measure each other. Each takes a slot: an abstract Unix socket (`unix(7)`) with a number in its
+//! name. It then connects to all slots, and listens at its own until it ends, so that both know, whichever came first.
 //!
-//! Why such a socket and not a locked file: it vanishes with its process however that dies, needs no folder that all users
-//! may write (in `/run/lock` the kernel's `protected_regular` keeps root from opening what another user made), works
-//! where every file system is read-only, and can be called at, which a lock cannot. Its names are those of the network
-//! namespace. Containers that have one of their own are not seen, as they would not be with a locked file, since they
-//! also have a `/run` of their own; what they do to a run is seen in the counters of processors and disks, which are the
-//! machine's.
+//! Why a socket and not a locked file: it vanishes with its process, needs no world-writable directory
+//! (in `/run/lock` the kernel's `protected_regular` keeps root from opening another user's file), works
+//! where every file system is read-only, and accepts connections, which a lock does not. Its names are those of the network
+//! namespace. Containers with their own network namespace are not seen, nor would they be with a locked file, since they
+//! also have their own `/run`; their effect on a run shows in the counters of processors and disks, which are
+//! machine-wide.
 
 use std::io::ErrorKind;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Behind these words come the number of a place.
+/// The prefix of a slot's name.
 const NAME: &str = "coldstart.measuring.";
-/// More at once are not told apart.
+/// The number of slots; more concurrent measurements are not distinguished.
 const PLACES: u32 = 16;
-/// What is called.
+/// The message sent.
 const CALL: &[u8] = b"coldstart measures";
 
-/// Our place, until it is dropped.
+/// Our slot, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
     place: Option<UnixDatagram>,
@@ -29,7 +29,7 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Takes a place and calls at the others. Never waits and never fails: where there are no such sockets, nobody is seen.
+    /// Takes a slot and connects to the others. Never waits and never fails: without such sockets no other is seen.
     pub(crate) fn take() -> Self {
         Self::take_named(NAME)
     }
@@ -52,18 +52,18 @@ impl Turn {
         let Some(caller) = UnixDatagram::unbound().ok().filter(|caller| caller.set_nonblocking(true).is_ok()) else {
             return turn;
         };
-        // After having taken ours: of two who begin together at least one hears the other, and the other hears its call.
+        // After having taken ours: of two who begin together at least one sees the other, and the other sees its connection.
         for address in (0..PLACES).filter(|&number| Some(number) != ours).filter_map(address) {
             turn.saw_another |= match caller.send_to_addr(CALL, &address) {
                 Ok(_) => true,
-                // Its queue is full of calls.
+                // Its queue is full.
                 Err(error) => error.kind() == ErrorKind::WouldBlock,
             };
         }
         turn
     }
 
-    /// Whether another measured when we began, or has begun since.
+    /// Whether another measurement was running when we began, or has begun since.
     pub(crate) fn saw_another(&self) -> bool {
         let mut buffer = [0; CALL.len()];
         let mut called = || {

@@ -1,4 +1,4 @@
-//! What stands against trusting the figures: a pure function.
+//! Reasons not to trust the figures: a pure function.
 
 mod disturbance;
 
@@ -9,9 +9,9 @@ use coldstart_profile::measurement::{Machine, Measurement, Sample, StartState, S
 use self::disturbance::{causes, interference, processors_busy, time_stolen};
 use crate::figures::of;
 
-/// Outliers nearer to the median than this part are not worth a warning.
+/// Outliers closer to the median than this are not worth a warning.
 const NOTABLE_PART: f64 = 0.1;
-/// A median below so many launch floors is mostly the launch.
+/// A median below this many launch floors is mostly the launch.
 const NEAR_FLOOR: f64 = 2.0;
 
 pub(crate) fn warnings(
@@ -87,11 +87,11 @@ fn of_state(measurement: &Measurement, summary: &Summary, gave_up: bool) -> Vec<
     };
     if let Some(sample) = samples().find(unchecked) {
         let reason = match sample.residency {
-            None => "no files are known by which to check it".to_owned(),
+            None => "its files are unknown".to_owned(),
             Some(residency) if residency.unknown_files > 0 => {
-                format!("the kernel does not tell us what of {} of its files is in memory", residency.unknown_files)
+                format!("the residency of {} of its files is hidden", residency.unknown_files)
             }
-            Some(_) => "none of its files lies on a disk".to_owned(),
+            Some(_) => "none of its files is on a disk".to_owned(),
         };
         warnings.push(Warning::StateUnchecked { command: command(), state, reason });
     }

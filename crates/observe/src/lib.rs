@@ -1,7 +1,7 @@
-//! What a start asked of the kernel, and what its loader did by its own account: for comparing a program before and after a change.
+//! System calls and loader activity of a start: for comparing a program before and after a change.
 //!
-//! Both need neither root nor other tools. What a newcomer would not guess: a launch takes each child of this process for its
-//! program's, so one thing is observed at a time.
+//! Both need neither root nor other tools. Not obvious: a launch counts every new child of this process as its
+//! program's, so only one start is observed at a time.
 
 pub mod loader_log;
 pub mod syscalls;

@@ -413,7 +413,7 @@ fn tracing_that_is_forbidden_is_explained() {
         return skip("strace is not installed");
     }
     let answer = fs::read_to_string(answer).unwrap();
-    assert!(answer.contains("traces it already; run this outside of"), "{answer}");
+    assert!(answer.contains("already traces it; run this outside of"), "{answer}");
 }
 
 /// Run by [`programs_that_lose_their_rights_are_named`] as an ordinary user.

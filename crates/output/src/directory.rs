@@ -1,4 +1,4 @@
-//! Names made safe on disk.
+//! Flushing directory entries to disk.
 
 use std::fs::File;
 use std::io;
@@ -7,11 +7,11 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, fsync, open, syncfs};
 use rustix::io::Errno;
 
-/// Waits until the names in `directory` are on disk. `within` is any open file of the same file system: a directory that
-/// may be written to but not read cannot be opened, and then all of the file system is flushed.
+/// Flushes the entries of `directory` to disk. `within` is any open file of the same file system: a directory with write but
+/// without read permission cannot be opened, and then the whole file system is flushed.
 ///
 /// # Errors
-/// The disk's answer.
+/// The I/O error.
 pub fn flush_directory(directory: &Path, within: &File) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let flushed = match open(directory, flags, Mode::empty()) {
@@ -19,7 +19,7 @@ pub fn flush_directory(directory: &Path, within: &File) -> io::Result<()> {
         Err(_) => syncfs(within),
     };
     match flushed {
-        // File systems where names need no flushing say that they cannot.
+        // File systems that need no flush return an error.
         Ok(()) | Err(Errno::INVAL | Errno::ROFS | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
         Err(errno) => Err(errno.into()),
     }

@@ -1,4 +1,4 @@
-//! Files that a command reads, or uses otherwise: no output of the same command may replace them, whatever they are called.
+//! A command's input files: no output of the same command may replace one, under any name.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use rustix::fs::{Stat, stat};
 
-/// The files that a command reads. Names do not count: each is told by its device and number, so that another link leads
-/// to the same answer.
+/// The input files of a command, each identified by device and inode number, so that other names of the same file are
+/// recognised.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
-    // Each of many outputs has them.
+    // Shared by many outputs.
     files: Arc<HashMap<(u64, u64), String>>,
 }
 
 impl Inputs {
-    /// Adds a file, of which `what` says what it is: "the trace `a.coldtrace`". One that is not there cannot be replaced.
+    /// Adds a file with its description: "the trace `a.coldtrace`". A missing file cannot be replaced, so it is skipped.
     pub fn add(&mut self, what: impl Into<String>, path: &Path) {
         if let Ok(found) = stat(path) {
             Arc::make_mut(&mut self.files).entry(number_of(&found)).or_insert_with(|| what.into());
@@ -29,7 +29,7 @@ impl Inputs {
         self
     }
 
-    /// What the file is, if it is one of them.
+    /// The description of the file, if it is one of them.
     pub(crate) fn what(&self, found: &Stat) -> Option<&str> {
         self.files.get(&number_of(found)).map(String::as_str)
     }

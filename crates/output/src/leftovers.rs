@@ -1,9 +1,9 @@
-//! Names for files that are not done, and their removal when nobody will finish them.
+//! Names of temporary files, and the removal of abandoned ones.
 //!
-//! A file without a name needs none of this. But a name is needed for an instant before it takes another file's place
-//! (no call both names a file and replaces one), and for longer where file systems know no files without names. Whoever is
-//! killed then leaves the name behind. What is removed fulfils three conditions: it is named as we name such files, it carries
-//! our mark with a process that is gone (`mark.rs`), and it can be locked; the writer holds a lock, which the kernel takes away
+//! A file without a name needs none of this. But a name is needed for an instant before it replaces another file
+//! (no call both names a file and replaces one), and for longer where file systems do not support files without names. A writer
+//! that is killed then leaves the name behind. A file is removed only on three conditions: its name has our form, it carries
+//! our mark with a process that has ended (`mark.rs`), and it can be locked; the writer holds a lock, which the kernel releases
 //! when the writer ends in whatever way. A name alone never suffices.
 
 use std::ffi::{OsStr, OsString};
@@ -18,15 +18,15 @@ use rustix::io::Errno;
 use crate::mark::is_abandoned;
 use crate::staged::still_has;
 
-/// What stands between the name of the file to be and the random letters.
+/// Between the target's name and the random letters.
 const INFIX: &[u8] = b".coldstart-";
 /// Number of random letters and digits at the end.
 pub(crate) const RANDOM_LETTERS: usize = 6;
-/// The longest name that file systems take, in bytes (`NAME_MAX`).
+/// The longest file name, in bytes (`NAME_MAX`).
 const LONGEST_NAME: usize = 255;
 
-/// The beginning of a temporary name for a file that will be called `name`: `.NAME.coldstart-`, to which
-/// [`RANDOM_LETTERS`] are added. Of a long name only the beginning is taken.
+/// The prefix of a temporary name for the target `name`: `.NAME.coldstart-`, to which [`RANDOM_LETTERS`] are added. A long name
+/// is truncated.
 pub(crate) fn temporary_prefix(name: &OsStr) -> OsString {
     let room = LONGEST_NAME.saturating_sub(INFIX.len()).saturating_sub(RANDOM_LETTERS).saturating_sub(1);
     let mut kept = name.as_bytes();
@@ -36,12 +36,12 @@ pub(crate) fn temporary_prefix(name: &OsStr) -> OsString {
     OsString::from_vec([b".", kept, INFIX].concat())
 }
 
-/// Whether UTF-8 has a letter across this place: some file systems refuse names with half a letter.
+/// Whether a UTF-8 character spans this position: some file systems refuse names with an incomplete character.
 fn ends_within_a_letter(name: &[u8], at: usize) -> bool {
     name.get(at).is_some_and(|byte| byte & 0xc0 == 0x80)
 }
 
-/// Whether [`temporary_prefix`] may have made this name.
+/// Whether the name has the form of [`temporary_prefix`].
 fn is_temporary(name: &OsStr) -> bool {
     let name = name.as_bytes();
     let Some((before, letters)) = name.split_last_chunk::<RANDOM_LETTERS>() else { return false };
@@ -49,29 +49,29 @@ fn is_temporary(name: &OsStr) -> bool {
     named && letters.iter().all(u8::is_ascii_alphanumeric)
 }
 
-/// What was found in a directory of files that were never finished.
+/// Abandoned files found in a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// Files of ours that were removed.
     pub removed: Vec<PathBuf>,
-    /// Files with names like ours on a file system without extended attributes, where it cannot be told whose they are.
-    /// They stay.
+    /// Files with such a name on a file system without extended attributes, so that their writer is unknown. They are
+    /// kept.
     pub unknown: Vec<PathBuf>,
 }
 
-/// What became of a file with a name like ours.
+/// What happened to a file with such a name.
 enum Fate {
     Removed,
-    /// It is used, or not ours.
+    /// It is in use, or not ours.
     Stays,
     Unknown,
 }
 
-/// Removes files that writers who were killed have left in `directory`. Those that somebody holds, that do not carry our
-/// mark, or that may not be removed, stay.
+/// Removes files left in `directory` by writers that were killed. Files that are locked, without our mark, or that may not
+/// be removed, stay.
 ///
 /// # Errors
-/// What the kernel answers when the directory is read.
+/// The kernel's error when the directory is read.
 pub fn remove_leftovers(directory: &Path) -> io::Result<Leftovers> {
     let mut leftovers = Leftovers::default();
     for entry in std::fs::read_dir(directory)? {
@@ -91,12 +91,12 @@ pub fn remove_leftovers(directory: &Path) -> io::Result<Leftovers> {
 }
 
 fn remove_if_abandoned(path: &Path) -> Fate {
-    // Looked at first: opening a pipe or a device would have effects.
+    // Checked first: opening a pipe or a device would have effects.
     if lstat(path).map_or(true, |found| FileType::from_raw_mode(found.st_mode) != FileType::RegularFile) {
         return Fate::Stays;
     }
     let flags = OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    // On network file systems only what is open for writing can be locked; a file that was nearly done may forbid it.
+    // On network file systems only a file open for writing can be locked; the mode of a nearly finished file may forbid it.
     let opened = open(path, flags | OFlags::RDWR, Mode::empty()).or_else(|_| open(path, flags, Mode::empty()));
     let Ok(file) = opened.map(File::from) else { return Fate::Stays };
     match is_abandoned(&file) {
@@ -113,10 +113,10 @@ fn remove_if_abandoned(path: &Path) -> Fate {
     }
 }
 
-/// Takes the lock that says "somebody works on this". `false`: somebody else has it.
+/// Takes the lock that marks a file as in use. `false`: another process has it.
 ///
 /// # Errors
-/// The kernel's answer, also where the file system has no locks.
+/// The kernel's error, also where the file system has no locks.
 pub(crate) fn hold(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
@@ -168,7 +168,7 @@ mod tests {
         let removed = |paths: &[PathBuf]| Leftovers { removed: paths.to_vec(), unknown: Vec::new() };
         assert_eq!(remove_leftovers(directory.path()).unwrap(), removed(&[path(abandoned[1])]));
         drop(held);
-        // A child that another test is just about to start holds it until then.
+        // A child that another test is just starting holds it until then.
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while remove_leftovers(directory.path()).unwrap() != removed(&[path(abandoned[0])]) {
             assert!(std::time::Instant::now() < deadline, "it is not removed");

@@ -1,8 +1,8 @@
-//! The mark on a file with a temporary name: an extended attribute that says which process writes the file.
+//! The mark on a file with a temporary name: an extended attribute that identifies the writing process.
 //!
-//! A name alone tells nothing: `.lib.so.coldstart-backup` may be somebody's backup. The mark holds the process's number, its
-//! start time and the boot's identity, so that it can be told whether that process is gone: `PID START BOOT`, with `-` for
-//! what could not be found out (without `/proc`). It is taken away when the file has its own name.
+//! A name alone proves nothing: `.lib.so.coldstart-backup` may be a user's backup. The mark contains the process's PID, its
+//! start time and the boot ID, so that a later run can tell whether that process has ended: `PID START BOOT`, with `-` for
+//! unknown values (without `/proc`). It is removed when the file has its final name.
 
 use std::fs::File;
 use std::io;
@@ -22,24 +22,24 @@ const LONGEST: usize = 128;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Writer {
     process: i32,
-    /// When it was started, in ticks since boot (field 22 of proc_pid_stat(5)).
+    /// Its start time, in ticks since boot (field 22 of proc_pid_stat(5)).
     started: Option<String>,
-    /// The boot's identity, as the kernel writes it.
+    /// The boot ID, as the kernel writes it.
     boot: Option<String>,
 }
 
 /// Marks a file as written by this process.
 ///
 /// # Errors
-/// The kernel's answer: the file system has no such attributes, or the mode forbids it.
+/// The kernel's error: the file system has no such attributes, or the mode forbids it.
 pub(crate) fn mark(file: &File) -> io::Result<()> {
     Ok(fsetxattr(file, MARK, Writer::this().to_text().as_bytes(), XattrFlags::empty())?)
 }
 
-/// Takes the mark away, also from a file that its owner may not write to.
+/// Removes the mark, also from a file that its owner may not write to.
 ///
 /// # Errors
-/// The kernel's answer.
+/// The kernel's error.
 pub(crate) fn unmark(file: &File) -> io::Result<()> {
     match fremovexattr(file, MARK) {
         Err(Errno::ACCESS | Errno::PERM) => {
@@ -54,15 +54,15 @@ pub(crate) fn unmark(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether the mark can be taken away without a change of mode: attributes of the name space `user.` need the right to write.
+/// Whether the mark can be removed without a change of mode: `user.` attributes need write permission.
 pub(crate) fn can_be_unmarked_later(file: &File) -> bool {
     geteuid().is_root() || fstat(file).is_ok_and(|found| found.st_mode & 0o200 != 0)
 }
 
-/// Whether a file carries the mark of a process that is gone.
+/// Whether a file carries the mark of a process that has ended.
 ///
 /// # Errors
-/// `Unsupported` where the file system has no attributes; any other answer of the kernel.
+/// `Unsupported` where the file system has no attributes; any other error of the kernel.
 pub(crate) fn is_abandoned(file: &File) -> io::Result<bool> {
     Ok(read(file)?.is_some_and(|writer| writer.is_gone()))
 }
@@ -101,7 +101,7 @@ impl Writer {
         Some(Self { process, started: known(started), boot: known(boot) })
     }
 
-    /// Whether it has ended. What cannot be told counts as "no".
+    /// Whether it has ended; `false` if unknown.
     fn is_gone(&self) -> bool {
         let differ = |one: &Option<String>, other: &Option<String>| one.is_some() && other.is_some() && one != other;
         if differ(&self.boot, &boot()) {
@@ -110,7 +110,7 @@ impl Writer {
         let Some(process) = Pid::from_raw(self.process) else { return false };
         match test_kill_process(process) {
             Err(Errno::SRCH) => true,
-            // The number may be another process's by now.
+            // The PID may have been reused.
             _ => differ(&self.started, &start_of(&ProcessFiles::of(self.process.unsigned_abs()))),
         }
     }

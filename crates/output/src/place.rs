@@ -1,12 +1,12 @@
-//! The place of an output, and the rule that says whether it may be written there.
+//! The target of an output, and the rule that decides whether it may be written.
 //!
 //! The rule, for every output of every verb:
 //!
-//! - Never over a directory, a device, a pipe or a socket; never over a file that the same command reads, by whatever name.
-//! - Over an earlier output of the same kind, which is told by its content; over an empty file; over a file with the very
-//!   bytes that are to be written, for kinds that have no mark of their own. Over anything else only with `--force`.
-//! - A symbolic link is replaced, and what it leads to stays.
-//! - In a directory that everybody may write to, nothing of another user is replaced and no link of another user is
+//! - Never over a directory, a device, a pipe or a socket; never over a file that the same command reads, under any name.
+//! - Over an earlier output of the same kind, recognised by its content; over an empty file; over a file with exactly the
+//!   bytes to be written, for kinds without a mark of their own. Over anything else only with `--force`.
+//! - A symbolic link is replaced; its target is untouched.
+//! - In a world-writable directory, no file of another user is replaced and no link of another user is
 //!   followed. That is the kernel's own rule for opening files there (`fs.protected_symlinks`, `fs.protected_regular`).
 //!
 //! It is checked before the long part of a command, and again right before the rename.
@@ -31,29 +31,29 @@ use crate::staged::{StagedFile, still_has};
 
 /// Files are compared in portions of this many bytes.
 const PORTION: usize = 1 << 16;
-/// A new output's mode, before the process's mask: it is meant to be read by others, too.
+/// A new output's mode, before the umask: others may read it.
 const MODE: u32 = 0o644;
-/// The mode of a file until it has the rights of the one that it replaces. Who opened it now could read it ever after.
+/// The mode of a file until it has the mode of the file it replaces. A process that opened it earlier could read it from then on.
 const OWN: u32 = 0o600;
 /// As many links as the kernel follows (`MAXSYMLINKS`, include/linux/namei.h).
 const MOST_LINKS: usize = 40;
-/// The bits of a directory in which everybody may make files, and remove only their own.
+/// Mode bits of a directory in which everybody may create files, and remove only their own (sticky bit).
 const STICKY_FOR_ALL: u32 = 0o1002;
 
-/// A kind of output, and how an earlier one is told from other files.
+/// A kind of output, and how to recognise an earlier one.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputKind {
     /// With its article: "a page that coldstart wrote".
     pub name: &'static str,
     /// Whether a file, which is open for reading, is an earlier output of this kind.
     pub recognises: fn(&File) -> io::Result<bool>,
-    /// Whether a file with the very bytes that are to be written counts as one, because not all of the kind have a mark.
+    /// Whether a file with exactly the bytes to be written counts as one, because not all files of the kind have a mark.
     pub same_bytes: bool,
 }
 
-/// Where an output goes, and what it may replace there.
+/// The target of an output, and what it may replace.
 #[derive(Clone, Debug)]
-pub struct OutputPlace {
+pub struct OutputTarget {
     path: PathBuf,
     /// Without symbolic links.
     directory: PathBuf,
@@ -61,28 +61,28 @@ pub struct OutputPlace {
     kind: OutputKind,
     force: bool,
     inputs: Inputs,
-    /// The mode of a new file, before the process's mask.
+    /// The mode of a new file, before the umask.
     mode: u32,
 }
 
-/// What stands at the name.
+/// What exists at the target.
 enum Existing {
     Nothing,
-    /// It leads somewhere or nowhere, and is replaced.
+    /// A symbolic link, valid or dangling: it is replaced.
     Link,
     File(Stat),
 }
 
-impl OutputPlace {
-    /// The place of this name. Nothing of what stands there is looked at yet.
+impl OutputTarget {
+    /// The target with this path. Existing files are not checked yet.
     ///
     /// # Errors
-    /// When the name can only be that of a directory, or the directory that it would lie in is not there, cannot be reached, or
-    /// is reached by another user's link.
+    /// When the path can only be that of a directory, or its parent directory is missing, unreachable, or reached through
+    /// another user's link.
     pub fn new(path: &Path, kind: OutputKind, force: bool) -> Result<Self, OutputError> {
         let refused = |refusal| OutputError { path: path.to_owned(), refusal };
         let bytes = path.as_os_str().as_bytes();
-        // `Path` would hide a slash or a dot at the end, which says that a directory is meant.
+        // `Path` would drop a trailing slash or dot, which means a directory.
         let is_file_name = !matches!(bytes.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"." | b".."));
         let Some(name) = path.file_name().filter(|_| is_file_name) else {
             return Err(refused(OutputRefusal::Directory));
@@ -107,24 +107,24 @@ impl OutputPlace {
         })
     }
 
-    /// The same place, which must not be one of these files.
+    /// The same target, which must not be one of these files.
     #[must_use]
     pub fn not_over(self, inputs: Inputs) -> Self {
         Self { inputs, ..self }
     }
 
-    /// The same place, where a new file may be read by its owner only: it holds command lines.
+    /// The same target, where a new file is readable by its owner only, because it contains command lines.
     #[must_use]
     pub fn private(self) -> Self {
         Self { mode: OWN, ..self }
     }
 
-    /// Adds a file that it must not be. See [`Inputs::add`].
+    /// Adds a file that it must not replace. See [`Inputs::add`].
     pub fn add_input(&mut self, what: impl Into<String>, path: &Path) {
         self.inputs.add(what, path);
     }
 
-    /// The place of another name by the same rule.
+    /// Another target with the same rule.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -133,7 +133,7 @@ impl OutputPlace {
         Ok(Self { inputs: self.inputs.clone(), mode: self.mode, ..new })
     }
 
-    /// As it was named.
+    /// The path as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -153,7 +153,7 @@ impl OutputPlace {
         self.directory.join(&self.name)
     }
 
-    /// Whether both are the same name of the same directory, even if a directory is mounted at two places.
+    /// Whether both are the same name in the same directory, even if a directory is mounted twice.
     pub fn is_same_name(&self, other: &Self) -> bool {
         let number = |directory: &Path| stat(directory).map(|found| (found.st_dev, found.st_ino)).ok();
         self.name == other.name
@@ -163,27 +163,27 @@ impl OutputPlace {
             })
     }
 
-    /// Checks that the output may be written, as far as that can be told without it. Nothing is changed.
+    /// Checks that the output may be written, as far as possible without writing it. Changes nothing.
     ///
     /// # Errors
-    /// What stands against it.
+    /// The reason against it.
     pub fn check(&self) -> Result<(), OutputError> {
         self.look(None).map(drop)
     }
 
-    /// Checks as [`Self::check`], and tries whether a file can be made there. Nothing is left.
+    /// Checks as [`Self::check`], and tries to create a file there. Leaves nothing behind.
     ///
     /// # Errors
-    /// What stands against it.
+    /// The reason against it.
     pub fn try_out(&self) -> Result<(), OutputError> {
         self.check()?;
         StagedFile::create(&self.directory, &self.name, OWN).map(drop).map_err(|error| self.failed(error))
     }
 
-    /// Begins the output: an empty file, with the rights of the file that it replaces, if there is one.
+    /// Begins the output: an empty file, with the owner and mode of the file that it replaces, if there is one.
     ///
     /// # Errors
-    /// What stands against it.
+    /// The reason against it.
     pub fn begin(&self) -> Result<StagedFile, OutputError> {
         self.begin_by(StagedFile::create)
     }
@@ -191,13 +191,13 @@ impl OutputPlace {
     /// As [`Self::begin`], with a temporary name from the start.
     ///
     /// # Errors
-    /// What stands against it.
+    /// The reason against it.
     pub fn begin_named(&self) -> Result<StagedFile, OutputError> {
         self.begin_by(StagedFile::create_named)
     }
 
     fn begin_by(&self, create: fn(&Path, &OsStr, u32) -> io::Result<StagedFile>) -> Result<StagedFile, OutputError> {
-        // Nobody waits for them, and whoever may not remove them need not.
+        // Errors do not matter here: removal is optional.
         let _ = remove_leftovers(&self.directory);
         match self.look(None)? {
             Existing::Nothing | Existing::Link => create(&self.directory, &self.name, self.mode),
@@ -209,27 +209,27 @@ impl OutputPlace {
         .map_err(|error| self.failed(error))
     }
 
-    /// Flushes the output, checks once more, and gives it its name.
+    /// Flushes the output, checks once more, and renames it to the target.
     ///
     /// # Errors
-    /// What stands against it.
+    /// The reason against it.
     pub fn finish(&self, mut staged: StagedFile) -> Result<(), OutputError> {
         staged.file().sync_all().map_err(|error| self.failed(error))?;
         self.put(&mut staged)?;
-        // The rename itself must last, too. A file system that cannot flush a directory has renamed all the same.
+        // The rename must be durable, too. A file system that cannot flush a directory has renamed all the same.
         let _ = flush_directory(&self.directory, staged.file());
         Ok(())
     }
 
-    /// Checks once more, and gives a file that is whole and flushed its name.
+    /// Checks once more, and renames a complete and flushed file to the target.
     ///
     /// # Errors
-    /// What stands against it.
+    /// The reason against it.
     pub fn put(&self, staged: &mut StagedFile) -> Result<(), OutputError> {
         let path = self.real_path();
         let named = match self.look(Some(staged.file()))? {
             Existing::Nothing => match staged.name_new(&path) {
-                // Somebody was faster.
+                // Another process created it first.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     self.look(Some(staged.file()))?;
                     staged.name_over(&path)
@@ -241,7 +241,7 @@ impl OutputPlace {
         named.map_err(|error| self.failed(error))
     }
 
-    /// The system's answer as the reason why it cannot be written.
+    /// Turns the system's error into the reason.
     pub fn failed(&self, error: io::Error) -> OutputError {
         self.refused(OutputRefusal::Io(error))
     }
@@ -250,7 +250,7 @@ impl OutputPlace {
         OutputError { path: self.path.clone(), refusal }
     }
 
-    /// What stands there, if it may be replaced: by `output`, if that is known already.
+    /// The existing file, if it may be replaced: by `output`, if that is complete already.
     fn look(&self, output: Option<&File>) -> Result<Existing, OutputError> {
         let path = self.real_path();
         let found = match lstat(&path) {
@@ -281,7 +281,7 @@ impl OutputPlace {
         Ok(Existing::File(found))
     }
 
-    /// A regular file that the command does not read.
+    /// A regular file that is not an input of the command.
     fn check_file(&self, found: &Stat) -> Result<(), OutputError> {
         match kind_of(found) {
             FileType::Directory => Err(self.refused(OutputRefusal::Directory)),
@@ -308,16 +308,16 @@ impl OutputPlace {
             && ((self.kind.recognises)(&file)?
                 || match (self.kind.same_bytes, output) {
                     (true, Some(output)) => are_same(&file, output)?,
-                    // It cannot be told before the output is there.
+                    // Unknown until the output is complete.
                     (true, None) => true,
                     (false, _) => false,
                 });
-        // What was judged is what stands there.
+        // It must still be the file that was checked.
         Ok(is_it && still_has(path, &file))
     }
 }
 
-/// A link in a directory that everybody may write to, which neither the directory's owner nor we have made.
+/// A link in a world-writable directory that neither the directory's owner nor we created.
 fn link_of_another_user(directory: &Path) -> Option<PathBuf> {
     let whole = std::path::absolute(directory).ok()?;
     let is_it = |path: &&Path| {
@@ -328,7 +328,7 @@ fn link_of_another_user(directory: &Path) -> Option<PathBuf> {
     whole.ancestors().find(is_it).map(Path::to_owned)
 }
 
-/// Whether a link is, or leads to, one of the kernel's links that stand for open files, as `/dev/stdout`.
+/// Whether a link is, or leads to, one of the kernel's magic links to open files, as `/dev/stdout`.
 fn leads_to_descriptor(link: &Path) -> bool {
     let mut link = link.to_owned();
     for _ in 0..MOST_LINKS {
@@ -352,7 +352,7 @@ fn kind_of(found: &Stat) -> FileType {
     FileType::from_raw_mode(found.st_mode)
 }
 
-/// Whether two files have the same bytes.
+/// Whether two files have the same content.
 fn are_same(one: &File, other: &File) -> io::Result<bool> {
     let size = one.metadata()?.len();
     if size != other.metadata()?.len() {

@@ -1,4 +1,4 @@
-//! The rights of a file that an output replaces, given to the output.
+//! Copies owner, group, access list and mode of the replaced file to the output.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -13,10 +13,10 @@ const ACCESS_LIST: &str = "system.posix_acl_access";
 /// Bytes of the largest attribute there is (`XATTR_SIZE_MAX`, include/uapi/linux/limits.h).
 const LARGEST_LIST: usize = 1 << 16;
 
-/// Gives a new file the owner, group, access list and permissions of the one that it is to replace. What cannot be kept (only
-/// root may give files away) is made up for by fewer permissions, never by more.
+/// Gives a new file the owner, group, access list and permissions of the file it replaces. Where one cannot be kept (only
+/// root may give files away), the new file gets fewer permissions, never more.
 ///
-/// The owner comes first, since changing it changes the mode; then the list, which changes the mode's group bits.
+/// Owner first, since changing it changes the mode; then the list, which changes the mode's group bits.
 pub(crate) fn keep_rights(path: &Path, before: &Stat, file: &File) -> io::Result<()> {
     let mut mode = before.st_mode & 0o777;
     let now = file.metadata()?;
@@ -27,7 +27,7 @@ pub(crate) fn keep_rights(path: &Path, before: &Stat, file: &File) -> io::Result
             let _ = fchown(file, None, Some(group));
         }
         let now = file.metadata()?;
-        // Who was the owner or of the group belongs to another class now, and others are the group.
+        // The former owner and group now fall into another permission class.
         if now.uid() != before.st_uid {
             mode &= 0o700 | mode >> 3 & 0o070 | mode >> 6 & 0o007;
         }
@@ -45,14 +45,14 @@ pub(crate) fn keep_rights(path: &Path, before: &Stat, file: &File) -> io::Result
     Ok(())
 }
 
-/// Whether the new file's access list is that of the old one, or neither has any.
+/// Whether the new file's access list is that of the old one, or neither has one.
 fn keep_access_list(path: &Path, file: &File) -> bool {
     let mut list = vec![0; LARGEST_LIST];
     match lgetxattr(path, ACCESS_LIST, list.as_mut_slice()) {
         Ok(length) => {
             list.get(..length).is_some_and(|list| fsetxattr(file, ACCESS_LIST, list, XattrFlags::empty()).is_ok())
         }
-        // The folder may have given the new file one.
+        // The new file may have inherited the directory's default list.
         Err(Errno::NODATA) => matches!(fremovexattr(file, ACCESS_LIST), Ok(()) | Err(Errno::NODATA)),
         Err(error) => error == Errno::OPNOTSUPP,
     }

@@ -1,13 +1,13 @@
-//! A file on its way: written where nobody sees it, named when it is whole.
+//! A staged file: invisible while it is written, named when it is complete.
 //!
-//! Best is a file without a name (`O_TMPFILE`): whoever writes it may be killed, and nothing is left. File systems that do
-//! not know this (FAT, some network and layered ones) get a hidden name beside the target. So does a process without
-//! `/proc`, because the way to name an open file leads through it: `linkat` with `AT_EMPTY_PATH` is for privileged callers.
+//! Best is a file without a name (`O_TMPFILE`): if the writer is killed, nothing is left. File systems without
+//! support for it (FAT, some network and stacked ones) get a hidden name beside the target. So does a process without
+//! `/proc`, because naming an open file requires it: `linkat` with `AT_EMPTY_PATH` is for privileged callers.
 //!
-//! A temporary name is on a file that carries our mark (`mark.rs`), by which the next run removes it after a kill.
+//! A file with a temporary name carries our mark (`mark.rs`), by which the next run removes it after a kill.
 //!
-//! What a newcomer would not guess: nobody may have it open for writing when it gets its name, or whoever starts the new
-//! program in that instant is told `ETXTBSY`. So there are two descriptors, and the writing one is closed before.
+//! Not obvious: no process may have the file open for writing when it gets its name, or executing the new
+//! program in that instant fails with `ETXTBSY`. So there are two descriptors, and the writing one is closed before.
 
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
@@ -23,7 +23,7 @@ use tempfile::{Builder, TempPath};
 use crate::leftovers::{RANDOM_LETTERS, hold, temporary_prefix};
 use crate::mark::{can_be_unmarked_later, mark, unmark};
 
-/// How often a file with a temporary name is made anew if somebody removes it at once.
+/// How often creating a file with a temporary name is retried if another process removes it at once.
 const ATTEMPTS: usize = 8;
 
 /// A new file beside its target.
@@ -40,23 +40,22 @@ pub struct StagedFile {
     is_marked: bool,
 }
 
-/// Under which name the file stands.
+/// The name of the file.
 #[derive(Debug)]
 enum Place {
-    /// None: it vanishes when it is closed.
+    /// None: the file vanishes when it is closed.
     Unnamed,
-    /// A temporary one, which is removed with this value.
+    /// A temporary one, removed when this is dropped.
     Temporary(TempPath),
-    /// Its own.
+    /// Its final one.
     Final,
 }
 
 impl StagedFile {
-    /// Makes an empty file in `directory`, which will be called `name`. Its mode is `mode` without the bits of the process's
-    /// mask (umask(2)).
+    /// Creates an empty file in `directory`, to be called `name`. Its mode is `mode` without the bits of the umask (umask(2)).
     ///
     /// # Errors
-    /// The file system's answer.
+    /// The file system's error.
     pub fn create(directory: &Path, name: &OsStr, mode: u32) -> io::Result<Self> {
         match unnamed(directory, mode)? {
             Some((writer, file)) => {
@@ -68,10 +67,10 @@ impl StagedFile {
         }
     }
 
-    /// As [`Self::create`], with a temporary name from the start, for writers that open files by their names.
+    /// As [`Self::create`], with a temporary name from the start, for writers that open files by name.
     ///
     /// # Errors
-    /// The file system's answer.
+    /// The file system's error.
     pub fn create_named(directory: &Path, name: &OsStr, mode: u32) -> io::Result<Self> {
         let prefix = temporary_prefix(name);
         let (writer, file, place) = temporary(directory, &prefix, mode)?;
@@ -79,7 +78,7 @@ impl StagedFile {
         Ok(Self { writer: Some(writer), file, directory: directory.to_owned(), prefix, place, is_marked })
     }
 
-    /// The file, open for writing until it is named, and for reading.
+    /// The file, open for reading, and for writing until it is named.
     pub fn file(&self) -> &File {
         self.writer.as_ref().unwrap_or(&self.file)
     }
@@ -92,15 +91,15 @@ impl StagedFile {
         }
     }
 
-    /// Closes it for writing under its temporary name, so that it can be executed by that name. It goes away with this value.
+    /// Closes it for writing under its temporary name, so that it can be executed by that name. The file is removed on drop.
     pub fn close_writer(&mut self) {
         self.writer = None;
     }
 
-    /// Gives it its name, which must be free.
+    /// Gives it its final name, which must be free.
     ///
     /// # Errors
-    /// `AlreadyExists`; then, as after every error, it can be tried again.
+    /// `AlreadyExists`; the call can be repeated after any error.
     pub fn name_new(&mut self, path: &Path) -> io::Result<()> {
         self.writer = None;
         match std::mem::replace(&mut self.place, Place::Unnamed) {
@@ -118,15 +117,15 @@ impl StagedFile {
         Ok(())
     }
 
-    /// Gives it its name, in place of the file that has it.
+    /// Gives it its final name, replacing the existing file.
     ///
     /// # Errors
-    /// The file system's answer; the temporary name is gone then.
+    /// The file system's error; the temporary name is gone then.
     pub fn name_over(&mut self, path: &Path) -> io::Result<()> {
         self.writer = None;
         let temporary = match std::mem::replace(&mut self.place, Place::Unnamed) {
             Place::Unnamed => {
-                // From here until it is renamed the name is seen, so from here it must be seen that somebody holds it.
+                // From here until the rename the name is visible, so the lock must be held.
                 let _ = hold(&self.file);
                 self.is_marked = can_be_unmarked_later(&self.file) && mark(&self.file).is_ok();
                 let named =
@@ -139,14 +138,14 @@ impl StagedFile {
             }
             Place::Final => return Ok(()),
         };
-        // If this fails, the temporary name goes away with the error.
+        // If this fails, dropping the error removes the temporary name.
         temporary.persist(path).map_err(|failed| failed.error)?;
         self.is_final();
         Ok(())
     }
 
-    /// It has its own name now, and needs the mark no more. In this order: a kill in between leaves a mark on a file whose name
-    /// is no temporary one, which means nothing, rather than a temporary name that nobody may remove.
+    /// It has its final name and needs no mark. In this order: a kill in between leaves a mark on a file with a final name,
+    /// which has no effect, rather than a temporary name that no run may remove.
     fn is_final(&mut self) {
         self.place = Place::Final;
         if std::mem::take(&mut self.is_marked) {
@@ -154,7 +153,7 @@ impl StagedFile {
         }
     }
 
-    /// Takes the mark away while that is possible without a change of mode under the final name.
+    /// Removes the mark while that is possible without a change of mode under the final name.
     fn unmark_read_only(&mut self) {
         if self.is_marked && !can_be_unmarked_later(&self.file) {
             let _ = unmark(&self.file);
@@ -163,12 +162,12 @@ impl StagedFile {
     }
 }
 
-/// Whether the path still names this file.
+/// Whether the path still refers to this file.
 pub fn still_has(path: &Path, file: &File) -> bool {
     fstat(file).is_ok_and(|own| lstat(path).is_ok_and(|found| (own.st_dev, own.st_ino) == (found.st_dev, found.st_ino)))
 }
 
-/// Gives an open file one more name.
+/// Gives an open file another name.
 ///
 /// # Errors
 /// `AlreadyExists`; `NotFound` without `/proc`; `EPERM` where `fs.protected_hardlinks` forbids it.
@@ -176,7 +175,7 @@ pub fn link_open_file(file: &File, path: &Path) -> io::Result<()> {
     Ok(linkat(CWD, descriptor::path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// A file without a name, for writing and for reading; `None` where it could not be made or not be named later.
+/// A file without a name, for writing and for reading; `None` where it cannot be created or named later.
 fn unnamed(directory: &Path, mode: u32) -> io::Result<Option<(File, File)>> {
     match open(directory, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(mode)) {
         Ok(writer) => {
@@ -184,7 +183,7 @@ fn unnamed(directory: &Path, mode: u32) -> io::Result<Option<(File, File)>> {
             let reader = File::open(descriptor::path(&writer)).ok();
             Ok(reader.map(|reader| (writer, reader)))
         }
-        // Not known: to the file system, to the kernel in three ways of saying so (see open(2), BUGS), to a FUSE server.
+        // Not supported: by the file system, by the kernel with three different errors (see open(2), BUGS), by a FUSE server.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL | Errno::NOSYS) => Ok(None),
         Err(errno) => Err(errno.into()),
     }
@@ -193,15 +192,15 @@ fn unnamed(directory: &Path, mode: u32) -> io::Result<Option<(File, File)>> {
 fn temporary(directory: &Path, prefix: &OsStr, mode: u32) -> io::Result<(File, File, Place)> {
     for _ in 0..ATTEMPTS {
         let (writer, path) = builder(prefix, mode).tempfile_in(directory)?.into_parts();
-        // Between its making and the lock somebody who cleans up may have taken it for abandoned.
+        // Between creation and lock, another process's clean-up may have taken it for abandoned.
         let Ok(file) = File::open(&path) else { continue };
-        // Network file systems lock for writers only; there the lock goes an instant early, with the writer.
+        // Network file systems lock for writers only; there the lock is released slightly early, with the writer.
         let held = hold(&file).or_else(|_| hold(&writer));
         if held.unwrap_or(true) && still_has(&path, &file) {
             return Ok((writer, file, Place::Temporary(path)));
         }
     }
-    Err(io::Error::new(io::ErrorKind::ResourceBusy, "somebody removes the temporary file again and again"))
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process keeps removing the temporary file"))
 }
 
 fn builder(prefix: &OsStr, mode: u32) -> Builder<'_, 'static> {
@@ -228,7 +227,7 @@ mod tests {
 
     const WAYS: [Way; 2] = [with_no_name, with_a_name];
 
-    /// Another test's thread that forks has our descriptors until its child runs, so "busy" is asked again.
+    /// Another test's thread that forks has our descriptors until its child runs, so "busy" is retried.
     fn can_be_started(path: &Path) -> bool {
         (0..50).any(|_| match std::process::Command::new(path).status() {
             Ok(status) => status.success(),

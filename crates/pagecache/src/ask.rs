@@ -1,8 +1,8 @@
-//! Asking the kernel what of a file is resident.
+//! Querying a file's residency.
 //!
-//! The way is chosen by what is true in each case: `cachestat` counts (and knows about unwritten pages), `mincore` lists.
-//! On layered file systems only `mincore` sees the pages, on block devices only `cachestat` does, and for other people's
-//! files neither may be asked.
+//! The method depends on the case: `cachestat` counts (and knows about dirty pages), `mincore` lists.
+//! On stacked file systems only `mincore` sees the pages, on block devices only `cachestat` does, and other users'
+//! files can be queried by neither.
 
 use std::os::fd::AsFd;
 
@@ -21,7 +21,7 @@ use crate::survey::{Pages, Run, resident_runs};
 /// Larger files are not listed by `mincore` alone: 16 TiB take about a minute.
 const MOST_LISTED_BYTES: u64 = 16 << 40;
 
-/// Which facilities tell the truth about a file.
+/// Which facilities are reliable for a file.
 struct Ways {
     /// The counts of the whole file, where `cachestat` sees its pages.
     counts: Option<CacheStat>,
@@ -29,10 +29,10 @@ struct Ways {
 }
 
 impl<F: AsFd> CacheFile<F> {
-    /// What is resident of it now.
+    /// Its current residency.
     ///
     /// # Errors
-    /// [`Error::Ask`] when the kernel fails. Not being told is no error.
+    /// [`Error::Ask`] when the kernel fails. Hidden residency is not an error.
     pub fn residency(&self, detail: Detail) -> Result<Residency, Error> {
         let failed = |source| Error::Ask { path: self.path.clone(), source };
         let cached = if self.size == 0 {
@@ -58,13 +58,13 @@ impl<F: AsFd> CacheFile<F> {
         })
     }
 
-    /// Finds out which facilities may be trusted, by asking the cheaper one for the whole file.
+    /// Determines the reliable facilities, by calling the cheaper one for the whole file.
     fn ways(&self) -> Result<Result<Ways, Unknown>, FacilityError> {
         let counts = match cachestat(&self.file, 0, self.size) {
-            // The pages of a layered file are those of the file beneath, and `cachestat` does not look there: it answers 0.
+            // The pages of a stacked file are those of the lower file, which `cachestat` does not see: it returns 0.
             Ok(_) if self.backing == Backing::Layered => None,
             Ok(counts) => Some(counts),
-            // `mincore` follows the same rule, only that it lies instead of refusing.
+            // `mincore` follows the same rule, but gives a wrong answer instead of an error.
             Err(FacilityError::NotPermitted { .. }) => return Ok(Err(Unknown::NotPermitted)),
             Err(FacilityError::Unsupported { .. }) => None,
             Err(failed) => return Err(failed),
@@ -95,7 +95,7 @@ impl<F: AsFd> CacheFile<F> {
         };
         let runs = match resident_runs(&mut pages, self.size.div_ceil(base)) {
             Ok(runs) => runs,
-            // Cannot be mapped (files of /sys, some FUSE servers), so `mincore` has nothing to look at.
+            // It cannot be mapped (files of /sys, some FUSE servers), which `mincore` requires.
             Err(FacilityError::Unsupported { .. }) if ways.counts.is_some() => {
                 pages.may_list = false;
                 resident_runs(&mut pages, self.size.div_ceil(base))?

@@ -1,4 +1,4 @@
-//! A file opened to look at its pages: the descriptor, and what about the file decides which questions make sense.
+//! A file opened for page cache queries: the descriptor, and the attributes that decide which queries work.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use rustix::fs::{OFlags, Stat, fstat};
 use crate::error::Error;
 use crate::file_system::{Backing, backing};
 
-/// An open regular file or block device, with what is needed to ask about its pages.
+/// An open regular file or block device, for page cache queries.
 #[derive(Debug)]
 pub struct CacheFile<F = File> {
     pub(crate) file: F,
@@ -29,7 +29,7 @@ impl CacheFile<File> {
     /// A symbolic link as the last part of `path` is followed only if `follow`.
     ///
     /// # Errors
-    /// [`Error::Open`]; [`Error::NotAFile`], without opening it: that alone would start a watchdog or wait for a pipe.
+    /// [`Error::Open`]; [`Error::NotAFile`], without opening it: opening could start a watchdog or block on a pipe.
     pub fn open(path: &Path, follow: bool) -> Result<Self, Error> {
         let error = |source| Error::Open { path: path.to_owned(), source };
         let found = NamedFile::find(path, if follow { LastLink::Follow } else { LastLink::Keep }).map_err(error)?;
@@ -39,7 +39,7 @@ impl CacheFile<File> {
 }
 
 impl<'fd> CacheFile<BorrowedFd<'fd>> {
-    /// Takes a file that the caller has opened for reading. Its position stays.
+    /// Takes a file that the caller has opened for reading. Its offset stays.
     ///
     /// # Errors
     /// As [`CacheFile::open`].

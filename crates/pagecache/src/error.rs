@@ -1,4 +1,4 @@
-//! What can go wrong, always with the file's name.
+//! Errors, each with the file's name.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use rustix::io::Errno;
 
 use crate::residency::Unknown;
 
-/// Why a file's pages could not be looked at or evicted.
+/// Why a file's pages could not be queried or evicted.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file cannot be opened or looked at.
+    /// The file cannot be opened or examined.
     #[error("cannot open `{}`", path.display())]
     Open {
         /// The file.
@@ -28,24 +28,24 @@ pub enum Error {
         /// What it is.
         kind: InodeKind,
     },
-    /// The kernel was asked about the file's pages and failed.
-    #[error("cannot tell what of `{}` is resident", path.display())]
+    /// The kernel's query failed.
+    #[error("cannot determine the residency of `{}`", path.display())]
     Ask {
         /// The file.
         path: PathBuf,
         /// Why.
         source: FacilityError,
     },
-    /// The kernel does not tell this caller about the file, and the caller needs to know.
-    #[error("cannot tell what of `{}` is resident: {reason}", path.display())]
+    /// The kernel hides the file's residency from this caller, who needs it.
+    #[error("cannot determine the residency of `{}`: {reason}", path.display())]
     Hidden {
         /// The file.
         path: PathBuf,
         /// Why.
         reason: Unknown,
     },
-    /// Changed pages could not be written to disk.
-    #[error("cannot write the changed pages of `{}` to disk", path.display())]
+    /// Dirty pages could not be written to disk.
+    #[error("cannot write the dirty pages of `{}` to disk", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -60,10 +60,10 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// A directory cannot be read on.
+    /// Reading a directory failed.
     #[error("cannot read the directory `{}`", path.display())]
     Walk {
-        /// The directory, or the entry that could not be looked at.
+        /// The directory, or the entry that could not be examined.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -71,7 +71,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The file or directory this is about.
+    /// The file or directory concerned.
     pub fn path(&self) -> &Path {
         match self {
             Self::Open { path, .. }
@@ -84,10 +84,10 @@ impl Error {
         }
     }
 
-    /// Whether the file was not there (any more).
+    /// Whether the file does not exist (any more).
     pub fn is_gone(&self) -> bool {
         match self {
-            // ENOTDIR: a directory on the way is none any more. ELOOP, ENXIO: a symbolic link or a socket stands there now.
+            // ENOTDIR: a directory of the path was replaced. ELOOP, ENXIO: a symbolic link or a socket replaced it.
             Self::Open { source, .. } | Self::Walk { source, .. } => {
                 let errno = Errno::from_io_error(source);
                 matches!(errno, Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO))
@@ -96,13 +96,13 @@ impl Error {
         }
     }
 
-    /// What to do about it, where there is advice.
+    /// Advice, if there is any.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Open { source, .. } | Self::Walk { source, .. } | Self::Evict { source, .. }
                 if source.kind() == io::ErrorKind::PermissionDenied =>
             {
-                Some("its permissions keep this user out; root may be allowed to".to_owned())
+                Some("this user lacks permission; root may have it".to_owned())
             }
             Self::Hidden { reason, .. } => reason.hint(),
             _ => None,

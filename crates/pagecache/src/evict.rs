@@ -1,9 +1,9 @@
-//! Removing a file from the page cache, and saying what stayed and why.
+//! Evicting a file from the page cache, and explaining remaining pages.
 //!
 //! `posix_fadvise(POSIX_FADV_DONTNEED)` is advice: the kernel drops what it can and reports success in any case. So the
-//! residency before and after is the result, never the return value. What stays: pages not yet written, pages in some
-//! process's page table (locked there or not), pages that something has its hands on just now, and everything on file
-//! systems that live in memory. Dropping asks for no permission beyond an open file; seeing what stayed does.
+//! result is the residency before and after, never the return value. What stays: dirty pages, pages in a
+//! process's page table (locked or not), pages referenced by something else at that moment, and everything on memory-backed file
+//! systems. Eviction needs only an open file; seeing the remaining pages needs more permission.
 //!
 //! Source: `mm/fadvise.c`, `generic_fadvise`; `mm/truncate.c`, `mapping_try_invalidate`, `mapping_evict_folio`.
 
@@ -23,54 +23,54 @@ use crate::residency::{Cached, Detail, Residency, Unknown};
 /// How to evict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EvictOptions {
-    /// Write changed pages to disk first (`fdatasync(2)`). Without it they stay.
+    /// Write dirty pages to disk first (`fdatasync(2)`). Otherwise they stay.
     pub write_first: bool,
 }
 
-/// What evicting a file has done.
+/// The result of evicting a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evicted {
     /// Residency before.
     pub before: Residency,
     /// Residency after.
     pub after: Residency,
-    /// The block device has a file system mounted from it.
+    /// A file system is mounted from the block device.
     pub is_mounted: bool,
 }
 
 /// Why pages stayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stayed {
-    /// The file system lives in memory: there is nowhere else for the pages to be.
+    /// The file system is memory-backed: the pages exist nowhere else.
     InMemory,
-    /// Changed and not yet written, or being written; a number of pages.
+    /// Dirty or being written; a number of pages.
     Unwritten(u64),
     /// In the page tables of processes.
     Held(Vec<Holder>),
-    /// A file system is mounted from the block device and keeps some of its metadata at hand.
+    /// A file system is mounted from the block device and keeps some of its metadata referenced.
     Mounted,
-    /// The pages may belong to a file of the file system beneath.
+    /// The pages may belong to a file of the lower file system.
     Layered,
-    /// Something else has its hands on them: a process that could not be looked at, one in a container under another
-    /// name, or the kernel in the middle of I/O.
+    /// Referenced by something else: a process that could not be inspected, one in a container under another
+    /// name, or the kernel during I/O.
     InUse {
-        /// Processes that could not be looked at.
+        /// Processes that could not be inspected.
         unreadable_processes: u64,
     },
-    /// The kernel does not tell whether anything stayed.
+    /// The kernel does not show whether pages stayed.
     NotTold(Unknown),
 }
 
 impl Evicted {
-    /// Whether everything is known to be gone.
+    /// Whether all pages are known to be evicted.
     pub fn is_gone(&self) -> bool {
         self.after.resident_pages() == Some(0)
     }
 
-    /// Why pages stayed, surest reason first; empty when all are gone.
+    /// Why pages stayed, most certain reason first; empty when all are evicted.
     ///
-    /// `holders` are the processes that have pages of this file in their page tables, `unreadable_processes` those that
-    /// could not be asked; see [`crate::find_holders`].
+    /// `holders` are the processes with pages of this file in their page tables, `unreadable_processes` those that
+    /// could not be inspected; see [`crate::find_holders`].
     pub fn reasons(&self, holders: &[Holder], unreadable_processes: u64) -> Vec<Stayed> {
         let known = match &self.after.cached {
             Cached::Unknown(unknown) => return vec![Stayed::NotTold(*unknown)],
@@ -91,7 +91,7 @@ impl Evicted {
         if self.is_mounted {
             reasons.push(Stayed::Mounted);
         }
-        // A written file explains only its own pages; whatever else is left needs a reason, too.
+        // Dirty pages explain only themselves; the rest needs a reason, too.
         if holders.is_empty() && !self.is_mounted && unwritten < known.resident_pages {
             reasons.push(match self.after.backing {
                 Backing::Layered => Stayed::Layered,
@@ -121,7 +121,7 @@ impl<F: AsFd> CacheFile<F> {
         if nothing_to_do {
             return Ok(Evicted { after: before.clone(), before, is_mounted: false });
         }
-        // Where the kernel does not tell whether pages are changed, writing none of them costs little.
+        // Where dirty pages are unknown, writing when there are none costs little.
         let may_be_dirty =
             before.known().is_none_or(|known| known.dirty_pages != Some(0) || known.writeback_pages != Some(0));
         if options.write_first && may_be_dirty {
@@ -130,7 +130,7 @@ impl<F: AsFd> CacheFile<F> {
         self.drop_pages()?;
         let mut after = self.residency(Detail::Counts)?;
         if after.resident_pages() != Some(0) {
-            // What was in the middle of I/O or in some CPU's waiting list a moment ago may go now.
+            // Pages that were under I/O or in a CPU's batch a moment ago may go now.
             self.drop_pages()?;
             after = self.residency(Detail::Counts)?;
         }
@@ -138,7 +138,7 @@ impl<F: AsFd> CacheFile<F> {
     }
 
     fn drop_pages(&self) -> Result<(), Error> {
-        // From 0 with no end: the kernel spares the partial last page of a range that ends inside the file.
+        // From 0 without end: the kernel spares the partial last page of a range that ends inside the file.
         fadvise(&self.file, 0, None, Advice::DontNeed)
             .map_err(|errno| Error::Evict { path: self.path.clone(), source: errno.into() })
     }

@@ -1,17 +1,17 @@
-//! What kind of file system a file is on, as far as that changes what its pages mean.
+//! The kind of a file's file system, as far as it changes the meaning of its pages.
 
 use std::os::fd::AsFd;
 
 use rustix::fs::{StatFs, fstatfs};
 
-/// Where a file's content lives beside the page cache.
+/// Where a file's content is stored besides the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
     /// On a disk or a server: a page can be dropped and read again.
     Storage,
     /// In the page cache itself (tmpfs, ramfs, hugetlbfs): nothing can be evicted.
     Memory,
-    /// In another file system beneath (overlayfs, FUSE, eCryptfs): the pages may belong to the file there.
+    /// In a lower file system (overlayfs, FUSE, eCryptfs): the pages may belong to the file there.
     Layered,
 }
 
@@ -24,7 +24,7 @@ mod magic {
     pub(super) const ECRYPTFS: u64 = 0xf15f;
     pub(super) const FUSE: u64 = 0x6573_5546;
 
-    /// File systems that show kernel state as files. Their files have no pages, and opening some of them does things.
+    /// File systems that show kernel state as files. Their files have no pages, and opening some of them has effects.
     pub(super) const KERNEL_STATE: [u64; 18] = [
         0x9fa0,      // proc
         0x6265_6572, // sysfs
@@ -47,12 +47,12 @@ mod magic {
     ];
 }
 
-/// The magic number of the file system, without the sign that some architectures give it.
+/// The magic number of the file system, without the sign of some architectures.
 fn magic_of(statfs: &StatFs) -> u64 {
     (statfs.f_type as u64) & 0xffff_ffff
 }
 
-/// The kind of file system an open regular file is on. One that cannot be asked is taken for storage.
+/// The kind of the file system of an open regular file. If unknown, storage.
 pub(crate) fn backing(file: impl AsFd) -> Backing {
     match fstatfs(file).as_ref().map(magic_of) {
         Ok(magic::TMPFS | magic::RAMFS | magic::HUGETLBFS) => Backing::Memory,

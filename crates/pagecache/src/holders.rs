@@ -1,11 +1,11 @@
-//! Which processes hold on to a file's pages.
+//! The processes that keep a file's pages in memory.
 //!
-//! A page that is in some process's page table cannot be evicted. Mapping alone does not matter: what counts is what a
-//! process has touched, so only mappings with pages in the table are named. Large folios make one touched page hold its
+//! A page in some process's page table cannot be evicted. A mapping alone does not matter: only mappings with touched
+//! pages are listed. With large folios one touched page keeps its
 //! neighbours. One pass over `/proc` serves any number of files, because reading every process's maps costs tens of
 //! milliseconds.
 //!
-//! Trap: `maps` gives the super block's device number; `stat` gives another one on btrfs (one for each subvolume)
+//! Pitfall: `maps` gives the super block's device number; `stat` gives another one on btrfs (one for each subvolume)
 //! and overlayfs. So a mapping also counts when the inode number and the path agree.
 //!
 //! Source: `proc_pid_maps(5)`, `proc_pid_smaps(5)`; `fs/proc/task_mmu.c`, `mm/truncate.c` (`mapping_evict_folio`).
@@ -20,7 +20,7 @@ use rustix::fs::stat;
 
 use crate::error::Error;
 
-/// What tells a file from others on this machine, and the name by which mappings show it.
+/// A file's identity on this machine, and its path as mappings show it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileKey {
     device: u64,
@@ -32,7 +32,7 @@ impl FileKey {
     /// The key of the file at `path`; symbolic links are followed.
     ///
     /// # Errors
-    /// [`Error::Open`] when it is not there any more.
+    /// [`Error::Open`] when it does not exist any more.
     pub fn of(path: &Path) -> Result<Self, Error> {
         let error = |source| Error::Open { path: path.to_owned(), source };
         let found = stat(path).map_err(|errno| error(errno.into()))?;
@@ -41,12 +41,12 @@ impl FileKey {
     }
 }
 
-/// A process that has pages of a file in its page table.
+/// A process with pages of a file in its page table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// Process id.
     pub pid: u32,
-    /// The process's name (`comm`), at most 15 bytes; anyone can choose it, so it may hold anything.
+    /// The process's name (`comm`), at most 15 bytes, chosen by the process: untrusted.
     pub name: String,
     /// How much of the file is in its page table, in bytes.
     pub bytes: u64,
@@ -54,25 +54,25 @@ pub struct Holder {
     pub locked: bool,
 }
 
-/// Who holds on to which files.
+/// The processes that keep files in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Holders {
-    /// For each file of the question that has any: the processes, by process id.
+    /// For each queried file with any: the processes, by PID.
     pub by_file: HashMap<FileKey, Vec<Holder>>,
-    /// Processes whose maps this caller may not read; any of them may be a holder.
+    /// Processes whose maps this caller may not read; they may be holders, too.
     pub unreadable_processes: u64,
 }
 
 impl Holders {
-    /// The processes that hold a file.
+    /// The processes that keep a file in memory.
     pub fn of(&self, file: &FileKey) -> &[Holder] {
         self.by_file.get(file).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Looks through all processes for those that have pages of `files` in their page tables.
+/// Searches all processes for those with pages of `files` in their page tables.
 ///
-/// Processes that end meanwhile are passed over. Where `/proc` cannot be read at all, nobody is found.
+/// Processes that end meanwhile are skipped. Where `/proc` cannot be read, none is found.
 pub fn find_holders(files: &[FileKey]) -> Holders {
     let mut holders = Holders::default();
     if files.is_empty() {
@@ -90,7 +90,7 @@ pub fn find_holders(files: &[FileKey]) -> Holders {
     pids.sort_unstable();
     for pid in pids {
         let process = ProcessFiles::of(pid);
-        // `maps` is cheap and rules nearly every process out; `smaps` walks the page tables.
+        // `maps` is cheap and rules out nearly every process; `smaps` walks the page tables.
         let maps = match process.maps() {
             Ok(maps) => maps,
             Err(error) => {
@@ -143,7 +143,7 @@ fn shows(mapping: &Mapping, file: &FileKey) -> bool {
         && (mapping.device.to_stat() == file.device || mapping.path == file.path)
 }
 
-/// Pages of the file itself: those that were copied on write are the process's own.
+/// Pages of the file itself: copied-on-write pages are the process's own.
 fn file_bytes(use_of: &MappingUse) -> u64 {
     use_of.in_page_table.saturating_sub(use_of.anonymous)
 }

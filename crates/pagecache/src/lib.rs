@@ -1,14 +1,14 @@
-//! What of a file is in memory: residency and eviction.
+//! Page cache residency, eviction, and saved states.
 //!
-//! A page is *resident* when it is in the kernel's page cache, whoever brought it there; that says nothing about page
-//! tables. Two kernel facilities tell: `cachestat` counts pages of a range, `mincore` lists them. Each of them lies or is
-//! silent in some place (`cachestat` on overlayfs, `mincore` on block devices and on other people's files), so nobody else
-//! in coldstart asks them directly.
+//! A page is *resident* when it is in the kernel's page cache, for whatever reason; that says nothing about page
+//! tables. Two kernel facilities report it: `cachestat` counts pages of a range, `mincore` lists them. Each of them is wrong or
+//! fails in some cases (`cachestat` on overlayfs, `mincore` on block devices and on other users' files), so only this crate
+//! calls them.
 //!
-//! - [`residency()`], [`residency_of`], [`pages`]: what is resident, and where in the file.
-//! - [`evict()`]: remove a file from the page cache, and find out what stayed; [`find_holders`] says who holds on to it.
-//! - [`MetadataEviction`]: remove what belongs to files without being in them.
-//! - [`SavedPageCache`], [`restore()`]: what of all files is resident, saved and brought back.
+//! - [`residency()`], [`residency_of`], [`pages`]: which pages of a file are resident.
+//! - [`evict()`]: evict a file from the page cache, and report remaining pages; [`find_holders`] lists the processes that keep them.
+//! - [`MetadataEviction`]: evict the metadata of files.
+//! - [`SavedPageCache`], [`restore()`]: save the residency of all files, and restore it.
 //! - [`Walk`]: the files of a tree, each once.
 
 mod ask;
@@ -35,7 +35,7 @@ pub use metadata::{MetadataEviction, Taken, Way, WayOutcome};
 pub use residency::{Cached, Detail, KnownPages, Method, Residency, Unknown, pages, residency, residency_of};
 pub use saved::SAVED_MAGIC;
 pub use saved::{
-    Came, Missing, MissingReason, Origin, PageTally, RestoreOptions, Restored, SaveNotes, SaveOptions, SavedError,
+    Missing, MissingReason, NameTally, Origin, PageTally, RestoreOptions, Restored, SaveNotes, SaveOptions, SavedError,
     SavedFile, SavedFormatError, SavedPageCache, UnseenDevice, restore,
 };
-pub use walk::{Found, Walk, WalkOptions, WalkSkips};
+pub use walk::{FoundFile, Walk, WalkOptions, WalkSkips};

@@ -1,19 +1,19 @@
-//! Which mounted file systems have pages worth saving.
+//! Mounted file systems with pages worth saving.
 //!
-//! Decided by the mount table alone: asking a file system on a server that is gone would hang.
+//! Decided by the mount table alone: a query to an unreachable server would hang.
 
 use coldstart_host::mounts::Mount;
 
-/// What a file system means for saving.
+/// The kind of a mount for saving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MountKind {
     /// On a disk of this machine.
     Storage,
-    /// On a server or in the hands of a program: looking at it may take for ever.
+    /// On a server or served by a program: access may block for ever.
     Network,
-    /// Shows files of other file systems, whose pages they are.
+    /// It shows files of other file systems, to which the pages belong.
     Layered,
-    /// In memory, or no files at all.
+    /// In memory, or without files.
     Other,
 }
 
@@ -24,9 +24,9 @@ impl MountKind {
             "overlay" | "ecryptfs" | "aufs" => Self::Layered,
             "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "ceph" | "9p" | "afs" | "coda" | "lustre" | "gpfs"
             | "beegfs" | "orangefs" | "pvfs2" | "virtiofs" | "fuse" | "ncpfs" => Self::Network,
-            // The rest of the name is whatever the program behind it calls itself.
+            // The rest of the name is chosen by the FUSE server.
             _ if mount.file_system.as_encoded_bytes().starts_with(b"fuse.") => Self::Network,
-            // These have storage and no device number of their own.
+            // These have storage but no device number of their own.
             "btrfs" | "zfs" | "ubifs" | "bcachefs" => Self::Storage,
             _ if mount.device.major != 0 => Self::Storage,
             _ => Self::Other,

@@ -1,15 +1,15 @@
-//! Who is told the truth about a file's pages.
+//! Whether the caller gets reliable residency for a file.
 //!
-//! Since Linux 5.2 `mincore` answers "all resident" to those who could not open the file for writing, so that nobody can
+//! Since Linux 5.2 `mincore` reports "all resident" to callers who could not open the file for writing, so that no user can
 //! watch another user's reads (`can_do_mincore` in `mm/mincore.c`). It gives no error, so the same rule is checked here
-//! beforehand: own the file or have `CAP_FOWNER` over it (`inode_owner_or_capable`), or be permitted to write.
+//! beforehand: own the file or have `CAP_FOWNER` over it (`inode_owner_or_capable`), or have write permission.
 
 use std::os::fd::AsFd;
 use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Stat, accessat, open};
 
-/// Whether `mincore` tells this process the truth about an open file. In doubt, no.
+/// Whether `mincore` is reliable for an open file. If in doubt, no.
 pub(crate) fn may_see_pages(file: impl AsFd, stat: &Stat) -> bool {
     let own_name = coldstart_host::descriptor::path(file);
     owns_or_is_capable(&own_name, stat) || accessat(CWD, &own_name, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
@@ -17,8 +17,8 @@ pub(crate) fn may_see_pages(file: impl AsFd, stat: &Stat) -> bool {
 
 /// The kernel's `inode_owner_or_capable`, user namespaces and all.
 ///
-/// Opening with `O_NOATIME` is permitted to exactly those (`may_open` in `fs/namei.c`), which is surer than comparing
-/// user ids and capability bits here. A new open, because changing the flags of the caller's would change them for all who
+/// Opening with `O_NOATIME` is permitted to exactly those (`may_open` in `fs/namei.c`), which is more reliable than comparing
+/// user IDs and capabilities. A new open, because changing the flags of the caller's descriptor would affect all that
 /// share it.
 fn owns_or_is_capable(own_name: &Path, stat: &Stat) -> bool {
     let flags = OFlags::RDONLY | OFlags::NOATIME | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;

@@ -1,6 +1,6 @@
-//! How much of a file is resident, and where: the answer, and the questions one can ask.
+//! The residency of a file: results and queries.
 //!
-//! Not every file's pages may be seen by everybody. Then the answer is [`Cached::Unknown`] with the reason, never a guess;
+//! Not every user may see every file's pages. Then the result is [`Cached::Unknown`] with the reason, never a guess;
 //! `ask` decides.
 
 use std::fmt;
@@ -13,23 +13,23 @@ use crate::cache_file::CacheFile;
 use crate::error::Error;
 use crate::file_system::Backing;
 
-/// What of one file is in the page cache.
+/// The residency of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Residency {
     /// Size of the file in bytes.
     pub size: u64,
     /// Pages of [`coldstart_profile::PAGE_SIZE`] that the file takes.
     pub file_pages: u64,
-    /// Where its content lives besides.
+    /// Where its content is stored besides.
     pub backing: Backing,
     /// Whether this is a block device.
     pub is_block_device: bool,
-    /// What is cached of it.
+    /// Its cached pages.
     pub cached: Cached,
 }
 
 impl Residency {
-    /// What is cached, if the kernel tells.
+    /// The cached pages, if known.
     pub fn known(&self) -> Option<&KnownPages> {
         match &self.cached {
             Cached::Known(known) => Some(known),
@@ -37,40 +37,40 @@ impl Residency {
         }
     }
 
-    /// Number of resident pages, if the kernel tells.
+    /// Number of resident pages, if known.
     pub fn resident_pages(&self) -> Option<u64> {
         self.known().map(|known| known.resident_pages)
     }
 }
 
-/// What the kernel says is cached of a file.
+/// A file's cached pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cached {
-    /// It told.
+    /// Known.
     Known(KnownPages),
-    /// It does not tell us.
+    /// Hidden from this caller.
     Unknown(Unknown),
 }
 
-/// What is cached of a file. All numbers are in pages of [`coldstart_profile::PAGE_SIZE`].
+/// Cached pages of a file. All numbers are in pages of [`coldstart_profile::PAGE_SIZE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownPages {
     /// Pages in the page cache, at most the pages of the file.
     pub resident_pages: u64,
-    /// Pages changed and not yet on their way to disk; `None` where the kernel does not tell.
+    /// Dirty pages; `None` if unknown.
     pub dirty_pages: Option<u64>,
-    /// Pages on their way to disk; `None` where the kernel does not tell.
+    /// Pages under write-back; `None` if unknown.
     pub writeback_pages: Option<u64>,
-    /// The runs of resident pages, in order, not touching one another; `None` unless [`Detail::Ranges`] was asked for.
+    /// The runs of resident pages, in order, not adjacent; `None` unless [`Detail::Ranges`] was requested.
     pub ranges: Option<Vec<PageRange>>,
-    /// How it was found out.
+    /// The method used.
     pub method: Method,
 }
 
-/// How residency was found out.
+/// The method of determining residency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// The file is empty: there was nothing to ask.
+    /// The file is empty.
     Empty,
     /// Counted by `cachestat(2)`; ranges, if any, found by bisecting.
     Cachestat,
@@ -89,14 +89,14 @@ impl Method {
     }
 }
 
-/// Why nothing can be said about a file's residency.
+/// Why a file's residency is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// The caller neither owns the file nor may write it.
     NotPermitted,
     /// Neither facility works on this kind of file with this kernel.
     Unsupported,
-    /// Only `mincore` would work, and the file is larger than 16 TiB, which would take minutes and more.
+    /// Only `mincore` would work, but the file is larger than 16 TiB, which would take minutes and more.
     TooLarge,
 }
 
@@ -110,7 +110,7 @@ impl Unknown {
         }
     }
 
-    /// What to do about it, where there is advice.
+    /// Advice, if there is any.
     pub fn hint(self) -> Option<String> {
         match self {
             Self::NotPermitted => Some("run as the file's owner or as root".to_owned()),
@@ -123,14 +123,14 @@ impl Unknown {
 impl fmt::Display for Unknown {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::NotPermitted => "Linux tells only those who own the file or may write it",
-            Self::Unsupported => "neither cachestat nor mincore works on it here",
-            Self::TooLarge => "it is too large to be listed page by page",
+            Self::NotPermitted => "Linux shows it only to users who own the file or may write it",
+            Self::Unsupported => "neither cachestat nor mincore supports it here",
+            Self::TooLarge => "it is too large to list page by page",
         })
     }
 }
 
-/// How much to find out.
+/// The level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// Numbers only: mostly one system call.
@@ -139,10 +139,10 @@ pub enum Detail {
     Ranges,
 }
 
-/// What is resident of the file at `path`; a symbolic link is followed. Reads nothing of the file.
+/// The residency of the file at `path`; a symbolic link is followed. Reads nothing of the file.
 ///
 /// # Errors
-/// [`Error::Open`], [`Error::NotAFile`], or [`Error::Ask`] when the kernel fails. Not being told is no error.
+/// [`Error::Open`], [`Error::NotAFile`], or [`Error::Ask`] when the kernel fails. Hidden residency is not an error.
 pub fn residency(path: &Path, detail: Detail) -> Result<Residency, Error> {
     CacheFile::open(path, true)?.residency(detail)
 }
@@ -155,10 +155,10 @@ pub fn residency_of(file: impl AsFd, detail: Detail) -> Result<Residency, Error>
     CacheFile::from_fd(file.as_fd())?.residency(detail)
 }
 
-/// The resident runs of an open file, in order, not touching. A file of 150 MB takes a millisecond or two.
+/// The resident runs of an open file, in order, not adjacent. A file of 150 MB takes a millisecond or two.
 ///
 /// # Errors
-/// As [`residency`], and [`Error::Hidden`] where the kernel does not tell.
+/// As [`residency`], and [`Error::Hidden`] where the residency is hidden.
 pub fn pages(file: impl AsFd) -> Result<Vec<PageRange>, Error> {
     let file = CacheFile::from_fd(file.as_fd())?;
     match file.residency(Detail::Ranges)?.cached {

@@ -1,10 +1,10 @@
-//! Finding the resident runs of a file with as few questions as possible.
+//! Finding the resident runs of a file with as few queries as possible.
 //!
-//! Counting a range is cheap for the kernel when the range is empty or full, listing costs something for every page. So
-//! ranges are halved until they are empty, full, or small enough to be listed. A sparse file of terabytes with a few
-//! resident pages takes some dozens of questions.
+//! Counting a range is cheap for the kernel when the range is empty or full, listing has a cost per page. So
+//! ranges are halved until they are empty, full, or small enough to list. A sparse file of terabytes with a few
+//! resident pages takes some dozens of queries.
 
-/// The two questions, in base pages. Both may be answered differently the next moment.
+/// The two queries, in base pages. Results may change at any moment.
 pub(crate) trait Pages {
     type Error;
     /// How many of `count` pages from `start` are resident. `None`: cannot be counted here.
@@ -19,8 +19,8 @@ const MOST_LISTED: u64 = 1 << 16;
 /// A run of base pages: first page and number.
 pub(crate) type Run = (u64, u64);
 
-/// The resident runs among pages `0 .. total`, in order, not touching. Pages that can neither be counted nor listed are
-/// taken for not resident; the caller makes sure one way works.
+/// The resident runs among pages `0 .. total`, in order, not adjacent. Pages that can neither be counted nor listed
+/// count as not resident; the caller makes sure one method works.
 pub(crate) fn resident_runs<P: Pages>(pages: &mut P, total: u64) -> Result<Vec<Run>, P::Error> {
     let mut runs = Vec::new();
     let mut open = vec![(0, total)];

@@ -1,9 +1,9 @@
-//! The files of trees, each once.
+//! Walking trees: each file once.
 //!
 //! A directory stands for all regular files below it. Symbolic links are followed only where the caller named one; other
-//! special files are passed over and counted. A file with several names counts once. What is not obvious: trees that show
-//! kernel state (/proc, /sys) are not entered, because their files have no pages and opening some of them does
-//! things. Memory stays small however large the tree: entries come one by one, and only files that could come again are
+//! special files are skipped and counted. A file with several names counts once. Not obvious: trees of
+//! kernel state (/proc, /sys) are not entered, because their files have no pages and opening some of them has
+//! effects. Memory use stays small for any tree: entries come one by one, and only files that could come again are
 //! remembered.
 
 use std::collections::HashSet;
@@ -25,7 +25,7 @@ pub struct WalkOptions {
     pub one_file_system: bool,
 }
 
-/// What a walk has passed over.
+/// What a walk has skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalkSkips {
     /// Further names of files already seen.
@@ -36,30 +36,30 @@ pub struct WalkSkips {
     pub special_files: u64,
     /// Directories of file systems that show kernel state.
     pub kernel_state: u64,
-    /// Entries that went away while the walk was on.
+    /// Entries that were removed during the walk.
     pub vanished: u64,
 }
 
-/// A file that a walk has found.
+/// A file found by a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Where; begins as the caller named it.
+pub struct FoundFile {
+    /// The path; begins as the caller named it.
     pub path: PathBuf,
     /// Whether the caller named this very path, rather than a directory above it.
     pub named: bool,
 }
 
-impl Found {
+impl FoundFile {
     /// Opens it; symbolic links are followed if the caller named one.
     ///
     /// # Errors
-    /// As [`CacheFile::open`]; see [`Found::has_vanished`].
+    /// As [`CacheFile::open`]; see [`FoundFile::has_vanished`].
     pub fn open(&self) -> Result<CacheFile, Error> {
         CacheFile::open(&self.path, self.named)
     }
 
-    /// Whether an error only means that the file went away, or that something else took its place, after the walk had found
-    /// it: bad timing, no fault. What the caller named has to be there.
+    /// Whether an error only means that the file was removed or replaced after the walk had found
+    /// it: a race, not a failure. Paths named by the caller must exist.
     pub fn has_vanished(&self, error: &Error) -> bool {
         !self.named && (error.is_gone() || matches!(error, Error::NotAFile { .. }))
     }
@@ -97,13 +97,13 @@ impl Walk {
         }
     }
 
-    /// What has been passed over so far.
+    /// What was skipped so far.
     pub fn skips(&self) -> WalkSkips {
         self.skips
     }
 
-    /// Starts on a named path: a directory is walked, anything else is found.
-    fn start(&mut self, path: PathBuf) -> Option<Result<Found, Error>> {
+    /// Starts on a named path: a directory is walked, anything else is returned.
+    fn start(&mut self, path: PathBuf) -> Option<Result<FoundFile, Error>> {
         match fs::metadata(&path) {
             Err(source) => Some(Err(Error::Open { path, source })),
             Ok(metadata) if metadata.is_dir() => {
@@ -119,13 +119,13 @@ impl Walk {
                 self.below = Some(Below { entries, device: metadata.dev() });
                 None
             }
-            Ok(metadata) => self.found(Found { path, named: true }, &metadata).map(Ok),
+            Ok(metadata) => self.found(FoundFile { path, named: true }, &metadata).map(Ok),
         }
     }
 
-    /// Passes a file on, unless it has come before.
-    fn found(&mut self, found: Found, metadata: &fs::Metadata) -> Option<Found> {
-        // In one tree on one file system, only files with several names come again. A second root may lie in the first,
+    /// Returns a file, unless it has come before.
+    fn found(&mut self, found: FoundFile, metadata: &fs::Metadata) -> Option<FoundFile> {
+        // In one tree on one file system, only files with several names come again. A second root may be inside the first,
         // and another file system may be mounted twice.
         let elsewhere = self.below.as_ref().is_some_and(|below| below.device != metadata.dev());
         let may_come_again = self.several_roots || elsewhere || metadata.nlink() > 1;
@@ -136,8 +136,8 @@ impl Walk {
         Some(found)
     }
 
-    /// The next file below the directory at hand; the outer `None` when that is done.
-    fn advance(&mut self) -> Option<Option<Result<Found, Error>>> {
+    /// The next file below the current directory; the outer `None` when that is done.
+    fn advance(&mut self) -> Option<Option<Result<FoundFile, Error>>> {
         let below = self.below.as_mut()?;
         let entry = match below.entries.next()? {
             Ok(entry) => entry,
@@ -164,12 +164,12 @@ impl Walk {
             return Some(None);
         }
         match entry.metadata() {
-            Ok(metadata) => Some(self.found(Found { path: entry.into_path(), named: false }, &metadata).map(Ok)),
+            Ok(metadata) => Some(self.found(FoundFile { path: entry.into_path(), named: false }, &metadata).map(Ok)),
             Err(error) => Some(self.failed(error)),
         }
     }
 
-    fn failed(&mut self, error: walkdir::Error) -> Option<Result<Found, Error>> {
+    fn failed(&mut self, error: walkdir::Error) -> Option<Result<FoundFile, Error>> {
         let path = error.path().map(Path::to_owned).unwrap_or_default();
         let source = error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of directories"));
         if source.kind() == io::ErrorKind::NotFound {
@@ -181,7 +181,7 @@ impl Walk {
 }
 
 impl Iterator for Walk {
-    type Item = Result<Found, Error>;
+    type Item = Result<FoundFile, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

@@ -7,7 +7,7 @@ mod common;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use coldstart_pagecache::{Detail, Found, Method, Walk, WalkOptions, pages, residency, residency_of};
+use coldstart_pagecache::{Detail, FoundFile, Method, Walk, WalkOptions, pages, residency, residency_of};
 use common::{comes_about, file_with, fincore, hold, read_pages, scratch, skip};
 
 fn ours(path: &Path) -> u64 {
@@ -43,7 +43,7 @@ fn agrees_on_the_libraries_of_this_system() {
     }
     let files: Vec<PathBuf> = Walk::new(["/usr/lib".into()], WalkOptions::default())
         .filter_map(Result::ok)
-        .map(|Found { path, .. }| path)
+        .map(|FoundFile { path, .. }| path)
         .filter(|path| path.to_str().is_some() && residency(path, Detail::Counts).is_ok_and(|found| found.size > 0))
         .step_by(7)
         .take(1500)

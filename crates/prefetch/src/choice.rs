@@ -1,4 +1,4 @@
-//! Which of two plans for the same start: the one of the cached pages, or the one of the pages that were really used.
+//! Chooses between two plans for the same start: that of the cached pages, and that of the pages really used.
 //!
 //! Fewer pages are not always the better plan. Where reading over a gap costs less than another request, both read nearly
 //! the same; so both are planned for the device, and their predictions decide.
@@ -8,25 +8,25 @@ use std::time::Duration;
 use coldstart_profile::WorkingSet;
 use coldstart_profile::plan::PrefetchPlan;
 
-/// Which pages a plan is made of.
+/// The pages of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlannedPages {
-    /// What a start left in the page cache, with what the kernel read around it.
+    /// All pages cached after a start, including readahead.
     Cached,
-    /// What the program itself used.
+    /// Only pages used by the program.
     Used,
 }
 
-/// What a plan amounts to.
+/// The prediction for a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forecast {
-    /// Bytes that the start used, of which the plan is made.
+    /// Bytes used by the start.
     pub used_bytes: u64,
-    /// Bytes that it reads, gaps included.
+    /// Bytes read, gaps included.
     pub bytes: u64,
-    /// In how many reads, names not counted.
+    /// Number of reads, without names.
     pub reads: u64,
-    /// The predicted start with it; without a hot start's time the predicted replay alone.
+    /// The predicted start with it; without a hot start's time only the predicted replay.
     pub predicted: Duration,
 }
 
@@ -43,14 +43,14 @@ impl Forecast {
         }
     }
 
-    /// Whether the predictions differ by less than the model can tell.
+    /// Whether the predictions differ by less than the model's accuracy.
     pub fn takes_as_long_as(&self, other: &Self) -> bool {
         let (a, b) = (self.predicted.as_secs_f64(), other.predicted.as_secs_f64());
         (a - b).abs() <= a.max(b) * EQUAL_WITHIN
     }
 }
 
-/// Two plans, weighed.
+/// The chosen plan, and both predictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The better one.
@@ -61,11 +61,11 @@ pub struct Choice {
     pub used: Forecast,
 }
 
-/// Predictions that differ by less than this share count as equal: the model is not better than that.
+/// Predictions that differ by less than this share count as equal, because of the model's accuracy.
 const EQUAL_WITHIN: f64 = 0.01;
 
-/// Takes the plan with the shorter predicted start; of equal ones that of the cached pages, which holds what another start may use
-/// besides: the model has no cost for pages that are missing.
+/// Chooses the plan with the shorter predicted start; if equal, that of the cached pages, which covers pages that another start may
+/// use: the model has no cost for missing pages.
 pub fn choose_plan(
     (cached, cached_set): (PrefetchPlan, &WorkingSet),
     (used, used_set): (PrefetchPlan, &WorkingSet),

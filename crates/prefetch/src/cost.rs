@@ -1,7 +1,7 @@
-//! What reading costs on a device.
+//! The cost of reads on a device.
 //!
-//! Two kinds of device behave so differently that one formula would be wrong for both. Where one head serves all
-//! (`seeks`), a request costs its distance from the one before, and requests at the same time help little. Elsewhere a
+//! Two kinds of devices behave so differently that one formula would be wrong for both. On a disk with one head
+//! (`seeks`), a request costs its distance from the one before, and concurrency helps little. Elsewhere a
 //! request costs a share of the latency, as many as `parallel` run at once, and the link's bandwidth limits the sum.
 
 use std::time::Duration;
@@ -9,14 +9,14 @@ use std::time::Duration;
 use coldstart_profile::PAGE_SIZE;
 use coldstart_profile::plan::PlannedDevice;
 
-/// What the kernel spends on a request of its own besides the device: about 15 µs from submission to completion, seen
+/// The kernel's cost of a request besides the device: about 15 µs from submission to completion, seen
 /// on virtio and loop devices with Linux 6.18. It makes very small gaps worth reading on the fastest devices too.
 const REQUEST_OVERHEAD: Duration = Duration::from_micros(15);
 
-/// No gap longer than this is read: a wrong guess about a device must not turn a plan into reading whole files.
+/// The limit for gaps that are read: a wrong device estimate must not turn a plan into reading whole files.
 const LONGEST_GAP_BYTES: u64 = 1 << 20;
 
-/// The longest run of unwanted pages that is cheaper to read than to skip.
+/// The longest run of unneeded pages that is cheaper to read than to skip.
 ///
 /// On a seeking disk that is what passes under the head during half an average access (a short seek and a part of a
 /// turn); elsewhere what the link carries in one request's share of the latency.
@@ -25,12 +25,12 @@ pub fn readable_gap(device: &PlannedDevice) -> u64 {
     bytes_in(time, device.bandwidth).min(LONGEST_GAP_BYTES) / PAGE_SIZE
 }
 
-/// What one more request costs when many are under way, without its bytes.
+/// The cost of one more request under concurrency, without its bytes.
 pub fn request_time(device: &PlannedDevice) -> Duration {
     device.latency / device.parallel.max(1) + REQUEST_OVERHEAD
 }
 
-/// Time to carry `bytes` one after the other; zero on a device of unknown bandwidth.
+/// Time to transfer `bytes` sequentially; zero on a device of unknown bandwidth.
 pub(crate) fn transfer_time(bytes: u64, bandwidth: u64) -> Duration {
     if bandwidth == 0 { Duration::ZERO } else { Duration::from_secs_f64(bytes as f64 / bandwidth as f64) }
 }
@@ -39,16 +39,16 @@ fn bytes_in(time: Duration, bandwidth: u64) -> u64 {
     (time.as_secs_f64() * bandwidth as f64) as u64
 }
 
-/// A read as the cost of a plan sees it.
+/// A read, for the cost model.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    /// Place on the device, in bytes, if known.
+    /// Device offset, in bytes, if known.
     pub(crate) physical: Option<u64>,
-    /// Bytes; 0 for a name, which costs a request all the same.
+    /// Bytes; 0 for a name, which costs a request, too.
     pub(crate) bytes: u64,
 }
 
-/// Time until each request is done, when they are made in this order with nothing else under way.
+/// The completion time of each request, when they are made in this order on an idle device.
 pub(crate) fn completion_times(requests: impl Iterator<Item = Request>, device: &PlannedDevice) -> Vec<Duration> {
     let mut head = None;
     let mut at = if device.seeks { Duration::ZERO } else { device.latency };
@@ -67,7 +67,7 @@ pub(crate) fn completion_times(requests: impl Iterator<Item = Request>, device: 
     requests.map(price).collect()
 }
 
-/// From one place to another: the gap passes under the head, or the head moves, whichever is shorter.
+/// From one offset to another: the gap passes under the head, or the head moves, whichever is shorter.
 fn reposition_time(head: Option<u64>, to: Option<u64>, device: &PlannedDevice) -> Duration {
     match (head, to) {
         (Some(from), Some(to)) if to >= from => transfer_time(to - from, device.bandwidth).min(device.latency),

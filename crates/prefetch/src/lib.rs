@@ -1,8 +1,8 @@
 //! From a recorded working set to a prefetch plan, and its replay.
 //!
-//! Deciding and doing are apart: [`plan_prefetch`] is a pure function from what a start used and what the device is like
-//! to a [`coldstart_profile::plan::PrefetchPlan`]; [`Replay`] does what a plan says and decides nothing. The device's
-//! figures come from [`probe_device`], which reads a little of the files themselves, past the page cache.
+//! Deciding and doing are separate: [`plan_prefetch`] is a pure function from the working set and the device
+//! to a [`coldstart_profile::plan::PrefetchPlan`]; [`Replay`] executes a plan. The device's
+//! figures come from [`probe_device`], which reads parts of the files themselves, bypassing the page cache.
 
 mod beside;
 mod choice;

@@ -1,7 +1,7 @@
 //! The planner: which pages to read, in which order, before or beside the program.
 //!
-//! A pure function. It makes a candidate plan for each [`Strategy`], predicts the start each would give, and keeps the
-//! shortest. The measurements behind its rules stand in `docs/decisions/0003-planning.md`.
+//! A pure function. It makes a candidate plan for each [`Strategy`], predicts the start with each, and keeps the
+//! shortest. For the measurements behind its rules see `docs/decisions/0003-planning.md`.
 
 use std::time::Duration;
 
@@ -14,22 +14,22 @@ use crate::windows::{Piece, cut_windows};
 /// When the replay runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// The program waits until all is read, in order of place on the disk.
+    /// The program waits until all is read, in order of device offset.
     Blocking,
     /// The program runs while pages are read in order of first use.
     Concurrent,
 }
 
-/// What the planner knows.
+/// The planner's input.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanInput<'input> {
-    /// What the start read.
+    /// The working set of the start.
     pub working_set: &'input WorkingSet,
-    /// What reading costs on the device that holds most of it.
+    /// The device that holds most of it.
     pub device: PlannedDevice,
-    /// A hot start of the same program, if it was measured.
+    /// Time of a hot start of the same program, if measured.
     pub hot_start: Option<Duration>,
-    /// Seconds since 1970-01-01 UTC, to stand in the plan.
+    /// Creation time for the plan, in seconds since 1970-01-01 UTC.
     pub recorded_at: i64,
     /// Use this strategy instead of the one predicted to be faster.
     pub strategy: Option<Strategy>,
@@ -38,9 +38,9 @@ pub struct PlanInput<'input> {
 /// Longest single read, in pages (512 KiB): long enough to keep a disk streaming, short enough that a page needed
 /// now does not wait long behind one.
 const CHUNK_PAGES: u32 = 128;
-/// More readers than this only fight for the processor.
+/// More readers than this only compete for the processor.
 const MOST_THREADS: u32 = 16;
-/// Windows of a concurrent replay hold what the device carries in this many latencies, but at least 1 MiB.
+/// Windows of a concurrent replay are what the device transfers in this many latencies, but at least 1 MiB.
 const WINDOW_LATENCIES: u32 = 4;
 const SMALLEST_WINDOW_BYTES: u64 = 1 << 20;
 
@@ -96,7 +96,7 @@ fn candidate(input: &PlanInput<'_>, strategy: Strategy) -> PrefetchPlan {
     plan
 }
 
-/// Metadata blocks, then names (by now in memory), then pages, each in order of place on the disk.
+/// Metadata blocks, then names (by now in memory), then pages, each in order of device offset.
 fn blocking_steps(input: &PlanInput<'_>, targets: &mut Targets<'_>) -> Vec<Step> {
     let gap = readable_gap(&input.device);
     let pieces: Vec<Piece> = cut_windows(input.working_set, u64::MAX, gap).into_iter().flatten().collect();
@@ -108,7 +108,7 @@ fn blocking_steps(input: &PlanInput<'_>, targets: &mut Targets<'_>) -> Vec<Step>
     }
     steps.extend(targets.name_steps(|_| 1));
     if input.device.seeks {
-        // Files whose place is not known go last, as they lie in their folders.
+        // Files without a known device offset go last, in directory order.
         steps.sort_by_key(|step| (step.window, step.physical.unwrap_or(u64::MAX), step.target));
     } else {
         steps.sort_by_key(|step| (step.window, step.first_use));
@@ -133,14 +133,14 @@ fn concurrent_steps(input: &PlanInput<'_>, targets: &mut Targets<'_>) -> Vec<Ste
     steps
 }
 
-/// Predicted launch to readiness. Without a hot start's time the replay alone is compared.
+/// Predicted time from launch to readiness. Without a hot start's time only the replay is compared.
 fn predicted_start(input: &PlanInput<'_>, plan: &PrefetchPlan, strategy: Strategy) -> Duration {
     let replay = replay_times(plan, &input.device);
     let all = replay.last().copied().unwrap_or_default();
     let hot = input.hot_start.unwrap_or_default();
     match strategy {
         Strategy::Blocking => all + hot,
-        // Two readers that pull one head apart gain nothing: measured 11.3 to 11.6 s against 13.0 s without any plan
+        // Two readers that compete for one head gain nothing: measured 11.3 to 11.6 s against 13.0 s without any plan
         // and 3.6 s with a blocking one.
         Strategy::Concurrent if input.device.seeks => input.working_set.duration.max(all + hot),
         Strategy::Concurrent => overlapped(&replay, hot),
@@ -157,7 +157,7 @@ fn overlapped(replay: &[Duration], hot: Duration) -> Duration {
     at.max(hot)
 }
 
-/// When each step is done.
+/// The completion time of each step.
 fn replay_times(plan: &PrefetchPlan, device: &PlannedDevice) -> Vec<Duration> {
     let has_metadata = plan.targets.iter().any(|target| target.kind == TargetKind::BlockDevice);
     let names_are_free = has_metadata && device.seeks;
@@ -169,7 +169,7 @@ fn replay_times(plan: &PrefetchPlan, device: &PlannedDevice) -> Vec<Duration> {
     completion_times(requests, device)
 }
 
-/// Least time in which the device could deliver a working set: every byte once, at full bandwidth, one latency.
+/// The shortest time in which the device could deliver a working set: every byte once, at full bandwidth, one latency.
 pub fn transfer_limit(bytes: u64, device: &PlannedDevice) -> Duration {
     transfer_time(bytes, device.bandwidth) + request_time(device)
 }
@@ -234,7 +234,7 @@ impl<'set> Targets<'set> {
     }
 }
 
-/// Where a page lies on the device, and the page where its contiguous run ends (always behind the page).
+/// The device offset of a page, and the page where its contiguous run ends (always after the page).
 fn place(file: &FileUse, page: u64) -> (Option<u64>, u64) {
     if file.kind == FileKind::BlockDevice {
         return (Some(page * coldstart_profile::PAGE_SIZE), u64::MAX);

@@ -1,8 +1,8 @@
-//! Measuring a device through the files that live on it.
+//! Measuring a device through files on it.
 //!
-//! Reads go past the page cache (`O_DIRECT`), so they need no root, change no state, and see the disk rather than memory.
-//! sysfs knows less than it seems to: virtual disks call themselves rotational or not at random, so what a device is
-//! follows from its behaviour: where many requests at once are served hardly faster than one by one, there is one head.
+//! Reads bypass the page cache (`O_DIRECT`), so they need no root, change no state, and see the disk rather than memory.
+//! sysfs is unreliable: virtual disks report "rotational" at random, so the kind of device
+//! follows from its behaviour: where concurrent requests are hardly faster than sequential ones, there is one head.
 
 use std::fs::File;
 use std::io;
@@ -19,20 +19,20 @@ use thiserror::Error;
 /// Why a device could not be measured.
 #[derive(Debug, Error)]
 pub enum ProbeError {
-    /// No file is large enough to read at random.
-    #[error("none of the {files} files is large enough to measure their device with (needs {needed} bytes)")]
+    /// No file is large enough for random reads.
+    #[error("none of the {files} files is large enough to measure their device (at least {needed} bytes)")]
     TooSmall {
-        /// Number of files offered.
+        /// Number of candidate files.
         files: usize,
         /// Bytes needed.
         needed: u64,
     },
-    /// The file system offers no reads past the page cache (tmpfs), or a read failed.
-    #[error("cannot read {path} past the page cache")]
+    /// The file system does not support direct I/O (tmpfs), or a read failed.
+    #[error("cannot read {path} with direct I/O")]
     NoDirectRead {
-        /// The file tried.
+        /// The file.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -43,7 +43,7 @@ const DEPTH: usize = 32;
 const PARALLEL_READS: usize = 96;
 const SEQUENTIAL_READ: usize = 1 << 20;
 const SEQUENTIAL_BYTES: u64 = 24 << 20;
-/// Each part ends by this time, with as many reads as it has made.
+/// Each part ends by this time, with as many reads as were made.
 const PART_LIMIT: Duration = Duration::from_secs(1);
 
 /// Measures latency, parallelism and bandwidth through the largest of `files`; takes up to about 3 s on a slow disk.
@@ -94,7 +94,7 @@ fn has_one_head(latency: Duration, rate_gain: f64) -> bool {
     latency >= Duration::from_millis(2) && rate_gain < 4.0
 }
 
-/// Distinct places spread over the files, the same ones at each call.
+/// Distinct offsets spread over the files, the same ones at each call.
 struct Places {
     blocks: u64,
     state: u64,
@@ -116,7 +116,7 @@ impl Places {
     }
 }
 
-/// Reads blocks at `places` with `depth` threads; gives the time and the number read.
+/// Reads blocks at `places` with `depth` threads; returns the time and the number read.
 fn random_reads(places: &[u64], files: &[(File, u64)], depth: usize) -> io::Result<(Duration, usize)> {
     let next = AtomicUsize::new(0);
     let done = AtomicUsize::new(0);

@@ -1,11 +1,11 @@
-//! Doing what a plan says.
+//! Executing a plan.
 //!
-//! Reads are asked for with `posix_fadvise(WILLNEED)`, which fills the page cache without copying, and are then waited
-//! for by reading one byte of their last page. Waiting matters: without it the whole plan would queue up in the block
+//! Reads are queued with `posix_fadvise(WILLNEED)`, which fills the page cache without copying, and are then waited
+//! for by reading one byte of their last page. Waiting matters: otherwise the whole plan would queue up in the block
 //! layer at once, and a page that the program needs now would wait behind all of it. On a disk with one head, where
-//! the program waits anyway, everything is queued first, so that the disk never idles between two reads, and what was
-//! read is kept mapped until the program has had time to use it: kernels that reclaim unused pages at once exist.
-//! Nothing here can fail the start: what cannot be read is counted and left out.
+//! the program waits anyway, everything is queued first, so that the disk never idles between two reads, and the
+//! pages stay mapped until the program has had time to use them, because some kernels reclaim unused pages at once.
+//! A replay never fails the start: what cannot be read is counted and skipped.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -21,30 +21,30 @@ use coldstart_sys::held_pages::HeldPages;
 use coldstart_sys::named_file::{InodeKind, LastLink, NamedFile};
 use rustix::fs::{Advice, Mode, OFlags};
 
-/// What a replay did.
+/// The result of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayReport {
-    /// Steps carried out.
+    /// Steps executed.
     pub steps: u64,
-    /// Bytes asked for; what was resident already costs no I/O.
+    /// Bytes requested; resident ones cost no I/O.
     pub bytes: u64,
-    /// Steps left out, because their file changed, is missing or cannot be read.
+    /// Steps skipped, because their file changed, is missing or cannot be read.
     pub left_out: u64,
 }
 
-/// What a look at a plan's target found.
+/// The result of checking a plan's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetOutcome {
     /// It is as recorded.
     Current,
     /// It has another size or modification time: its pages are not read.
     Changed {
-        /// What it is now.
+        /// Its current state.
         now: FileIdentity,
     },
-    /// It is not there any more, or is of another kind than the recorded one.
+    /// It does not exist any more, or is of another type than recorded.
     Missing,
-    /// It may not be opened, or not even looked up.
+    /// It may not be opened or looked up.
     Unreadable,
     /// A name, which is looked up whatever it means now.
     NotChecked,
@@ -64,7 +64,7 @@ pub struct Replay<'plan> {
 #[derive(Debug)]
 struct OpenTarget {
     descriptor: Mutex<Option<std::sync::Arc<OwnedFd>>>,
-    /// Bytes that may be asked for.
+    /// Limit of bytes requested.
     size: u64,
 }
 
@@ -83,7 +83,7 @@ impl<'plan> Replay<'plan> {
         Self { plan, files, steps_left, held: Mutex::default(), report: Mutex::default() }
     }
 
-    /// Does the steps that must be done before the program starts, window after window. Stops when `cancelled` says so.
+    /// Executes the steps before the start, window after window. Stops when `cancelled` returns true.
     pub fn before_start(&self, cancelled: &(dyn Fn() -> bool + Sync)) {
         let barrier = self.plan.summary().windows_before_start;
         let steps: Vec<Step> = self.plan.steps().take_while(|step| step.window < barrier).collect();
@@ -92,13 +92,13 @@ impl<'plan> Replay<'plan> {
         }
     }
 
-    /// Does the steps that run beside the program, in order, without waiting between windows.
+    /// Executes the steps beside the program, in order, without waiting between windows.
     pub fn beside_program(&self) {
         self.run(&self.steps_beside(), &|| false);
     }
 
-    /// Asks for what [`Self::beside_program`] reads and waits for none of it: for a replay that must be over when the program
-    /// starts. The kernel goes on reading.
+    /// Queues the reads of [`Self::beside_program`] without waiting: for a replay that must end before the program
+    /// starts. The kernel continues to read.
     pub fn queue_rest(&self, cancelled: &(dyn Fn() -> bool + Sync)) {
         self.run_in_threads(&self.steps_beside(), Act::Ask, cancelled);
     }
@@ -108,7 +108,7 @@ impl<'plan> Replay<'plan> {
         self.plan.steps().skip_while(|step| step.window < barrier).collect()
     }
 
-    /// What was done so far.
+    /// The result so far.
     pub fn report(&self) -> ReplayReport {
         *self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,13 +124,13 @@ impl<'plan> Replay<'plan> {
     }
 
     fn run_in_threads(&self, steps: &[Step], act: Act, cancelled: &(dyn Fn() -> bool + Sync)) {
-        // A plan from elsewhere may ask for any number of threads.
+        // A plan from elsewhere may contain any number of threads.
         let threads = (self.plan.summary().threads as usize).clamp(1, 64).min(steps.len().max(1));
         let queue = Queue::default();
         let work = || while self.work_one(steps, &queue, act, cancelled) {};
         thread::scope(|scope| {
             for _ in 1..threads {
-                // Fewer threads than asked for only make the replay slower.
+                // Fewer threads only make the replay slower.
                 let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
@@ -146,13 +146,13 @@ impl<'plan> Replay<'plan> {
         report.bytes += queue.bytes.into_inner();
     }
 
-    /// Asks for all in order without waiting, while a second thread follows, waits for what was asked for, and keeps it: until
-    /// it is kept, a page may be reclaimed again.
+    /// Queues all reads in order, while a second thread follows, waits for them, and maps the pages: until
+    /// mapped, a page may be reclaimed again.
     fn ask_all_and_follow(&self, steps: &[Step], queue: &Queue, cancelled: &(dyn Fn() -> bool + Sync)) {
         let asked = AtomicUsize::new(0);
         let follow = || {
             for (number, step) in steps.iter().enumerate() {
-                // Never ahead of the asking: waiting for a page that was not asked for reads it out of order.
+                // Never ahead of the queue: waiting for an unqueued page reads it out of order.
                 while asked.load(Ordering::Acquire) <= number {
                     if cancelled() {
                         return;
@@ -170,7 +170,7 @@ impl<'plan> Replay<'plan> {
             while self.work_one(steps, queue, Act::AskForFollower, cancelled) {
                 asked.fetch_add(1, Ordering::Release);
             }
-            // Cancelled or done: nobody is to wait for more.
+            // Cancelled or done: no more waiting.
             asked.store(usize::MAX, Ordering::Release);
             if follower.is_err() {
                 follow();
@@ -178,7 +178,7 @@ impl<'plan> Replay<'plan> {
         });
     }
 
-    /// Does the next step; false when there is none, or when it was cancelled.
+    /// Executes the next step; false when there is none, or when it was cancelled.
     fn work_one(&self, steps: &[Step], queue: &Queue, act: Act, cancelled: &(dyn Fn() -> bool + Sync)) -> bool {
         let next = queue.next.fetch_add(1, Ordering::Relaxed);
         let Some(step) = steps.get(next).filter(|_| !cancelled()) else { return false };
@@ -196,7 +196,7 @@ impl<'plan> Replay<'plan> {
         true
     }
 
-    /// Bytes asked for; `None` if the file is left out.
+    /// Bytes requested; `None` if the file is skipped.
     fn read_pages(&self, target: u32, pages: PageRange, act: Act) -> Option<u64> {
         let slot = self.files.get(target as usize)?;
         let open = slot.get_or_init(|| self.open(target)).as_ref()?;
@@ -227,7 +227,7 @@ impl<'plan> Replay<'plan> {
             .then(|| OpenTarget { descriptor: Mutex::new(Some(std::sync::Arc::new(descriptor))), size })
     }
 
-    /// Waits for pages and keeps them until this replay is dropped; false where the kernel cannot.
+    /// Waits for pages and maps them until this replay is dropped; false where the kernel cannot.
     fn hold(&self, file: &OwnedFd, offset: u64, length: u64) -> bool {
         let held = usize::try_from(length).ok().and_then(|length| HeldPages::hold(file, offset, length).ok());
         let could = held.is_some();
@@ -235,12 +235,12 @@ impl<'plan> Replay<'plan> {
         could
     }
 
-    /// Whether pages are kept in memory for the program until this replay is dropped.
+    /// Whether pages are kept mapped for the program until this replay is dropped.
     pub fn holds_pages(&self) -> bool {
         !self.held.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Descriptors are a small store: 1,024 by default, and plans of large programs hold more files than that.
+    /// Descriptors are scarce: 1,024 by default, and plans of large programs have more files than that.
     fn close_after_last(&self, target: u32) {
         let (Some(left), Some(slot)) = (self.steps_left.get(target as usize), self.files.get(target as usize)) else {
             return;
@@ -257,23 +257,23 @@ impl<'plan> Replay<'plan> {
         if kind == TargetKind::Directory {
             list_directory(path)?;
         } else {
-            // A missing name is looked up for the directory blocks that say so.
+            // Looking up a missing name reads the directory blocks.
             let _ = rustix::fs::stat(path);
         }
         Some(0)
     }
 }
 
-/// How often the follower looks whether there is more to follow: a tenth of what a disk with one head takes for a read.
+/// The follower's polling interval: a tenth of the time of a read on a disk with one head.
 const FOLLOW_INTERVAL: Duration = Duration::from_micros(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     /// Queue the read.
     Ask,
-    /// Queue the read, and leave the file open for the thread that waits.
+    /// Queue the read, and leave the file open for the waiting thread.
     AskForFollower,
-    /// Wait for a read queued before, and keep what it brought.
+    /// Wait for a queued read, and keep its pages.
     Wait,
     AskAndWait,
 }
@@ -294,8 +294,8 @@ fn list_directory(path: &Path) -> Option<()> {
     Some(())
 }
 
-/// Opens a target for reading, if it is of the recorded kind, and compares it with what was recorded. What took its place is
-/// not opened: that alone could have effects.
+/// Opens a target for reading, if its type is the recorded one, and compares it with the record. A replaced target is
+/// not opened: opening could have effects.
 fn open_target(path: &Path, kind: TargetKind) -> Result<(OwnedFd, TargetOutcome, u64), TargetOutcome> {
     let wanted = match kind {
         TargetKind::File(_) | TargetKind::RewrittenFile(_) => InodeKind::Regular,
@@ -322,7 +322,7 @@ fn open_target(path: &Path, kind: TargetKind) -> Result<(OwnedFd, TargetOutcome,
     Ok((file.into(), outcome, size))
 }
 
-/// Looks at each target of a plan, as a replay would, and says what it would find.
+/// Checks each target of a plan, as a replay would.
 pub fn check_targets(plan: &PlanView<'_>) -> Vec<TargetOutcome> {
     let check = |number| {
         let Some((path, kind)) = plan.target(number) else { return TargetOutcome::Missing };

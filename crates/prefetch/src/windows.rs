@@ -1,7 +1,7 @@
-//! Cutting a working set into windows: runs of pages that are needed at about the same time.
+//! Splitting a working set into windows: runs of pages that are needed at about the same time.
 //!
-//! Inside a window order is free, so its pages can be sorted and joined; between windows the order of first use holds. A
-//! window as large as the working set gives the fewest requests, a small one brings each page soonest.
+//! Within a window order is free, so its pages can be sorted and merged; between windows the order of first use holds. A
+//! window as large as the working set gives the fewest requests, a small one delivers each page soonest.
 
 use std::time::Duration;
 
@@ -17,18 +17,18 @@ pub(crate) struct Piece {
     pub(crate) at: Duration,
 }
 
-/// Pages of a file that are brought in together with the first of them: 128 KiB, as far as the kernel reads around a page. A
-/// device carries that in little more than one request's time, and asking for each touched page by itself would make a plan
-/// of thousands of requests where tens do.
+/// Pages of a file that are read together with the first of them: 128 KiB, as far as the kernel reads around a page. A
+/// device transfers that in little more than one request's time, and a request per touched page would make a plan
+/// of thousands of requests instead of tens.
 const BLOCK_PAGES: u64 = 32;
 
-/// Windows of at least `window_bytes` each (the last may be smaller), pieces sorted by file and page and joined across
-/// gaps of at most `gap` pages. No page stands in two windows.
+/// Windows of at least `window_bytes` each (the last may be smaller), pieces sorted by file and page and merged across
+/// gaps of at most `gap` pages. No page is in two windows.
 pub(crate) fn cut_windows(working_set: &WorkingSet, window_bytes: u64, gap: u64) -> Vec<Vec<Piece>> {
     let files = working_set.files.iter().enumerate();
     let mut pieces: Vec<Piece> = match working_set.source {
         PageSource::Touched => files.flat_map(|(number, file)| blocks(number, &file.touched, gap)).collect(),
-        // What the kernel has read is read in pieces that suit the device already.
+        // The kernel's own reads already have sizes that suit the device.
         PageSource::PageCacheFills | PageSource::Residency => files
             .flat_map(|(file, used)| used.touched.iter().map(move |t| Piece { file, range: t.range, at: t.at }))
             .collect(),

@@ -1,8 +1,8 @@
-//! Becoming another program with nothing of ours left on it.
+//! Executing another program without leaving any state of ours behind.
 //!
-//! Before `main` Rust's runtime ignores SIGPIPE and opens `/dev/null` over closed standard streams (`std::rt`), and its own
-//! `exec` empties the signal mask. A launcher must hand on what it was given instead, so the state is noted before the
-//! runtime starts, in `.init_array`, and put back before `execv`.
+//! Before `main` Rust's runtime ignores SIGPIPE and opens `/dev/null` for closed standard streams (`std::rt`), and its own
+//! `exec` empties the signal mask. A launcher must pass on the state it was given, so the state is saved before the
+//! runtime starts, in `.init_array`, and restored before `execv`.
 
 use std::convert::Infallible;
 use std::ffi::{CStr, CString, OsStr, OsString};
@@ -39,11 +39,11 @@ extern "C" fn note_what_was_given() {
     GIVEN.store(given, Ordering::Relaxed);
 }
 
-/// Replaces this process's program, searching PATH as a shell does. Process number, environment, working directory,
-/// limits, terminal, signal mask and dispositions, and all descriptors not marked close-on-exec stay as they were given.
+/// Replaces this process's program, searching PATH as a shell does. PID, environment, working directory,
+/// limits, terminal, signal mask and dispositions, and all descriptors without close-on-exec stay as they were given.
 ///
 /// # Errors
-/// Returns only when the program cannot be started: `NotFound`, `PermissionDenied`, or the kernel's other reason.
+/// Returns only when the program cannot be started: `NotFound`, `PermissionDenied`, or another error of the kernel.
 /// `InvalidInput` for a word with a NUL byte.
 pub fn become_program(words: &[OsString]) -> io::Result<Infallible> {
     let strings: Vec<CString> = words.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
@@ -56,16 +56,16 @@ pub fn become_program(words: &[OsString]) -> io::Result<Infallible> {
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     }
     for stream in (0..3).filter(|stream| given & (1 << stream) != 0) {
-        // SAFETY: what stands there is the runtime's own `/dev/null`; nothing is printed behind this point but an error
-        // that then has no reader, as it had none before.
+        // SAFETY: these descriptors are the runtime's own `/dev/null`; after this only an error is printed, which has no reader,
+        // as before.
         unsafe { libc::close(stream) };
     }
     Err(execute(program, &mut pointers))
 }
 
-/// `execvp` as glibc has it (posix/execvpe.c). musl's does not start a script that has no `#!` line.
+/// `execvp` by the rules of glibc (posix/execvpe.c). musl's does not start a script without a `#!` line.
 ///
-/// `pointers` is the list of arguments with the null pointer at its end.
+/// `pointers` are the arguments, terminated by a null pointer.
 fn execute(program: &CStr, pointers: &mut Vec<*const libc::c_char>) -> io::Error {
     let mut reason = io::Error::from_raw_os_error(libc::ENOENT);
     for candidate in candidates(program) {
@@ -85,7 +85,7 @@ fn execute(program: &CStr, pointers: &mut Vec<*const libc::c_char>) -> io::Error
     reason
 }
 
-/// The files that a command's name may mean: the name itself if it has a slash, else one in each directory of PATH.
+/// The paths to try: the name itself if it contains a slash, otherwise one in each directory of PATH.
 fn candidates(program: &CStr) -> Vec<CString> {
     let name = OsStr::from_bytes(program.to_bytes());
     if name.is_empty() || name.as_bytes().contains(&b'/') {
@@ -97,7 +97,7 @@ fn candidates(program: &CStr) -> Vec<CString> {
         .collect()
 }
 
-/// Has the shell run a script that has no `#!` line.
+/// Runs a script without a `#!` line with the shell.
 fn run_by_shell(script: &CStr, pointers: &mut Vec<*const libc::c_char>) -> io::Error {
     if let Some(first) = pointers.first_mut() {
         *first = script.as_ptr();

@@ -1,6 +1,6 @@
-//! Work in a process of our own beside this one, and its result.
+//! A worker process beside this one, and its result.
 //!
-//! Who follows a program by ptrace must not be in the process that waits for the program as its parent: the two would take
+//! A ptrace tracer must not be in the process that waits for the program as its parent: the two would take
 //! each other's stops (`wait_consider_task` in `kernel/exit.c`). The worker ends when the thread that started it does.
 
 use std::fs::File;
@@ -25,27 +25,27 @@ pub struct Worker {
 
 /// Whether the worker was nudged and has not answered.
 static NUDGED: AtomicBool = AtomicBool::new(false);
-/// More than a worker needs.
+/// Descriptor limit: more than a worker needs.
 const MANY_DESCRIPTORS: u64 = 65_536;
-/// A nudge that comes right before a wait is not noticed by it, so they are repeated.
+/// A nudge right before a wait is lost, so nudges are repeated.
 const NUDGE_INTERVAL: Duration = Duration::from_millis(5);
 
-/// The worker's line to the process that started it.
+/// The worker's connection to the process that started it.
 #[derive(Debug)]
 pub struct Line {
     socket: OwnedFd,
 }
 
 impl Line {
-    /// Whether an answer to [`Worker::nudge`] is due. A nudge interrupts system calls that wait (`EINTR`).
+    /// Whether a reply to [`Worker::nudge`] is due. A nudge interrupts blocking system calls (`EINTR`).
     pub fn is_nudged(&self) -> bool {
         NUDGED.load(Ordering::Relaxed)
     }
 
-    /// Answers.
+    /// Replies to a nudge.
     pub fn answer(&self) {
         NUDGED.store(false, Ordering::Relaxed);
-        // If the other end is gone there is nobody to tell.
+        // If the other end is closed, there is no reader.
         let _ = rustix::io::write(&self.socket, &[1]);
     }
 }
@@ -54,14 +54,14 @@ extern "C" fn note_nudge(_signal: libc::c_int) {
     NUDGED.store(true, Ordering::Relaxed);
 }
 
-/// Runs `work` in a forked process; the bytes it returns are its result. It keeps no descriptor but standard error and those in `keep` (by their numbers, as the work owns them),
-/// and no signal but SIGKILL ends it before its work is done.
+/// Runs `work` in a forked process and returns its bytes as the result. The worker keeps only standard error and the descriptors in
+/// `keep` (which the work owns), and only SIGKILL ends it before its work is done.
 ///
-/// Other threads of this process do not exist in the worker, and locks that they held are held there for ever: the work may allocate (the C library
-/// sees to that) but must not print, and not use what other threads use.
+/// Other threads of this process do not exist in the worker, and their locks stay locked for ever: the work may allocate (the C library
+/// allows that) but must not print or use anything that other threads use.
 ///
 /// # Errors
-/// Fails when no process or memory file can be made.
+/// When the process or the memory file cannot be created.
 pub fn start_worker(keep: &[RawFd], work: impl FnOnce(&Line) -> Vec<u8>) -> io::Result<Worker> {
     let result = rustix::fs::memfd_create("coldstart", rustix::fs::MemfdFlags::CLOEXEC)?;
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
@@ -70,7 +70,7 @@ pub fn start_worker(keep: &[RawFd], work: impl FnOnce(&Line) -> Vec<u8>) -> io::
     kept.sort_unstable();
     // SAFETY: getpid has no arguments and cannot fail.
     let parent = unsafe { libc::getpid() };
-    // SAFETY: the child runs only `work`, for which the caller answers, and ends by `_exit`.
+    // SAFETY: the child runs only `work`, for which the caller is responsible, and ends by `_exit`.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
@@ -91,7 +91,7 @@ fn become_worker(
     line: &Line,
     work: impl FnOnce(&Line) -> Vec<u8>,
 ) -> io::Result<()> {
-    // SAFETY: prctl and getppid with integer arguments touch no memory. The parent may be gone before the signal is asked for.
+    // SAFETY: prctl and getppid with integer arguments touch no memory. The parent may have ended before the signal is requested.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
         if libc::getppid() != parent {
@@ -104,7 +104,7 @@ fn become_worker(
         libc::sigfillset(&raw mut all);
         libc::sigdelset(&raw mut all, libc::SIGUSR1);
         let mut action: libc::sigaction = std::mem::zeroed();
-        // Without SA_RESTART: waits are to be interrupted.
+        // Without SA_RESTART: waits must be interrupted.
         action.sa_sigaction = note_nudge as extern "C" fn(libc::c_int) as usize;
         libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut());
         libc::sigprocmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
@@ -123,13 +123,13 @@ fn become_worker(
     File::from(result).write_all(&bytes)
 }
 
-/// The worker holds descriptors for every process that it watches; a limit that is meant for the program is none for it.
+/// The worker holds a descriptor for every process it watches, so the program's limit must not apply to it.
 fn allow_descriptors() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     let now = getrlimit(Resource::Nofile);
     let most = now.maximum.map(|maximum| maximum.max(MANY_DESCRIPTORS));
-    // Only root may go beyond what is allowed at most.
+    // Only root may exceed the hard limit.
     if setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }).is_err() {
         let _ = setrlimit(Resource::Nofile, Rlimit { current: now.maximum, ..now });
     }
@@ -141,7 +141,7 @@ fn close_range(first: u32, last: u32) {
 }
 
 impl Worker {
-    /// Has the worker look up from its waiting, and waits for its answer, but no longer than this. Says whether it answered.
+    /// Interrupts the worker's wait, and waits for its reply, up to `limit`. Returns whether it replied.
     pub fn nudge(&self, limit: Duration) -> bool {
         let end = Instant::now() + limit;
         while Instant::now() < end {
@@ -159,7 +159,7 @@ impl Worker {
     /// Waits for the result.
     ///
     /// # Errors
-    /// Fails when the worker died.
+    /// When the worker died.
     pub fn result(mut self) -> io::Result<Vec<u8>> {
         let mut status = 0;
         loop {

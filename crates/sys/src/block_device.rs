@@ -1,6 +1,6 @@
 //! The size of a block device, which `stat` gives as 0.
 //!
-//! `lseek` to the end tells it, too, but would move the position that a caller's descriptor shares with others.
+//! `lseek` to the end would also give it, but moves the offset that a caller's descriptor shares with others.
 //!
 //! Source: `block/ioctl.c`, `BLKGETSIZE64`.
 
@@ -10,7 +10,7 @@ use rustix::ioctl::{self, opcode};
 
 use crate::facility_error::FacilityError;
 
-/// The kernel's definition says `size_t` where `u64` is meant, so the number differs on 32-bit machines.
+/// The kernel's definition says `size_t` but means `u64`, so the number differs on 32-bit machines.
 const BLKGETSIZE64: ioctl::Opcode = opcode::read::<usize>(0x12, 114);
 
 /// Size in bytes.

@@ -1,11 +1,11 @@
-//! `cachestat(2)`: how many pages of a part of a file are in the page cache, and in which state.
+//! `cachestat(2)`: how many pages of a file range are in the page cache, and in which state.
 //!
-//! It reads the file's page tree and nothing else, so it is cheap (3 ms for 1500 calls) and works on block devices, where
-//! `mincore` does not. Not obvious: a length of 0 means "to the end of everything", and large folios reach past the end of
-//! the file, so a range must always be cut at the file's size or pages that are not the file's get counted.
+//! It reads only the file's page tree, so it is cheap (3 ms for 1500 calls) and works on block devices, where
+//! `mincore` does not. Not obvious: a length of 0 means "to the end of everything", and large folios extend past the end of
+//! the file, so a range must be cut at the file's size or pages beyond it are counted.
 //!
-//! It looks at the open file's own page tree. File systems that pass data through (overlayfs, FUSE passthrough) keep
-//! nothing there and answer 0 for a file that is in memory through and through; the caller has to know them.
+//! It reads the open file's own page tree. File systems that pass data through (overlayfs, FUSE passthrough) keep
+//! nothing there and return 0 for a file that is fully resident; the caller has to know them.
 //!
 //! Source: `mm/filemap.c`, `filemap_cachestat`, `can_do_cachestat`; `include/uapi/linux/mman.h`. Since Linux 6.5.
 
@@ -20,19 +20,19 @@ const SYS_CACHESTAT: libc::c_long = 451;
 
 /// Pages of a range of a file, counted in the kernel's base pages (`sysconf(_SC_PAGESIZE)`), not in 4 KiB.
 ///
-/// The counts are taken while others may change them: they need not add up.
+/// The counts are not taken atomically and need not add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct CacheStat {
-    /// In the page cache, whether or not already read in.
+    /// In the page cache, read or not.
     pub cached: u64,
-    /// Changed and not yet on their way to disk.
+    /// Dirty and not under write-back.
     pub dirty: u64,
-    /// On their way to disk.
+    /// Under write-back.
     pub writeback: u64,
-    /// Were in the page cache and have been pushed out; what the kernel still remembers of that.
+    /// Evicted pages that the kernel still remembers.
     pub evicted: u64,
-    /// Of those, the ones pushed out so recently that bringing them back would show memory pressure.
+    /// Of those, pages evicted so recently that reading them back would indicate memory pressure.
     pub recently_evicted: u64,
 }
 
@@ -42,11 +42,11 @@ struct CacheStatRange {
     length: u64,
 }
 
-/// Counts the pages that hold bytes `offset .. offset + length`. An empty range has no pages and asks nothing.
+/// Counts the pages of bytes `offset .. offset + length`. An empty range has no pages and makes no call.
 ///
 /// # Errors
 /// [`FacilityError::Unsupported`] before Linux 6.5 and on hugetlbfs; [`FacilityError::NotPermitted`] where the caller
-/// neither owns the file nor may write it (kernels of 2025 and later; older ones answer everybody).
+/// neither owns the file nor may write it (kernels since 2025; older ones do not check).
 pub fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<CacheStat, FacilityError> {
     let mut stat = CacheStat::default();
     if length == 0 {

@@ -1,8 +1,8 @@
-//! Receiving a datagram together with the number of the process that sent it (`SCM_CREDENTIALS`, `unix(7)`).
+//! Receiving a datagram together with its sender's PID (`SCM_CREDENTIALS`, `unix(7)`).
 //!
-//! Anyone who may send to a Unix socket may also put descriptors into our table. We take none: there is room for the
-//! credentials only, which the kernel writes first (`scm_recv_unix`, `include/net/scm.h`), and what finds no room it closes.
-//! rustix knows these messages too, but not that the sender's number is 0 when it lives outside our pid namespace.
+//! A sender may pass descriptors with a datagram. We accept none: the buffer has room for the
+//! credentials only, which the kernel writes first (`scm_recv_unix`, `include/net/scm.h`), and the kernel closes what does not fit.
+//! rustix supports these messages too, but not a sender PID of 0, for a sender outside our PID namespace.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -11,26 +11,26 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 /// A control message's header and a `struct ucred`, both padded to words: `CMSG_SPACE(sizeof(struct ucred))`.
 const CONTROL_LENGTH: usize = 32;
 
-/// Control messages are read in place and must stand as their header wants it.
+/// Control messages are read in place and need their header's alignment.
 #[repr(C, align(8))]
 struct Control([u8; CONTROL_LENGTH]);
 
-/// What is known of a datagram received.
+/// A received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// How many bytes of the buffer it fills.
+    /// Bytes of the buffer in use.
     pub length: usize,
     /// It was longer than the buffer.
     pub is_truncated: bool,
-    /// The process that sent it, which may have ended since, as numbered in our pid namespace. `None` if it has no number
-    /// there, or the socket does not ask for credentials (`SO_PASSCRED`).
+    /// The sender's PID in our PID namespace; the process may have ended since. `None` if it has none
+    /// there, or the socket does not request credentials (`SO_PASSCRED`).
     pub sender: Option<u32>,
 }
 
-/// Receives a datagram, closing the descriptors that come with it. Never waits.
+/// Receives a datagram, closing any descriptors that come with it. Never waits.
 ///
 /// # Errors
-/// `WouldBlock` when there is none; otherwise the kernel's answer (`recvmsg(2)`).
+/// `WouldBlock` when there is none; otherwise the kernel's error (`recvmsg(2)`).
 pub fn receive_datagram(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Datagram> {
     let mut control = Control([0; CONTROL_LENGTH]);
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -60,7 +60,7 @@ pub fn receive_datagram(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Data
     Ok(Datagram { length, is_truncated: header.msg_flags & libc::MSG_TRUNC != 0, sender })
 }
 
-/// The sender's number; closes descriptors, should there be any.
+/// The sender's PID; closes any descriptors.
 fn take_control_messages(header: &libc::msghdr) -> Option<u32> {
     let mut sender = None;
     // SAFETY: the kernel has filled in the header, whose control buffer is aligned and lives in the caller.

@@ -1,11 +1,11 @@
-//! Work that goes on beside a program we are about to become.
+//! A worker process that goes on beside the program we are about to execute.
 //!
-//! The worker is forked twice, so that the program does not inherit a child it knows nothing of: the worker belongs to
-//! init (or the nearest subreaper) before `exec`. It holds none of our descriptors, or a pipe behind the program would
-//! never end, and it has a session of its own, or Ctrl-C meant for the program would hit it. It ends when the program does.
+//! The worker is forked twice, so that the program does not inherit an unknown child: the worker is reparented to
+//! init (or the nearest subreaper) before `exec`. It keeps none of our descriptors, or a pipe after the program would
+//! never end, and it has its own session, or Ctrl-C for the program would hit it. It ends when the program does.
 //!
-//! Where orphans come back to us, because we are the first process of a PID namespace or a child subreaper (which
-//! `execve` keeps), a second fork does not help. There the worker is over before the program starts.
+//! If orphans are reparented to us, because we are the first process of a PID namespace or a child subreaper (which
+//! `execve` preserves), a second fork does not help. Then the worker ends before the program starts.
 
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -19,13 +19,13 @@ use rustix::process::{PidfdFlags, child_subreaper, getpid, pidfd_open};
 
 use crate::kept_descriptors::{FIRST_KEPT, keep_only};
 
-/// Where the worker finds its end of the pipe, and behind it the program's descriptor.
+/// The worker's descriptors: its end of the pipe, then the program's descriptor.
 const PIPE: RawFd = FIRST_KEPT;
 const PROGRAM: RawFd = FIRST_KEPT + 1;
-/// How long a worker that was killed may take to be gone: more than the kernel needs for one that can be killed.
+/// How long a killed worker may take to end: more than the kernel needs unless it is stuck.
 const END_LIMIT: Duration = Duration::from_secs(1);
 
-/// The worker's line to the process that started it.
+/// The worker's connection to the process that started it.
 #[derive(Debug)]
 pub struct Starter {
     pipe: std::fs::File,
@@ -35,23 +35,23 @@ pub struct Starter {
 }
 
 impl Starter {
-    /// Lets the starter go on; what follows runs beside it. Further calls do nothing. A starter that this worker cannot
-    /// outlive goes on when the worker ends.
+    /// Lets the starter continue; the worker then runs beside it. Further calls do nothing. If this worker cannot
+    /// outlive the start, the starter continues when the worker ends.
     pub fn release(&mut self) {
         if self.outlives_start && !self.released {
-            // If the starter is gone there is nobody to tell.
+            // If the starter has ended, there is no reader.
             let _ = self.pipe.write_all(&[1]);
             self.released = true;
         }
     }
 
-    /// Whether the starter died (Ctrl-C) or gave up while it waited: the work has lost its purpose. False once released.
+    /// Whether the starter died (Ctrl-C) or gave up while it waited, so that the work is useless. False once released.
     pub fn is_gone(&self) -> bool {
         let mut polled = [PollFd::new(&self.pipe, PollFlags::empty())];
         !self.released && poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)
     }
 
-    /// Whether the worker may go on beside the program. If not, the program starts when the worker ends.
+    /// Whether the worker may continue beside the program. If not, the program starts when the worker ends.
     pub fn outlives_start(&self) -> bool {
         self.outlives_start
     }
@@ -65,7 +65,7 @@ impl Starter {
 /// Whether the starter waits for its worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Not at all: the worker is told that it was released already.
+    /// No: the worker counts as released from the start.
     No,
     /// Until the worker calls [`Starter::release`], returns, or dies.
     UntilReleased,
@@ -73,15 +73,15 @@ pub enum Wait {
 
 /// Runs `work` in a detached process.
 ///
-/// The worker keeps no descriptor but its line to us; its working directory is `/`, its standard streams `/dev/null`. It
-/// ends at once when this process does, also after this process has become another program.
-/// The starter waits for `limit` at most: a worker stuck in the kernel (a network disk that is gone) must not hold it.
-/// The caller must have no other thread: after `fork` only the calling thread exists, and a lock that another one held
+/// The worker keeps no descriptor but its connection to us; its working directory is `/`, its standard streams `/dev/null`. It
+/// ends at once when this process does, also after this process has executed another program.
+/// The starter waits for at most `limit`: a worker stuck in the kernel (an unreachable network disk) must not block it.
+/// The caller must have no other thread: after `fork` only the calling thread exists, and locks of others
 /// would stay locked.
 ///
 /// # Errors
-/// Fails when no pipe or process can be made, or when the first process made here would become the first of a PID
-/// namespace: its end would be the namespace's. The work's own failure is its own affair.
+/// When no pipe or process can be created, or when the first child would become the init process of a PID
+/// namespace: its end would end the namespace. Failures of the work itself are not reported.
 pub fn run_detached(wait: Wait, limit: Duration, work: impl FnOnce(&mut Starter)) -> io::Result<()> {
     if next_process_is_init() {
         return Err(io::Error::other("the next process that is started here becomes init of a new PID namespace"));
@@ -112,7 +112,7 @@ pub fn run_detached(wait: Wait, limit: Duration, work: impl FnOnce(&mut Starter)
         child => {
             drop((theirs, program));
             if outlives_start {
-                // It has nothing of ours open when it forks the worker, and neither has the worker.
+                // It has none of our descriptors when it forks the worker, and neither has the worker.
                 reap(child);
                 if wait == Wait::UntilReleased {
                     wait_for(&ours, PollFlags::IN, limit);
@@ -126,20 +126,20 @@ pub fn run_detached(wait: Wait, limit: Duration, work: impl FnOnce(&mut Starter)
     }
 }
 
-/// Whether a process that loses its parent becomes a child of this one (`find_new_reaper` in `kernel/exit.c`).
+/// Whether this process is the reaper of orphans (`find_new_reaper` in `kernel/exit.c`).
 fn orphans_come_to_us() -> bool {
     getpid().is_init() || child_subreaper().is_ok_and(|subreaper| subreaper.is_some())
 }
 
-/// Whether our next child is the first process of a PID namespace, as after `unshare(CLONE_NEWPID)`. The link that names the
-/// namespace of our children (Linux 4.12) can then be seen and not read (`pidns_for_children_get` in `kernel/pid_namespace.c`).
+/// Whether our next child is the first process of a PID namespace, as after `unshare(CLONE_NEWPID)`. The link to the
+/// namespace of our children (Linux 4.12) then exists but cannot be read (`pidns_for_children_get` in `kernel/pid_namespace.c`).
 fn next_process_is_init() -> bool {
     let children = ProcessFiles::own().at("ns/pid_for_children");
     children.symlink_metadata().is_ok()
         && children.read_link().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Waits until the pipe has something for us, a byte or its end as `events` say, but no longer than `limit`. Says whether it has.
+/// Waits for `events` on the pipe, a byte or its end, for at most `limit`. Returns whether they occurred.
 fn wait_for(pipe: &OwnedFd, events: PollFlags, limit: Duration) -> bool {
     let end = Instant::now() + limit;
     loop {
@@ -155,10 +155,10 @@ fn wait_for(pipe: &OwnedFd, events: PollFlags, limit: Duration) -> bool {
     }
 }
 
-/// Waits for a worker that may not outlive the start; ends it after `limit`. One that cannot be killed, as it is stuck in the
-/// kernel, is left behind.
+/// Waits for a worker that may not outlive the start; kills it after `limit`. One that is stuck in the
+/// kernel and cannot be killed is left behind.
 fn wait_for_end(worker: libc::pid_t, pipe: &OwnedFd, limit: Duration) {
-    // The pipe's end, which is reported without being asked for, comes with the worker's.
+    // POLLHUP, which is always reported, arrives when the worker ends.
     if !wait_for(pipe, PollFlags::empty(), limit) {
         // SAFETY: no memory is passed; its pipe is open, so the process is the worker.
         unsafe { libc::kill(worker, libc::SIGKILL) };
@@ -176,8 +176,8 @@ fn reap(process: libc::pid_t) {
     {}
 }
 
-/// The signal about our child's end. Where SIGCHLD is blocked it stays pending across `execve`, and the program would be told
-/// of a child that it never had.
+/// The SIGCHLD of our child. Where SIGCHLD is blocked it stays pending across `execve`, and the program would see
+/// a child that it never had.
 struct ChildSignal {
     set: libc::sigset_t,
     stays_pending: bool,
@@ -200,7 +200,7 @@ impl ChildSignal {
         }
     }
 
-    /// Takes the signal away, unless another child, which the program may know, has ended as well: two such signals are one.
+    /// Consumes the signal, unless another child, which the program may know, has ended as well: two pending SIGCHLDs merge into one.
     fn take_back(self) {
         if !self.stays_pending {
             return;
@@ -218,7 +218,7 @@ impl ChildSignal {
     }
 }
 
-/// Lets go of all that a copy of the starter has: session, working directory, descriptors.
+/// Releases what a copy of the starter holds: session, working directory, descriptors.
 fn leave_starter(pipe: OwnedFd, program: Option<OwnedFd>) -> io::Result<Starter> {
     let _ = rustix::process::setsid();
     let _ = rustix::process::chdir("/");
@@ -235,7 +235,7 @@ fn leave_starter(pipe: OwnedFd, program: Option<OwnedFd>) -> io::Result<Starter>
     }
 }
 
-/// Has a thread of its own end this process when the program does, whatever the others wait for. Says whether that can be done.
+/// Starts a thread that ends this process when the program does, whatever the others wait for. Returns whether that is possible.
 fn end_with_program() -> bool {
     // SAFETY: only looks whether the descriptor is there.
     if unsafe { libc::fcntl(PROGRAM, libc::F_GETFD) } < 0 {

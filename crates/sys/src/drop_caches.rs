@@ -1,8 +1,8 @@
 //! Dropping the clean caches of the whole machine.
 //!
-//! What stays: pages not yet written (so the file systems are synced first), pages mapped by running processes, and
-//! whatever lives only in memory. The kernel counts the write as "destructive to performance" and nothing else: no data
-//! is lost, but every program on the machine reads its files anew.
+//! What stays: dirty pages (so the file systems are synced first), pages mapped by running processes, and
+//! memory without a disk copy. The kernel warns that the write is "destructive to performance", no more: no data
+//! is lost, but every program on the machine reads its files again.
 //!
 //! Source: `fs/drop_caches.c`; `Documentation/admin-guide/sysctl/vm.rst`, `drop_caches`.
 
@@ -12,21 +12,21 @@ use std::io::{self, Write};
 use coldstart_host::kernel::settings::DROP_CACHES;
 use rustix::fs::{Access, AtFlags, CWD};
 
-/// Whether the caches may be dropped: root may, unless `/proc/sys` is mounted read-only as in most containers.
+/// Whether the caches may be dropped: by root, unless `/proc/sys` is mounted read-only as in most containers.
 pub fn may_drop_caches() -> bool {
     rustix::fs::accessat(CWD, DROP_CACHES, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Writes all file systems' changes to disk and drops clean pages, directory entries and inodes.
+/// Syncs all file systems and drops clean pages, directory entries and inodes.
 ///
 /// # Errors
-/// `EACCES` or `EROFS` where [`may_drop_caches`] says no.
+/// `EACCES` or `EROFS` where [`may_drop_caches`] is false.
 pub fn drop_caches() -> io::Result<()> {
     order(b"3\n")
 }
 
-/// Writes all file systems' changes to disk and drops unused directory entries and inodes, of the whole machine. Pages of
-/// files stay: since Linux 5.16 an inode that has any is not on the list of those that may be dropped.
+/// Syncs all file systems and drops unused directory entries and inodes of the whole machine. Pages of
+/// files stay: since Linux 5.16 an inode with pages is not on the list of droppable ones.
 ///
 /// # Errors
 /// As [`drop_caches`].

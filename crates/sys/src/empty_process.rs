@@ -1,7 +1,7 @@
-//! A process that does nothing but note the time of its end: how long it takes us to learn of it.
+//! A process that only records the time of its end, to measure how long we take to notice it.
 //!
-//! It is no program. It runs on our own memory (`CLONE_VM`), as the child of `posix_spawn` does until it becomes a program,
-//! so nothing is copied, nothing is loaded and no memory has to be taken down. The clock that it reads is that of
+//! It executes no program. It runs in our own memory (`CLONE_VM`), as the child of `posix_spawn` does until its `exec`,
+//! so nothing is copied, loaded or torn down. The clock is that of
 //! `std::time::Instant` (`CLOCK_MONOTONIC`).
 
 use std::io;
@@ -14,13 +14,13 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 /// It needs a few hundred bytes of stack; a build without optimisation some more.
 const STACK: usize = 64 << 10;
-/// How long it sleeps where we are to be asleep when it ends: long enough for us to get there.
+/// How long it sleeps where we should be asleep when it ends: long enough for us to get there.
 const SLEEP_NANOSECONDS: i64 = 1_000_000;
 
-/// From the last instruction of a process to our knowing of its end, while we sleep in `poll` on a handle of it.
+/// The time from the last instruction of a process until we notice its end, while we sleep in `poll` on its pidfd.
 ///
 /// # Errors
-/// When no process or no handle (Linux 5.3) can be had.
+/// When no process or pidfd (Linux 5.3) can be created.
 pub fn wake_time() -> io::Result<Duration> {
     let mut end = 0;
     let noted = run(|process| {
@@ -36,7 +36,7 @@ pub fn wake_time() -> io::Result<Duration> {
     Ok(Duration::from_nanos(u64::try_from(end.saturating_sub(noted)).unwrap_or(0)))
 }
 
-/// Makes a process, lets `meanwhile` wait for it, and returns what it noted.
+/// Creates a process, lets `meanwhile` wait for it, and returns the recorded time.
 fn run(meanwhile: impl FnOnce(Pid) -> io::Result<()>) -> io::Result<i64> {
     let note = AtomicI64::new(0);
     let mut stack = vec![0u128; STACK / size_of::<u128>()];
@@ -50,7 +50,7 @@ fn run(meanwhile: impl FnOnce(Pid) -> io::Result<()>) -> io::Result<i64> {
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
         let top = stack.as_mut_ptr_range().end;
-        // No signal at its end: whoever waits for children in general is not to see it.
+        // No signal at its end, so that a wait for any child does not see it.
         let process = libc::clone(note_time, top.cast(), libc::CLONE_VM, (&raw const note).cast_mut().cast());
         let error = io::Error::last_os_error();
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());

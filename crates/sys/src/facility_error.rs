@@ -1,38 +1,38 @@
-//! Why a kernel facility gave no answer, told apart by what the caller can do about it.
+//! Why a kernel facility failed, by what the caller can do about it.
 
 use rustix::io::Errno;
 
-/// Why a kernel facility gave no answer.
+/// Why a kernel facility failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FacilityError {
-    /// This kernel, file system or kind of file does not have it. Another way may exist.
+    /// This kernel, file system or kind of file does not support it. Another way may exist.
     #[error("`{facility}` is not available here: {errno}")]
     Unsupported {
         /// The system call or ioctl.
         facility: &'static str,
-        /// What the kernel answered.
+        /// The kernel's error.
         errno: Errno,
     },
-    /// The kernel has it and this caller may not use it on this file.
+    /// Supported, but this caller may not use it on this file.
     #[error("`{facility}` is not permitted: {errno}")]
     NotPermitted {
         /// The system call or ioctl.
         facility: &'static str,
-        /// What the kernel answered.
+        /// The kernel's error.
         errno: Errno,
     },
-    /// Anything else: a broken disk, no memory, a wrong argument.
+    /// Anything else: a disk error, no memory, a wrong argument.
     #[error("`{facility}` failed: {errno}")]
     Failed {
         /// The system call or ioctl.
         facility: &'static str,
-        /// What the kernel answered.
+        /// The kernel's error.
         errno: Errno,
     },
 }
 
 impl FacilityError {
-    /// Sorts an error number of `facility`. `unsupported` are the numbers that mean "not here" for this very facility;
+    /// Classifies an error number of `facility`. `unsupported` are the numbers that mean "not supported" for this facility;
     /// `ENOSYS`, `EOPNOTSUPP` and `ENOTTY` always do.
     pub(crate) fn new(facility: &'static str, errno: Errno, unsupported: &[Errno]) -> Self {
         match errno {
@@ -43,7 +43,7 @@ impl FacilityError {
         }
     }
 
-    /// What the kernel answered.
+    /// The kernel's error.
     pub fn errno(&self) -> Errno {
         match *self {
             Self::Unsupported { errno, .. } | Self::NotPermitted { errno, .. } | Self::Failed { errno, .. } => errno,

@@ -1,8 +1,8 @@
-//! `FS_IOC_FIEMAP`: where on its disk each part of a file lies.
+//! `FS_IOC_FIEMAP`: the device offsets of a file's extents.
 //!
-//! What is not obvious: not every extent has a place. Delayed allocations have none yet, inline data sits inside metadata,
-//! compressed and encrypted extents have one that cannot be read by offset. [`Extent::place`] gives a place only where
-//! it means something. On file systems over several devices (btrfs) `physical` is a logical address: still good for sorting.
+//! Not obvious: not every extent has a device offset. Delayed allocations have none yet, inline data is inside metadata,
+//! and the bytes of compressed and encrypted extents differ from the file's. [`Extent::device_offset`] gives it only where
+//! it is meaningful. On file systems over several devices (btrfs) `physical` is a logical address: still good for sorting.
 //!
 //! Source: `Documentation/filesystems/fiemap.rst`, `fs/ioctl.c` (`ioctl_fiemap`), `include/uapi/linux/fiemap.h`.
 
@@ -20,25 +20,25 @@ pub struct ExtentFlags(pub u32);
 impl ExtentFlags {
     /// The last extent of the file.
     pub const LAST: u32 = 0x1;
-    /// The place is not known.
+    /// The device offset is unknown.
     pub const UNKNOWN: u32 = 0x2;
-    /// Not yet written: no place has been chosen. Comes with [`Self::UNKNOWN`].
+    /// Not yet allocated. Set together with [`Self::UNKNOWN`].
     pub const DELALLOC: u32 = 0x4;
-    /// Compressed or the like: the bytes at the place are not the file's bytes.
+    /// Compressed or the like: the bytes on the device are not the file's bytes.
     pub const ENCODED: u32 = 0x8;
     /// Encrypted by the file system.
     pub const DATA_ENCRYPTED: u32 = 0x80;
-    /// Offset or length are no multiples of the block size.
+    /// Offset or length are not multiples of the block size.
     pub const NOT_ALIGNED: u32 = 0x100;
     /// Stored inside metadata, such as the inode.
     pub const DATA_INLINE: u32 = 0x200;
     /// Shares its block with the ends of other files.
     pub const DATA_TAIL: u32 = 0x400;
-    /// Space is set aside and reads as zeros without any I/O.
+    /// Allocated, and reads as zeros without any I/O.
     pub const UNWRITTEN: u32 = 0x800;
-    /// Made by joining single blocks; the file system knows no extents.
+    /// Merged from single blocks; the file system has no extents.
     pub const MERGED: u32 = 0x1000;
-    /// Other files use the same place.
+    /// Shared with other files.
     pub const SHARED: u32 = 0x2000;
 
     /// Whether any of the given bits is set.
@@ -47,34 +47,34 @@ impl ExtentFlags {
     }
 }
 
-/// A part of a file that lies in one piece on disk.
+/// A contiguous part of a file on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Extent {
-    /// Where in the file it starts, in bytes.
+    /// File offset, in bytes.
     pub file_offset: u64,
-    /// Where on the device it starts, in bytes; see [`Extent::place`] for whether that means anything.
+    /// Offset on the device, in bytes; see [`Extent::device_offset`] for whether it is meaningful.
     pub physical: u64,
     /// Length in bytes.
     pub length: u64,
-    /// What the file system says about it.
+    /// The file system's flags.
     pub flags: ExtentFlags,
 }
 
 impl Extent {
-    /// Where on the device the extent's bytes are read from, in bytes; `None` where there is no such place: not allocated
+    /// The device offset from which the extent is read, in bytes; `None` if it has none: not allocated
     /// yet, unknown, inside metadata, or space that reads as zeros without I/O.
     ///
     /// Compressed extents have one: reading the file does read there, even if the lengths differ.
-    pub fn place(&self) -> Option<u64> {
+    pub fn device_offset(&self) -> Option<u64> {
         let nowhere = ExtentFlags::UNKNOWN | ExtentFlags::DELALLOC | ExtentFlags::DATA_INLINE | ExtentFlags::UNWRITTEN;
         (!self.flags.has(nowhere)).then_some(self.physical)
     }
 }
 
-/// Extents fetched by one call: 56 bytes each, 28 KiB.
+/// Extents per call: 56 bytes each, 28 KiB.
 const BATCH: usize = 512;
 
-/// A file cannot honestly have more than this; a file system that goes on and on is cut short. 16 M extents, 512 MB.
+/// An upper bound against file systems that never report the end: 16 M extents, 512 MB.
 const MOST_EXTENTS: usize = 1 << 24;
 
 #[repr(C)]
@@ -108,10 +108,10 @@ struct Request {
 
 const FS_IOC_FIEMAP: ioctl::Opcode = opcode::read_write::<Header>(b'f', 11);
 
-/// All extents of a file, in the order of the file. Holes have none. Nothing is written to disk first.
+/// All extents of a file, in file order. Holes have none. Dirty data is not written first.
 ///
 /// # Errors
-/// [`FacilityError::Unsupported`] where the file system does not tell (tmpfs, overlayfs on some kernels, NFS, FUSE, /proc)
+/// [`FacilityError::Unsupported`] where the file system does not support it (tmpfs, overlayfs on some kernels, NFS, FUSE, /proc)
 /// and for block devices; [`FacilityError::Failed`] for anything else.
 pub fn fiemap(file: impl AsFd) -> Result<Vec<Extent>, FacilityError> {
     collect(BATCH, |start, room| batch(&file, start, room))
@@ -129,7 +129,7 @@ fn collect(
         let Some(last) = fetched.last().copied() else { break };
         extents.extend(fetched);
         let next = last.file_offset.saturating_add(last.length);
-        // Not every file system sets the last flag, and one that does not advance would keep us here for ever.
+        // Not every file system sets the last flag, and one that does not advance would loop for ever.
         if last.flags.has(ExtentFlags::LAST) || next <= start || extents.len() >= MOST_EXTENTS {
             break;
         }
@@ -138,7 +138,7 @@ fn collect(
     Ok(extents)
 }
 
-/// Fetches at most `room` extents from byte `start` on.
+/// Fetches at most `room` extents starting at byte `start`.
 fn batch(file: impl AsFd, start: u64, room: usize) -> Result<Vec<Extent>, FacilityError> {
     const EMPTY: RawExtent =
         RawExtent { logical: 0, physical: 0, length: 0, reserved64: [0; 2], flags: 0, reserved: [0; 3] };
@@ -149,7 +149,7 @@ fn batch(file: impl AsFd, start: u64, room: usize) -> Result<Vec<Extent>, Facili
     // SAFETY: FS_IOC_FIEMAP reads and writes a `struct fiemap` followed by `extent_count` extents, which `Request` is: the
     // header, then room for `BATCH >= room` of them, without padding (checked below).
     let result = unsafe { ioctl::ioctl(file, ioctl::Updater::<FS_IOC_FIEMAP, Request>::new(&mut request)) };
-    // EINVAL: a kind of file that has no extents, such as a pipe.
+    // EINVAL: a kind of file without extents, such as a pipe.
     result.map_err(|errno| FacilityError::new("FS_IOC_FIEMAP", errno, &[Errno::INVAL]))?;
     let mapped = (request.header.mapped_extents as usize).min(room);
     let extents = request.extents.iter().take(mapped).map(|raw| Extent {
@@ -198,9 +198,9 @@ mod tests {
 
     #[test]
     fn only_real_places_count() {
-        assert_eq!(extent(0, 1, ExtentFlags::LAST | ExtentFlags::SHARED).place(), Some(1 << 20));
+        assert_eq!(extent(0, 1, ExtentFlags::LAST | ExtentFlags::SHARED).device_offset(), Some(1 << 20));
         for flags in [ExtentFlags::UNKNOWN | ExtentFlags::DELALLOC, ExtentFlags::DATA_INLINE, ExtentFlags::UNWRITTEN] {
-            assert_eq!(extent(0, 1, flags).place(), None);
+            assert_eq!(extent(0, 1, flags).device_offset(), None);
         }
     }
 

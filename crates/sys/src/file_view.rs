@@ -1,13 +1,13 @@
-//! A whole file as bytes, without reading it first: mapped, and safe from a file that shrinks meanwhile.
+//! A whole file as bytes, mapped rather than read, and safe if the file shrinks meanwhile.
 //!
-//! Reading a mapped page that the file no longer has kills the process with `SIGBUS`. Here it gives zeros, and
-//! [`FileView::shrank`] tells (see `guarded_ranges.rs` for how). The newcomer's trap: such a page stays zeros in this
-//! view even if the file grows again, and a file cut within its last page is not noticed at all, because the kernel
+//! Reading a mapped page past the end of a truncated file raises `SIGBUS`. Here it gives zeros, and
+//! [`FileView::shrank`] reports it (see `guarded_ranges.rs`). Pitfall: such a page stays zeros in this
+//! view even if the file grows again, and a truncation within the last page is not noticed at all, because the kernel
 //! itself fills the rest of that page with zeros.
 //!
-//! What nobody can promise: another process may *change* the file, and the bytes change under the `&[u8]`. Rust's rules
-//! say they must not; like every crate that maps files we accept this. Whoever reads a view treats each byte as hostile
-//! and never relies, for memory safety, on reading the same value twice.
+//! No guarantee is possible against another process that *changes* the file: the bytes change under the `&[u8]`. Rust's rules
+//! forbid that; like every crate that maps files we accept it. Readers of a view must treat each byte as hostile
+//! and must not rely, for memory safety, on reading the same value twice.
 
 use std::io;
 use std::ops::Range;
@@ -20,9 +20,9 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
 use crate::guarded_ranges::GuardedRange;
 
-/// A regular file's bytes as long as it was when mapped. The descriptor may be closed meanwhile.
+/// A regular file's bytes, with the length at the time of mapping. The descriptor may be closed meanwhile.
 ///
-/// Look at the bytes from our own code: a system call that is handed bytes the file has lost fails with `EFAULT`, and a
+/// Read the bytes in our own code: a system call on bytes that the file has lost fails with `EFAULT`, and a
 /// thread that blocks `SIGBUS` is killed.
 #[derive(Debug)]
 pub struct FileView {
@@ -41,17 +41,17 @@ unsafe impl Sync for FileView {}
 impl FileView {
     /// Maps all of `file`, which must be open for reading. Nothing is read yet.
     ///
-    /// The length is what `fstat` tells: files that have no length before they are read (procfs) are empty here.
+    /// The length is that of `fstat`: files without a size before they are read (procfs) are empty here.
     ///
     /// # Errors
-    /// `InvalidInput` for anything but a regular file; `FileTooLarge` where it does not fit the address space's
-    /// numbers; the kernel's answer to `fstat`, `mmap` or `sigaction` otherwise.
+    /// `InvalidInput` for anything but a regular file; `FileTooLarge` where it does not fit the address space;
+    /// otherwise the kernel's error of `fstat`, `mmap` or `sigaction`.
     pub fn map(file: impl AsFd) -> io::Result<Self> {
         let status = fstat(&file)?;
         if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        // A slice is never longer than isize::MAX.
+        // A slice must not be longer than isize::MAX.
         let length = isize::try_from(status.st_size).map_err(|_| io::ErrorKind::FileTooLarge)?;
         let length = usize::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
         if length == 0 {
@@ -75,18 +75,18 @@ impl FileView {
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 
-    /// Whether some page that was looked at since [`Self::map`] could not be read, because the file was shortened
-    /// meanwhile or on an I/O error. Its bytes read as zeros, so whatever was concluded from them is worth nothing: ask
-    /// last, after the reading threads are done. (With no mapping left for the process, `vm.max_map_count`, the whole
+    /// Whether some page that was read since [`Self::map`] was unreadable, because the file was truncated
+    /// meanwhile or on an I/O error. Its bytes read as zeros, so conclusions from them are invalid: call this
+    /// last, after the reading threads are done. (If the process is at its mapping limit, `vm.max_map_count`, the whole
     /// view turns to zeros.)
     pub fn shrank(&self) -> bool {
         self.guard.as_ref().is_some_and(GuardedRange::filled)
     }
 
-    /// Gives the process's memory for the whole pages in `range` back; the file's last page counts as whole when the
-    /// range reaches the end. The pages stay in the page cache and are mapped from there when next looked at.
+    /// Releases the process's memory for the whole pages in `range`; the file's last page counts as whole when the
+    /// range reaches the end. The pages stay in the page cache and are mapped again on the next access.
     ///
-    /// It is advice: a range outside the file, or pages locked in memory, change nothing.
+    /// This is advice: a range outside the file, or locked pages, change nothing.
     pub fn release(&self, range: Range<usize>) {
         let page_size = rustix::param::page_size();
         let end = if range.end >= self.length { self.length } else { range.end - range.end % page_size };

@@ -1,16 +1,16 @@
-//! Ranges of our address space where a page that cannot be read becomes a page of zeros instead of `SIGBUS`.
+//! Address ranges where an unreadable page becomes a page of zeros instead of raising `SIGBUS`.
 //!
 //! The kernel raises `SIGBUS` where a mapped file ends before its mapping does (`filemap_fault` in `mm/filemap.c`), and
-//! there is no asking beforehand: somebody else may shorten the file between the question and the read. So one handler
-//! for the whole process looks the address up among the guarded ranges and puts an empty page there; the read is then
-//! tried again. Every other `SIGBUS` goes on to whoever was there before, which in a Rust program is the standard
-//! library's report of overflown stacks.
+//! a check beforehand is useless: another process may truncate the file between the check and the read. So one handler
+//! for the whole process looks the address up among the guarded ranges and maps an empty page there; the read is then
+//! retried. Every other `SIGBUS` goes to the previous handler, which in a Rust program is the standard
+//! library's report of stack overflows.
 //!
-//! What a newcomer would not guess: the handler may run at any instruction of any thread, so it takes no lock and no
-//! memory, and the table it reads is a chain of slots that are never freed, only used again.
+//! Not obvious: the handler may run at any instruction of any thread, so it takes no lock and allocates
+//! nothing, and the table it reads is a chain of slots that are never freed, only reused.
 //!
 //! Limits: a thread that blocks `SIGBUS` is still killed (`force_sig_info_to_task` in `kernel/signal.c`), a system call
-//! that reads a guarded range gets `EFAULT` and no signal, and whoever installs a handler later must hand on to this
+//! that reads a guarded range gets `EFAULT` and no signal, and a handler installed later must forward to this
 //! one.
 //!
 //! Sources: `sigaction(2)`, `signal-safety(7)`, `mmap(2)`.
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, compiler_f
 use libc::{c_int, c_void, sigaction, siginfo_t};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
-/// A guarded range, until this is dropped. Drop it before the memory is unmapped: a later mapping at the same place is
+/// A guarded range, until this is dropped. Drop it before the memory is unmapped: a later mapping at the same address is
 /// not ours to change.
 #[derive(Debug)]
 pub(crate) struct GuardedRange {
@@ -34,13 +34,13 @@ pub(crate) struct GuardedRange {
 /// An entry of the table. `start` and `length` are valid together only between two equal odd readings of `generation`.
 #[derive(Debug)]
 struct Slot {
-    /// Belongs to a [`GuardedRange`]. Only its owner writes the fields below, the handler's `filled` excepted.
+    /// Owned by a [`GuardedRange`]. Only the owner writes the fields below, except for the handler's `filled`.
     taken: AtomicBool,
-    /// Odd while a range is published. It only ever grows, so an equal number means that nothing happened in between.
+    /// Odd while a range is published. It only grows, so an equal number means no change in between.
     generation: AtomicUsize,
     start: AtomicUsize,
     length: AtomicUsize,
-    /// Has the handler put zeros anywhere in the range?
+    /// Whether the handler has put zeros anywhere in the range.
     filled: AtomicBool,
     /// Written before the slot joins the chain, and never after.
     next: Option<&'static Slot>,
@@ -50,14 +50,14 @@ struct Slot {
 static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
 /// Size of a base page in bytes, written before the handler is installed.
 static PAGE_SIZE: AtomicUsize = AtomicUsize::new(0);
-/// What was done about `SIGBUS` before us. Reading it in the handler is one atomic load.
+/// The previous `SIGBUS` action. Reading it in the handler is one atomic load.
 static PREVIOUS: OnceLock<sigaction> = OnceLock::new();
 
 impl GuardedRange {
-    /// Makes room for a range, and installs the handler the first time. Nothing is guarded before [`Self::publish`].
+    /// Allocates a range, and installs the handler the first time. Nothing is guarded before [`Self::publish`].
     ///
     /// # Errors
-    /// The kernel's answer to `sigaction`.
+    /// The kernel's error of `sigaction`.
     pub(crate) fn claim() -> io::Result<Self> {
         install_handler()?;
         // Acquire: what the former owner did to the slot is over before we begin.
@@ -66,7 +66,7 @@ impl GuardedRange {
         Ok(Self { slot: free.unwrap_or_else(Slot::leak_taken) })
     }
 
-    /// From now on a page of the `length` bytes from `start` that cannot be read becomes zeros. The range must be whole
+    /// From now on an unreadable page of the `length` bytes from `start` becomes zeros. The range must be whole
     /// pages, mapped readable, and ours to replace.
     pub(crate) fn publish(&mut self, start: usize, length: usize) {
         self.withdraw();
@@ -85,7 +85,7 @@ impl GuardedRange {
         }
     }
 
-    /// Did a page of the range have to be replaced by zeros since [`Self::publish`]?
+    /// Whether a page of the range was replaced by zeros since [`Self::publish`].
     pub(crate) fn filled(&self) -> bool {
         // The handler runs inside a read: keep reads that stand before this question from being moved behind it.
         compiler_fence(Ordering::SeqCst);
@@ -101,7 +101,7 @@ impl Drop for GuardedRange {
 }
 
 impl Slot {
-    /// A new slot that already has its owner, at the head of the chain.
+    /// A new slot with its owner set, at the head of the chain.
     fn leak_taken() -> &'static Self {
         let slot: *mut Self = Box::leak(Box::new(Self {
             taken: AtomicBool::new(true),
@@ -124,7 +124,7 @@ impl Slot {
     }
 
     /// Start and length of the published range, if `address` is in it. A slot that changes meanwhile has no range: it
-    /// is not the one of a reader who waits in the handler, because that reader borrows its owner.
+    /// is not that of the interrupted reader, because a reader borrows its owner.
     fn range_around(&self, address: usize) -> Option<(usize, usize)> {
         let generation = self.generation.load(Ordering::Acquire);
         let start = self.start.load(Ordering::Relaxed);
@@ -136,13 +136,13 @@ impl Slot {
         (is_published(generation) && unchanged && inside).then_some((start, length))
     }
 
-    /// Puts zeros where `address` is, if that is in this slot's range. Answers whether the read can be tried again.
+    /// Maps zeros at `address`, if it is in this slot's range. Returns whether the read can be retried.
     fn fill_around(&self, address: usize) -> bool {
         let Some((start, length)) = self.range_around(address) else { return false };
         self.filled.store(true, Ordering::Release);
         let page_size = PAGE_SIZE.load(Ordering::Relaxed);
         // A process has a limited number of mappings (`vm.max_map_count`) and one page in the middle costs two more.
-        // The whole range costs none, so a reader at the limit gets zeros everywhere rather than death.
+        // The whole range costs none, so at the limit the reader gets zeros everywhere rather than being killed.
         map_zeros(address - address % page_size.max(1), page_size) || map_zeros(start, length)
     }
 }
@@ -206,7 +206,7 @@ extern "C" fn on_sigbus(signal: c_int, info: *mut siginfo_t, context: *mut c_voi
         libc::SIG_IGN if sent => {}
         // The kernel does not let a fault be ignored either.
         libc::SIG_DFL | libc::SIG_IGN => die_of(signal, sent),
-        // The standard library's handler comes here: it puts the default action back and returns to the fault.
+        // This is the standard library's handler: it restores the default action and returns to the fault.
         handler if flags & libc::SA_SIGINFO != 0 => {
             // SAFETY: installed with SA_SIGINFO, so a function of this form; it gets what the kernel gave us.
             let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = unsafe { mem::transmute(handler) };
@@ -220,8 +220,8 @@ extern "C" fn on_sigbus(signal: c_int, info: *mut siginfo_t, context: *mut c_voi
     }
 }
 
-/// Leaves the signal to the default action, which kills: a fault happens again on return, one that was sent is sent
-/// again and waits until the handler returns.
+/// Leaves the signal to the default action, which kills: a fault happens again on return; a sent signal is sent
+/// again and stays pending until the handler returns.
 fn die_of(signal: c_int, sent: bool) {
     // SAFETY: all-zero is the default action with an empty mask; `sigaction` and `raise` may be called in a handler.
     unsafe {
@@ -237,7 +237,7 @@ fn die_of(signal: c_int, sent: bool) {
 mod tests {
     use super::*;
 
-    // One test, because the table is the process's own and no other unit test uses it.
+    // One test, because the table is process-wide and no other unit test uses it.
     #[test]
     fn slots_are_used_again_and_never_seen_half_changed() {
         for _ in 0..1000 {

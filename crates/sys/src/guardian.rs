@@ -1,14 +1,14 @@
-//! A process that puts files back, or ends a program, when we are gone, however we went.
+//! A process that restores files, or ends a program, when this process ends in any way.
 //!
-//! Settings of the kernel that we alter outlive us, and so do programs that we start. A destructor sees to both after
+//! Kernel settings that we change outlive us, and so do programs that we start. A destructor handles both after
 //! success, an error or a panic, but nothing in a process runs after SIGKILL. So a second process holds the reading end of a
-//! pipe of which only we have the other end, and in memory what is to be done; the kernel closes our end in any case.
+//! pipe, to which only we have the other end, and has in memory what to do; the kernel closes our end in any case.
 //!
-//! It is a child and stays one (no second `fork`): a launch takes children that were there before it for no part of the
-//! program, and we can wait until it is done. It raises no SIGCHLD and is not found by who waits for any child: as long as
-//! one is, all processes must be looked at to know whether the program has left some. It has a session of its own, or Ctrl-C at the terminal would reach
-//! it; it holds none of our descriptors, or a pipe behind us would not end. What it cannot survive is the end of
-//! everything: a control group killed as a whole, or a container whose first process we are.
+//! It is a child and stays one (no second `fork`): a launch does not count earlier children as part of the
+//! program, and we can wait for it. It raises no SIGCHLD and is invisible to a plain wait for any child; as long as
+//! it exists, all processes must be checked to know whether the program has left some. It has its own session, or Ctrl-C at the
+//! terminal would reach it; it holds none of our descriptors, or a pipe after us would not end. It cannot survive
+//! the kill of a whole control group, or of a container in which we are the first process.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -22,11 +22,11 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use crate::kept_descriptors::{FIRST_KEPT, keep_only};
 use crate::process_mark::{self, ProcessMark};
 
-/// Where the guardian keeps its end of the pipe, and behind it the descriptor that it was asked to hold.
+/// The guardian's descriptors: its end of the pipe, then the descriptor that it holds for us.
 const PIPE: RawFd = FIRST_KEPT;
 const HELD: RawFd = FIRST_KEPT + 1;
 
-/// Something to be written to a file that exists.
+/// Bytes to be written to an existing file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PutBack {
     path: CString,
@@ -34,10 +34,10 @@ pub struct PutBack {
 }
 
 impl PutBack {
-    /// These bytes, in one `write` at the file's beginning, as files in `/sys` want it.
+    /// These bytes, in one `write` at the beginning of the file, as files in `/sys` require.
     ///
     /// # Errors
-    /// `InvalidInput` if the path holds a zero byte.
+    /// `InvalidInput` if the path contains a NUL byte.
     pub fn new(path: &Path, bytes: &[u8]) -> io::Result<Self> {
         Ok(Self { path: CString::new(path.as_os_str().as_bytes())?, bytes: bytes.to_vec() })
     }
@@ -52,26 +52,26 @@ pub struct Guardian {
 }
 
 impl Guardian {
-    /// Starts it. Each write is tried, in order, whether or not others fail; nobody is told.
+    /// Starts it. Each write is tried, in order, whether or not others fail; errors are not reported.
     ///
-    /// `held` stays open in it until its writes are done: a `flock` on it stays taken for so long. May be called with other
+    /// `held` stays open in it until its writes are done: a `flock` on it stays held that long. May be called with other
     /// threads running: between `fork` and the end the guardian makes system calls only. Afterwards our pages are shared
-    /// with it and the first write to each costs a page fault, so start it before anything is timed.
+    /// with it and the first write to each costs a page fault, so start it before any timing.
     ///
     /// # Errors
-    /// When no pipe or process can be made.
+    /// When no pipe or process can be created.
     pub fn start(writes: &[PutBack], held: BorrowedFd<'_>) -> io::Result<Self> {
         let (process, ours) = fork_guardian(held, Duty::PutBack(writes))?;
         Ok(Self { process, pipe: Some(ours) })
     }
 
-    /// Its number.
+    /// Its PID.
     pub fn process(&self) -> u32 {
         self.process.unsigned_abs()
     }
 }
 
-/// Has the writes done, and waits until they are.
+/// Triggers the writes, and waits until they are done.
 impl Drop for Guardian {
     fn drop(&mut self) {
         self.pipe = None;
@@ -79,29 +79,29 @@ impl Drop for Guardian {
     }
 }
 
-/// A process that ends all who carry a mark once this process has ended, or this is dropped.
+/// A process that kills all processes with a mark once this process has ended, or this is dropped.
 #[derive(Debug)]
 pub struct ProcessGuardian {
     guardian: Guardian,
 }
 
 impl ProcessGuardian {
-    /// Starts it. As with [`Guardian::start`], start it before anything is timed, and other threads may be running.
+    /// Starts it. As with [`Guardian::start`], start it before any timing; other threads may be running.
     ///
     /// # Errors
-    /// When `/proc` cannot be opened, or no pipe or process can be made.
+    /// When `/proc` cannot be opened, or no pipe or process can be created.
     pub fn start(mark: ProcessMark) -> io::Result<Self> {
         let proc = File::open(coldstart_host::process::ALL)?;
         let (process, ours) = fork_guardian(proc.as_fd(), Duty::EndMarked(mark))?;
         Ok(Self { guardian: Guardian { process, pipe: Some(ours) } })
     }
 
-    /// Its number.
+    /// Its PID.
     pub fn process(&self) -> u32 {
         self.guardian.process()
     }
 
-    /// Ends it with nothing done: for when nothing is left that carries the mark.
+    /// Ends it without any action, when no marked process is left.
     pub fn dismiss(self) {
         if let Some(pipe) = &self.guardian.pipe {
             let _ = rustix::io::write(pipe, &[1]);
@@ -109,24 +109,24 @@ impl ProcessGuardian {
     }
 }
 
-/// Has `work` run when this process ends by `exit`, as at the end of `main`; not when it is killed.
+/// Runs `work` when this process ends by `exit`, as at the end of `main`; not when it is killed.
 ///
 /// # Errors
-/// When there is no memory to note it.
+/// When there is not enough memory to register it.
 pub fn at_exit(work: extern "C" fn()) -> io::Result<()> {
     // SAFETY: a function without arguments that lives as long as the process.
     if unsafe { libc::atexit(work) } == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ENOMEM)) }
 }
 
-/// What a guardian does when we are gone.
+/// What a guardian does when this process has ended.
 #[derive(Clone, Copy)]
 enum Duty<'a> {
     PutBack(&'a [PutBack]),
-    /// By what `/proc`, which it is given to hold, shows of all processes.
+    /// The open `/proc`, through which it finds all processes.
     EndMarked(ProcessMark),
 }
 
-/// Starts a guardian; gives the number of our child and our end of the pipe.
+/// Starts a guardian; returns the child's PID and our end of the pipe.
 fn fork_guardian(held: BorrowedFd<'_>, duty: Duty<'_>) -> io::Result<(libc::pid_t, OwnedFd)> {
     let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
     let (ready, set_up) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -181,7 +181,7 @@ fn reap(process: libc::pid_t) {
     {}
 }
 
-/// The guardian's life. Every signal that can be blocked stays blocked.
+/// The guardian's main loop. Every signal that can be blocked stays blocked.
 ///
 /// # Safety
 /// For a child right after `fork`, with descriptors of its parent; nothing else may run in the process.
@@ -191,12 +191,12 @@ unsafe fn guard(descriptors: Descriptors, duty: Duty<'_>) -> ! {
     // overwritten belong to nobody, since nothing else runs in this process and it ends here, without exit handlers.
     unsafe {
         libc::close(writing);
-        // We may be a program that another coldstart launched, and must outlive it then.
+        // We may have been launched by another coldstart, and the guardian must outlive that.
         process_mark::take_off();
         let session = libc::getsid(0);
         libc::setsid();
         libc::chdir(c"/".as_ptr());
-        // Not our own name: who kills us by it should not hit the guardian.
+        // Not our own name: killing us by name should not hit the guardian.
         libc::prctl(libc::PR_SET_NAME, c"guardian".as_ptr());
         libc::write(set_up, [1u8].as_ptr().cast(), 1);
         if keep_only([reading, held]).is_err() {
@@ -251,8 +251,8 @@ mod tests {
 
     #[test]
     fn it_writes_when_dropped_and_only_then() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
         fs::write(path("a"), "altered, and longer").unwrap();
         let writes = [
             PutBack::new(&path("missing"), b"no").unwrap(),

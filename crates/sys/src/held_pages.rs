@@ -1,9 +1,9 @@
 //! Pages of a file kept in memory for a while, by mapping them.
 //!
-//! A page that was read and not used yet is the first that the kernel takes back: under memory pressure, and where unused
-//! memory is reclaimed proactively (DAMON's `pageout`) within seconds. A page that is mapped and was touched is spared
+//! The kernel reclaims pages first that were read and not used yet: under memory pressure, and where unused
+//! memory is reclaimed proactively (DAMON's `pageout`) within seconds. A mapped and touched page is spared
 //! (`folio_referenced` in `mm/rmap.c`). `MADV_POPULATE_READ` (Linux 5.14) maps and touches without a fault for each page,
-//! waits for pages still on their way, and answers with an error where a shorter file would raise SIGBUS.
+//! waits for pages under I/O, and returns an error where a truncated file would raise SIGBUS.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -11,7 +11,7 @@ use std::ptr::{self, NonNull};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
-/// A part of a file that stays mapped until this is dropped. Its bytes cannot be looked at.
+/// A part of a file that stays mapped until this is dropped. Its bytes are not accessible.
 #[derive(Debug)]
 pub struct HeldPages {
     start: NonNull<libc::c_void>,
@@ -25,8 +25,8 @@ impl HeldPages {
     /// Reads and maps `length` bytes from `offset`, which must be a multiple of the page size.
     ///
     /// # Errors
-    /// `InvalidInput` where the kernel cannot populate (before Linux 5.14) or the offset does not fit; `EFAULT` where the
-    /// file ends before the range does or cannot be read; the kernel's answer to `mmap` otherwise.
+    /// `InvalidInput` where the kernel cannot populate (before Linux 5.14) or the offset is not aligned; `EFAULT` where the
+    /// file ends before the range does or cannot be read; otherwise the kernel's error of `mmap`.
     pub fn hold(file: impl AsFd, offset: u64, length: usize) -> io::Result<Self> {
         // SAFETY: a new shared read-only mapping at a place of the kernel's choice; nobody ever reads through it, so
         // a file that shrinks meanwhile cannot raise SIGBUS.

@@ -1,18 +1,18 @@
-//! Keeping the kernel from mapping huge pages of files.
+//! Preventing huge-page mappings of files.
 //!
-//! Where a file lies in the page cache in pieces of 2 MiB, one fault maps all of it, and the first touches of 511 pages are not seen. What a
-//! newcomer would not guess: this has nothing to do with the setting for anonymous memory, and neither has the way to forbid it
-//! except for advised memory (`PR_THP_DISABLE_EXCEPT_ADVISED`, Linux 6.18): `do_set_pmd` in `mm/memory.c` asks only whether all is forbidden.
+//! Where a file is in the page cache in folios of 2 MiB, one fault maps all of it, and the first touches of 511 pages are not seen. Not
+//! obvious: the setting for anonymous memory has no effect on this, and neither has forbidding huge pages
+//! except for advised memory (`PR_THP_DISABLE_EXCEPT_ADVISED`, Linux 6.18): `do_set_pmd` in `mm/memory.c` checks only whether all are forbidden.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Whether files will be mapped by small pages only.
+/// Whether files are mapped by small pages only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SmallPages {
-    /// Yes; and memory for which the program asks for huge pages (`MADV_HUGEPAGE`) gets none either.
+    /// Yes; and memory for which the program requests huge pages (`MADV_HUGEPAGE`) gets none either.
     Always,
-    /// No: where all anonymous memory may have huge pages (`always`), forbidding them would make another program of it.
+    /// No: where all anonymous memory may have huge pages (`always`), forbidding them would change the program's behaviour.
     NotHere,
 }
 
@@ -23,7 +23,7 @@ pub fn map_files_by_small_pages(command: &mut Command) -> SmallPages {
         return SmallPages::NotHere;
     }
     let hook = || {
-        // SAFETY: prctl with integer arguments touches no memory of ours. Kernels without huge pages refuse, and have none to map.
+        // SAFETY: prctl with integer arguments touches no memory of ours. Kernels without huge pages refuse; they need no change.
         unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1 as libc::c_ulong, 0, 0, 0) };
         Ok(())
     };

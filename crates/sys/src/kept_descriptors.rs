@@ -1,4 +1,4 @@
-//! A forked process that lets go of all descriptors but a few.
+//! Closing all descriptors of a forked process but a few.
 //!
 //! A copy of a pipe's end keeps the pipe open, and a copy of any descriptor keeps its file system mounted, for as long as
 //! the process with the copy lives.

@@ -1,12 +1,12 @@
 //! `mincore(2)`: which pages of a file are in the page cache, page by page.
 //!
-//! It asks about a mapping, so one is made and removed again. The mapping is private and allows no access at all, and
-//! nobody dereferences it: no page is touched, no `SIGBUS` can come from a file that shrinks meanwhile, and
+//! It works on a mapping, so one is created and removed again. The mapping is private and allows no access, and
+//! is never dereferenced: no page is touched, a shrinking file cannot raise `SIGBUS`, and
 //! `mlockall(MCL_FUTURE)` in the caller does not read the file in. (`PROT_NONE` changes nothing for `mincore`, which looks
-//! at the page cache behind the mapping.)
+//! at the page cache of the mapped file.)
 //!
-//! Trap: for a caller who neither owns the file nor may write it, the kernel answers "all resident" instead of an error,
-//! to close a side channel. This file cannot tell; whoever calls must check first. A second trap is block devices: on them
+//! Pitfall: for a caller who neither owns the file nor may write it, the kernel reports "all resident" instead of an error,
+//! to close a side channel. This function cannot tell; callers must check first. Block devices are a second pitfall: on them
 //! it was seen to return nonsense; use [`crate::cachestat`].
 //!
 //! Source: `mm/mincore.c`, `can_do_mincore`, `mincore_page`; the check is there since Linux 5.2.
@@ -19,10 +19,10 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::facility_error::FacilityError;
 
-/// One entry for each base page (`sysconf(_SC_PAGESIZE)`) that holds bytes `offset .. offset + length`: is it resident?
+/// One entry for each base page (`sysconf(_SC_PAGESIZE)`) of bytes `offset .. offset + length`: is it resident?
 ///
-/// `offset` must be a multiple of the base page. The answer takes one byte a page: ask for large files in pieces. Pages
-/// past the end of the file can be asked about; pages still being read do not count.
+/// `offset` must be a multiple of the base page. The result takes one byte a page: query large files in parts. Pages
+/// past the end of the file are permitted; pages still being read do not count.
 ///
 /// # Errors
 /// [`FacilityError::Unsupported`] for files that cannot be mapped; [`FacilityError::NotPermitted`] for a descriptor that

@@ -1,12 +1,12 @@
-//! Opening a file that a user, a plan, a trace or another file names, without any effect on what is not such a file.
+//! Opening a file by a path from a user, a plan, a trace or another file, without side effects if it is not a regular file.
 //!
-//! Opening alone can have effects: it wakes the writer of a FIFO, who then dies of `SIGPIPE`, it starts a watchdog, rewinds a
-//! tape, mounts a file system or waits for ever. So the path is looked up with `O_PATH` first, which opens nothing (open(2)),
-//! and only a file of the right kind is then opened, by way of `/proc/self/fd`: that very file, whatever the path means by
-//! then. Where `/proc` cannot be used, the path is opened again, and must still lead to the same inode.
+//! Opening alone can have effects: it wakes the writer of a FIFO, which then dies of `SIGPIPE`, it starts a watchdog, rewinds a
+//! tape, mounts a file system or blocks for ever. So the path is looked up with `O_PATH` first, which opens nothing (open(2)),
+//! and only a file of the right kind is then opened, through `/proc/self/fd`: the same file, even if the path was
+//! reused. Where `/proc` cannot be used, the path is opened again, and must still refer to the same inode.
 //!
-//! What a newcomer would not guess: a size tells little. Files of procfs have none, others grow while they are read. Whoever
-//! reads a whole file gives a limit, and no more than the limit is ever in memory.
+//! Not obvious: the size is unreliable. Files of procfs have none, others grow while they are read. To
+//! read a whole file, callers give a limit, and no more than the limit is ever in memory.
 
 use std::fmt;
 use std::fs::File;
@@ -20,7 +20,7 @@ use rustix::io::Errno;
 /// Major and minor number of `/dev/null` (Documentation/admin-guide/devices.txt).
 const NULL_DEVICE: (u32, u32) = (1, 3);
 
-/// What stands at a path. It displays with its article: "a FIFO".
+/// The type of a file. It displays with its article: "a FIFO".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InodeKind {
     /// A regular file.
@@ -35,14 +35,14 @@ pub enum InodeKind {
     CharacterDevice,
     /// A block device.
     BlockDevice,
-    /// A symbolic link that was not to be followed.
+    /// A symbolic link, if not followed.
     SymbolicLink,
-    /// A file of the kernel's without a type, such as an eventfd.
+    /// A kernel object without a file type, such as an eventfd.
     Special,
 }
 
 impl InodeKind {
-    /// The kind in a file's mode (`st_mode`).
+    /// From a file's mode (`st_mode`).
     pub fn of_mode(mode: u32) -> Self {
         match FileType::from_raw_mode(mode) {
             FileType::RegularFile => Self::Regular,
@@ -72,7 +72,7 @@ impl fmt::Display for InodeKind {
     }
 }
 
-/// Why a file that is there was not used. It travels inside an [`io::Error`], with its advice.
+/// Why an existing file cannot be used. Carried inside an [`io::Error`], with its advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotUsable {
     /// `IsADirectory` or `InvalidInput` as an [`io::ErrorKind`].
@@ -88,13 +88,13 @@ pub enum NotUsable {
         kind: InodeKind,
     },
     /// `FileTooLarge` as an [`io::ErrorKind`].
-    #[error("it is larger than {}, the limit for such a file", Bytes(*.limit))]
+    #[error("it is larger than {}, the limit for this kind of file", Bytes(*.limit))]
     TooLarge {
         /// The most that is read, in bytes.
         limit: u64,
     },
     /// `ResourceBusy` as an [`io::ErrorKind`].
-    #[error("another file took its place while it was opened")]
+    #[error("another file replaced it while it was being opened")]
     Replaced,
 }
 
@@ -102,13 +102,13 @@ impl NotUsable {
     fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotRegular { kind: InodeKind::Fifo | InodeKind::Socket } => {
-                "save what comes out of it to a file first, and name that file"
+                "save its output to a file first, and name that file"
             }
             Self::NotRegular { kind: InodeKind::Directory } => "name a file in it",
-            Self::NotRegular { .. } => "name a regular file; what is there was not opened",
+            Self::NotRegular { .. } => "name a regular file; this one was not opened",
             Self::NotDirectory { .. } => return None,
-            Self::TooLarge { .. } => "check that it is the file that was meant",
-            Self::Replaced => "try again when no other process replaces it",
+            Self::TooLarge { .. } => "check that it is the right file",
+            Self::Replaced => "try again when no other process is replacing it",
         })
     }
 }
@@ -128,7 +128,7 @@ impl From<NotUsable> for io::Error {
     }
 }
 
-/// A number of bytes as a limit is written.
+/// A limit in bytes, as text.
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {
@@ -143,16 +143,16 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Whether a symbolic link in the last part of a path is followed. Others always are.
+/// Whether a symbolic link in the last component of a path is followed. Others always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastLink {
-    /// It is, and what it leads to is the file.
+    /// The link's target is the file.
     Follow,
-    /// The link is the file, which cannot be opened.
+    /// The link itself is the file, which cannot be opened.
     Keep,
 }
 
-/// A file that was looked up and not opened: nobody notices.
+/// A file that was looked up but not opened, so without side effects.
 #[derive(Debug)]
 pub struct NamedFile<'name> {
     handle: OwnedFd,
@@ -180,7 +180,7 @@ impl<'name> NamedFile<'name> {
         Ok(Self { handle, stat, name: Some((directory, path, last_link)) })
     }
 
-    /// A file that was looked up otherwise; `handle` was opened with `O_PATH`.
+    /// A file that was looked up by other means; `handle` was opened with `O_PATH`.
     ///
     /// # Errors
     /// The kernel's answer to `fstat`.
@@ -189,17 +189,17 @@ impl<'name> NamedFile<'name> {
         Ok(Self { handle, stat, name: None })
     }
 
-    /// What it is.
+    /// Its type.
     pub fn kind(&self) -> InodeKind {
         InodeKind::of_mode(self.stat.st_mode)
     }
 
-    /// What `fstat` told when it was looked up.
+    /// The result of `fstat` at the look-up.
     pub fn stat(&self) -> &Stat {
         &self.stat
     }
 
-    /// Goes on only with a regular file.
+    /// Fails unless it is a regular file.
     ///
     /// # Errors
     /// [`NotUsable::NotRegular`].
@@ -210,7 +210,7 @@ impl<'name> NamedFile<'name> {
         }
     }
 
-    /// Goes on only with a directory.
+    /// Fails unless it is a directory.
     ///
     /// # Errors
     /// [`NotUsable::NotDirectory`].
@@ -221,7 +221,7 @@ impl<'name> NamedFile<'name> {
         }
     }
 
-    /// Opens it for reading, with `O_NONBLOCK`. The caller has looked at its kind. Gives what `fstat` tells now, too.
+    /// Opens it for reading, with `O_NONBLOCK`. The caller has checked its type. Also returns the current `fstat`.
     ///
     /// # Errors
     /// The kernel's answer; [`NotUsable::Replaced`].
@@ -229,7 +229,7 @@ impl<'name> NamedFile<'name> {
         let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = open(coldstart_host::descriptor::path(&self.handle), flags, Mode::empty());
         let file = match (opened, self.name) {
-            // No /proc here, or one that may not be used. Of a file that may not be read the answer is the same again.
+            // No usable /proc. For an unreadable file the error is the same again.
             (Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP), Some((directory, path, last_link))) => {
                 openat(directory, path, flags | link_flag(last_link), Mode::empty())?
             }
@@ -244,12 +244,12 @@ impl<'name> NamedFile<'name> {
         Ok((File::from(file), stat))
     }
 
-    /// As [`Self::open`]; reading it leaves its access time alone where that is permitted.
+    /// As [`Self::open`]; reading does not change the access time where that is permitted.
     ///
     /// # Errors
     /// As [`Self::open`].
     pub fn open_quietly(&self) -> io::Result<(File, Stat)> {
-        // Only an owner may leave the access time alone.
+        // Only the owner may use O_NOATIME.
         self.open(OFlags::NOATIME).or_else(|_| self.open(OFlags::empty()))
     }
 }
@@ -266,7 +266,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     Ok(NamedFile::find(path, LastLink::Follow)?.regular()?.open(OFlags::empty())?.0)
 }
 
-/// Reads a whole regular file of at most `limit` bytes, also one that tells no size, as those of procfs.
+/// Reads a whole regular file of at most `limit` bytes, also one without a size, as in procfs.
 ///
 /// # Errors
 /// As [`open_regular`]; [`NotUsable::TooLarge`], also when it grows while it is read; `OutOfMemory`.
@@ -275,7 +275,7 @@ pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_to_limit(file, u64::try_from(stat.st_size).unwrap_or(0), limit)
 }
 
-/// Reads an open file from where it stands to its end, `size` bytes or so.
+/// Reads an open file from its current offset to its end, about `size` bytes.
 ///
 /// # Errors
 /// [`NotUsable::TooLarge`] beyond `limit` bytes; the kernel's answer; `OutOfMemory`.
@@ -284,7 +284,7 @@ pub fn read_to_limit(file: impl Read, size: u64, limit: u64) -> io::Result<Vec<u
         return Err(NotUsable::TooLarge { limit }.into());
     }
     let mut bytes = Vec::new();
-    // One more than there is: the end is then found without more room.
+    // One byte more than expected: the end is then found without reallocation.
     bytes.try_reserve_exact(usize::try_from(size).map_or(0, |size| size.saturating_add(1)))?;
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
@@ -304,9 +304,9 @@ pub fn read_beginning(path: &Path, length: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens what a program is to read as its standard input: a regular file, from its beginning, or `/dev/null`.
+/// Opens a program's standard input: a regular file, from its beginning, or `/dev/null`.
 ///
-/// A pipe gives its content once, and the next start would find it empty. `/dev/stdin` is what it leads to.
+/// A pipe can be read once, so the next start would find it empty. `/dev/stdin` stands for its target.
 ///
 /// # Errors
 /// As [`open_regular`].
@@ -317,12 +317,12 @@ pub fn open_input(path: &Path) -> io::Result<File> {
         found.kind() == InodeKind::CharacterDevice && (major(stat.st_rdev), minor(stat.st_rdev)) == NULL_DEVICE;
     let found = if is_null { found } else { found.regular()? };
     let (file, _) = found.open(OFlags::empty())?;
-    // The program did not ask for it.
+    // The program did not request it.
     fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
     Ok(file)
 }
 
-/// Whether a path leads to a directory; the error says what it is instead.
+/// Fails unless a path refers to a directory; the error names its type.
 ///
 /// # Errors
 /// [`NotUsable::NotDirectory`], or the kernel's answer.
@@ -349,14 +349,14 @@ mod tests {
 
     #[test]
     fn only_regular_files_are_opened_and_the_error_says_what_it_is() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
         fifo(&at("fifo"));
         symlink("fifo", at("link")).unwrap();
         for (path, kind, said) in [
             (at("fifo"), InodeKind::Fifo, "it is a FIFO, not a regular file"),
             (at("link"), InodeKind::Fifo, "it is a FIFO, not a regular file"),
-            (folder.path().to_owned(), InodeKind::Directory, "it is a directory, not a regular file"),
+            (directory.path().to_owned(), InodeKind::Directory, "it is a directory, not a regular file"),
             ("/dev/zero".into(), InodeKind::CharacterDevice, "it is a character device, not a regular file"),
         ] {
             let errors = [
@@ -375,15 +375,15 @@ mod tests {
         assert_eq!(writing.unwrap_err(), Errno::NXIO);
         let error = check_directory(&at("fifo")).unwrap_err();
         assert_eq!(error.to_string(), "it is a FIFO, not a directory");
-        check_directory(folder.path()).unwrap();
+        check_directory(directory.path()).unwrap();
         let link = at("link");
         assert_eq!(NamedFile::find(&link, LastLink::Keep).unwrap().kind(), InodeKind::SymbolicLink);
     }
 
     #[test]
     fn no_more_than_the_limit_is_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
         std::fs::write(&path, "0123456789").unwrap();
         assert_eq!(read_regular(&path, 10).unwrap(), b"0123456789");
         assert_eq!(read_beginning(&path, 3).unwrap(), b"012");
@@ -402,8 +402,8 @@ mod tests {
 
     #[test]
     fn the_file_that_was_looked_at_is_opened_whatever_its_path_means_by_then() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
         std::fs::write(at("a"), "first").unwrap();
         let path = at("a");
         let found = NamedFile::find(&path, LastLink::Follow).unwrap();
@@ -417,8 +417,8 @@ mod tests {
 
     #[test]
     fn an_input_is_read_from_its_beginning_each_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
         let mut written = File::create(&path).unwrap();
         written.write_all(b"words").unwrap();
         // As /dev/stdin would be, with its offset at the end.

@@ -1,12 +1,12 @@
-//! A mark that a program and everything it starts carry for life, and ending all who carry it.
+//! A mark that a program and all its descendants carry for life, and killing all processes with it.
 //!
-//! Processes that leave their parent (a daemon), their session (`setsid`) and their group keep nothing that a stranger
-//! could know them by once the process that launched them is gone: it was their subreaper, and init takes them over. What
-//! they do keep over `fork`, `exec`, `setsid` and a set-user-ID program are their resource limits. `RLIMIT_LOCKS` has had
-//! no effect since Linux 2.4.25 (`getrlimit(2)`), and `/proc/PID/limits` shows it to everybody, so its soft limit can say
-//! whose a process is. A number drawn at random is carried by no other process, also not by one that got a number again.
+//! Processes that leave their parent (a daemon), their session (`setsid`) and their group cannot be identified
+//! once the process that launched them has ended: it was their subreaper, and init adopts them. What survives
+//! `fork`, `exec`, `setsid` and a set-user-ID program are the resource limits. `RLIMIT_LOCKS` has had
+//! no effect since Linux 2.4.25 (`getrlimit(2)`), and `/proc/PID/limits` shows it to every user, so its soft limit can
+//! identify a process's launch. A random number is unique, also when PIDs are reused.
 //!
-//! Ending runs in a guardian right after `fork`: it makes system calls only and allocates nothing.
+//! Killing runs in a guardian right after `fork`: it makes system calls only and allocates nothing.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -21,11 +21,11 @@ use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, pidf
 const LIMIT_NAME: &[u8] = b"Max file locks";
 /// The file is 17 lines of 80 characters at most.
 const LIMITS_SIZE: usize = 4096;
-/// How long the dying may take: a process in uninterruptible sleep dies when its I/O is done.
+/// How long to wait for dying processes: in uninterruptible sleep a process dies when its I/O is done.
 const ENDING_LIMIT: Duration = Duration::from_secs(10);
-/// Between two looks at all processes.
+/// Pause between two scans of all processes.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
-/// A process that starts another and ends, right while `/proc` is read, may be missed by a look; by several, it is not.
+/// One scan may miss a process that forks and ends while `/proc` is read; several scans do not.
 const EMPTY_LOOKS: u32 = 3;
 
 /// A number that no other process on this machine carries.
@@ -33,28 +33,28 @@ const EMPTY_LOOKS: u32 = 3;
 pub struct ProcessMark(u64);
 
 impl ProcessMark {
-    /// Makes one of random bits. It is beyond any number of locks, so that whoever reads it as a limit finds none.
+    /// Makes one from random bits. It is beyond any number of locks, so that it does not act as a limit.
     pub fn new(random: [u8; 8]) -> Self {
         Self((u64::from_ne_bytes(random) >> 2) | (1 << 62))
     }
 
-    /// Children that are started while this is held carry the mark. `None` where the limit cannot be set: a hard limit is
-    /// in the way, or a sandbox forbids it.
+    /// Children started while the returned value lives carry the mark. `None` where the limit cannot be set: a hard limit
+    /// or a sandbox forbids it.
     pub fn hand_down(self) -> Option<HandingDown> {
         let before = getrlimit(Resource::Locks);
         setrlimit(Resource::Locks, Rlimit { current: Some(self.0), ..before }).ok()?;
         Some(HandingDown { before })
     }
 
-    /// Kills all who carry the mark, and looks again until there is none.
+    /// Kills all processes with the mark, and scans again until there is none.
     ///
-    /// `proc` is an open `/proc`. Each process is held by a handle before it is looked at, so that no other process can be
-    /// hit that is given its number meanwhile.
+    /// `proc` is an open `/proc`. Each process is held by a pidfd before it is checked, so that a reused PID
+    /// cannot hit another process.
     ///
-    /// Processes that fork and end at once are gone before they are looked at. So what is found takes its whole process
-    /// group along, which one signal kills at the same instant: in a session that a marked process has begun, or in a group
-    /// that it has begun, there is nobody else. `session` is that of the process that handed the mark down; in it, others
-    /// live, too.
+    /// Processes that fork and end at once are gone before they are checked. So the whole process group of a marked process is
+    /// killed, by one signal: in a session or a group that a marked process has created,
+    /// there are no others. `session` is that of the process that handed the mark down; it contains others,
+    /// too.
     pub(crate) fn end_all(self, proc: BorrowedFd<'_>, session: libc::pid_t) {
         let looks = ENDING_LIMIT.as_millis() / LOOK_INTERVAL.as_millis();
         let mut empty = 0;
@@ -68,8 +68,8 @@ impl ProcessMark {
         }
     }
 
-    /// One look at all processes; whether a living one carries the mark. One that has ended and is not reaped yet tells of its
-    /// group all the same.
+    /// One scan of all processes; whether a living one carries the mark. A zombie still shows its
+    /// group.
     fn end_found(self, proc: BorrowedFd<'_>, session: libc::pid_t) -> bool {
         let mut found = false;
         let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
@@ -87,8 +87,7 @@ impl ProcessMark {
         found
     }
 
-    /// The process of this name in `/proc`, and a handle on it, if it carries the mark; also when it has ended and is not
-    /// reaped yet.
+    /// The process of this name in `/proc`, and its pidfd, if it carries the mark; zombies included.
     fn marked(self, proc: BorrowedFd<'_>, name: &CStr) -> Option<(Pid, OwnedFd)> {
         let number = Pid::from_raw(std::str::from_utf8(name.to_bytes()).ok()?.parse().ok()?)?;
         let process = pidfd_open(number, PidfdFlags::empty()).ok()?;
@@ -104,10 +103,10 @@ fn is_alive(process: &OwnedFd) -> bool {
     poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&now)).is_ok_and(|count| count == 0)
 }
 
-/// Kills the group of a marked process, if nobody else can be in it. The process was there a moment ago; for its group's
-/// number to belong to others, all numbers of processes would have to be given away meanwhile.
+/// Kills the group of a marked process, if no unmarked process can be in it. The process existed a moment ago; for its group's
+/// number to be reused, all PIDs would have to be used up meanwhile.
 ///
-/// Not by rustix, which takes 0 for impossible: that is the number of a session or group of another pid namespace.
+/// Not by rustix, which rejects 0: the number of a session or group of another PID namespace.
 fn kill_group_of(process: Pid, session: libc::pid_t) {
     let process = process.as_raw_nonzero().get();
     // SAFETY: system calls with integers.
@@ -119,7 +118,7 @@ fn kill_group_of(process: Pid, session: libc::pid_t) {
     }
 }
 
-/// The mark is handed down as long as this is kept.
+/// The mark is handed down as long as this lives.
 #[derive(Debug)]
 pub struct HandingDown {
     before: Rlimit,
@@ -131,20 +130,20 @@ impl Drop for HandingDown {
     }
 }
 
-/// Takes off a mark that this process has inherited: a guardian must outlive who is ended by it.
+/// Removes an inherited mark from this process: a guardian must outlive the processes it kills.
 pub(crate) fn take_off() {
     let limit = getrlimit(Resource::Locks);
     let _ = setrlimit(Resource::Locks, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// `/proc/PID/limits`; gives its length.
+/// Reads `/proc/PID/limits`; returns its length.
 fn read_limits(proc: BorrowedFd<'_>, name: &CStr, into: &mut [u8; LIMITS_SIZE]) -> Option<usize> {
     let directory = openat(proc, name, OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let file = openat(directory.as_fd(), c"limits", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
     rustix::io::read(&file, into).ok()
 }
 
-/// The soft limit on file locks; `None` if it is "unlimited".
+/// The soft limit on file locks; `None` for "unlimited".
 fn soft_limit(limits: &[u8]) -> Option<u64> {
     let line = limits.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(LIMIT_NAME))?;
     let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());

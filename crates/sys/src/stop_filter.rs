@@ -1,26 +1,26 @@
-//! A filter that stops a traced program at few of its system calls, and lets all others pass at full speed (`seccomp(2)`,
+//! A seccomp filter that stops a traced program at a few of its system calls; all others run at full speed (`seccomp(2)`,
 //! `SECCOMP_RET_TRACE`).
 //!
-//! Whoever has the filter must be traced for good, with all that it starts: without a tracer the filtered calls fail with `ENOSYS`.
+//! A process with the filter must stay traced, with all its descendants: without a tracer the filtered calls fail with `ENOSYS`.
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// What the filter tells of a call: [`Event::Filtered`](crate::tracing::Event::Filtered) has the number.
+/// The kind of a filtered call: [`Event::Filtered`](crate::tracing::Event::Filtered) has the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilteredCall {
     /// `mmap` of a file.
     MapFile = 1,
     /// `execve` or `execveat`.
     Execute = 2,
-    /// `mprotect` to reading only.
+    /// `mprotect` to read-only.
     Protect = 3,
     /// `ptrace`.
     Trace = 4,
     /// `rt_sigaction` for SIGTRAP.
     HandleTrap = 5,
-    /// `seccomp` for a filter that tells a listener of calls.
+    /// `seccomp` for a filter with a listener.
     Listen = 6,
 }
 
@@ -32,7 +32,7 @@ impl FilteredCall {
     }
 }
 
-/// Makes `command` stop at these calls, in all that it starts, too. The process gets `PR_SET_NO_NEW_PRIVS` unless it may install filters without it.
+/// Makes `command` and all its descendants stop at these calls. The process gets `PR_SET_NO_NEW_PRIVS` unless it may install filters without it.
 pub fn stop_at_filtered_calls(command: &mut Command) {
     let program = program();
     let no_new_privileges = crate::syscall_observer::needs_no_new_privileges();
@@ -65,17 +65,17 @@ fn load(offset: u32) -> libc::sock_filter {
     statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset)
 }
 
-/// If equal go on, else skip so many.
+/// Continue if equal, else skip this many.
 fn unless_equal_skip(k: u32, skip: u8) -> libc::sock_filter {
     libc::sock_filter { jf: skip, ..statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k) }
 }
 
-/// If any of these bits is set go on, else skip so many.
+/// Continue if any of these bits is set, else skip this many.
 fn unless_set_skip(bits: u32, skip: u8) -> libc::sock_filter {
     libc::sock_filter { jf: skip, ..statement(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, bits) }
 }
 
-/// If equal skip so many, else go on.
+/// Skip this many if equal, else continue.
 fn if_equal_skip(k: u32, skip: u8) -> libc::sock_filter {
     libc::sock_filter { jt: skip, ..statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k) }
 }
@@ -87,7 +87,7 @@ fn answer(action: u32, data: u32) -> libc::sock_filter {
 /// The rules for one architecture: numbers of mmap, mprotect, execve, execveat, ptrace, rt_sigaction, seccomp. Ends with "allow".
 fn rules([map, protect, execute, execute_at, trace, handle, filter]: [u32; 7]) -> Vec<libc::sock_filter> {
     let told = |call: FilteredCall| answer(libc::SECCOMP_RET_TRACE, call as u32);
-    // A call of which only some are told: `passes_by` skips the telling, by the argument of that place.
+    // Calls that are filtered only with certain arguments: `passes_by` skips the stop, by that argument.
     let some = |number, place, passes_by, call| {
         let allow = answer(libc::SECCOMP_RET_ALLOW, 0);
         [unless_equal_skip(number, 4), load(argument(place)), passes_by, told(call), allow]

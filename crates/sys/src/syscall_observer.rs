@@ -1,10 +1,10 @@
 //! Watching a process tree's file-name system calls without changing what they do.
 //!
-//! A seccomp filter in the child sends each call that names a file to us (`SECCOMP_RET_USER_NOTIF`); we note it and let
-//! it continue (`SECCOMP_USER_NOTIF_FLAG_CONTINUE`, Linux 5.5). Against ptrace this leaves the program free to be
-//! debugged or to trace its own children, costs one context switch a call, and follows `fork` and `exec` by itself.
-//! The newcomer's trap: if the observer goes away while watched processes live, their calls fail with `ENOSYS`
-//! (`kernel/seccomp.c`, `seccomp_notify_release`), so whoever observes must also end the tree.
+//! A seccomp filter in the child sends each call with a file name to us (`SECCOMP_RET_USER_NOTIF`); we record it and let
+//! it continue (`SECCOMP_USER_NOTIF_FLAG_CONTINUE`, Linux 5.5). Unlike ptrace, the program can still be
+//! debugged or trace its own children; a call costs one context switch, and `fork` and `exec` are followed automatically.
+//! Pitfall: if the observer ends while watched processes live, their calls fail with `ENOSYS`
+//! (`kernel/seccomp.c`, `seccomp_notify_release`), so the observer must also end the tree.
 //!
 //! Sources: `seccomp_unotify(2)`, `seccomp(2)`, `include/uapi/linux/seccomp.h`.
 
@@ -16,22 +16,22 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// One system call that names a file, seen at its entry: whether it succeeds is not known yet.
+/// One system call with a file name, seen at its entry: whether it succeeds is not known yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileNameCall {
-    /// Thread that calls, in our pid namespace.
+    /// The calling thread, in our PID namespace.
     pub thread: u32,
-    /// What is asked of the file.
+    /// The kind of request.
     pub request: FileRequest,
     /// Directory that a relative name starts from.
     pub base: NameBase,
-    /// The name as the program wrote it.
+    /// The name as the program passed it.
     pub name: OsString,
-    /// Whether the call makes the file where there is none (`O_CREAT`).
+    /// Whether the call creates the file if it is missing (`O_CREAT`).
     pub may_create: bool,
 }
 
-/// What a call asks of the file it names.
+/// What a call does with the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileRequest {
     /// Open its content (`open`, `openat`, `openat2`) for reading.
@@ -40,7 +40,7 @@ pub enum FileRequest {
     OpenDirectory,
     /// Open for writing only, or create.
     OpenForWrite,
-    /// Run it (`execve`, `execveat`).
+    /// Execute it (`execve`, `execveat`).
     Execute,
     /// Only look it up, following a last symbolic link (`stat`, `access`).
     LookUp,
@@ -48,20 +48,20 @@ pub enum FileRequest {
     LookUpLink,
 }
 
-/// Where a relative name starts.
+/// The directory of a relative name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NameBase {
     /// The caller's working directory.
     WorkingDirectory,
-    /// A directory the caller has open under this descriptor number.
+    /// A directory that the caller has open as this descriptor.
     Descriptor(i32),
 }
 
-/// The observing end. Dropping it makes the watched calls of processes still alive fail with `ENOSYS`.
+/// The observing end. Dropping it makes the watched calls of live processes fail with `ENOSYS`.
 #[derive(Debug)]
 pub struct SyscallObserver {
     listener: OwnedFd,
-    /// Hangs up when the [`Command`] is dropped, whose hook has the other end. The child's own closes at its `execve`.
+    /// Hangs up when the [`Command`] is dropped, whose hook has the other end. The child's copy closes at its `execve`.
     command: OwnedFd,
 }
 
@@ -79,10 +79,10 @@ struct Watched {
 enum Kind {
     /// Open flags in this argument.
     Open(usize),
-    /// `struct open_how` behind this argument; its first word holds the flags.
+    /// Pointer to `struct open_how` in this argument; its first word holds the flags.
     OpenHow(usize),
     Fixed(FileRequest),
-    /// Follows the last link unless `AT_SYMLINK_NOFOLLOW` stands in this argument.
+    /// Follows the last link unless `AT_SYMLINK_NOFOLLOW` is set in this argument.
     LookUpWithFlags(usize),
 }
 
@@ -121,14 +121,14 @@ const NATIVE_ARCHITECTURE: u32 = 183 | 0x8000_0000 | 0x4000_0000;
 /// Longest name the kernel accepts, in bytes, with its final NUL (`linux/limits.h`).
 const PATH_MAX: usize = 4096;
 
-/// Makes `command` hand its watched calls to the other end of the returned [`PendingObserver`].
+/// Sends the watched calls of `command` to the other end of the returned [`PendingObserver`].
 ///
 /// Call [`PendingObserver::accept`] from another thread than the one that spawns: the child's own `execve` is already
 /// watched, and `spawn` returns only after it. Keep the command for as long as there is something to observe. The child gets `PR_SET_NO_NEW_PRIVS` unless it may install filters
 /// without it (`CAP_SYS_ADMIN`), so a setuid program it starts runs without its privileges; see [`needs_no_new_privileges`].
 ///
 /// # Errors
-/// Fails when no socket pair can be made.
+/// When no socket pair can be created.
 pub fn observe(command: &mut Command) -> io::Result<PendingObserver> {
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for the two descriptors the call writes.
@@ -146,7 +146,7 @@ pub fn observe(command: &mut Command) -> io::Result<PendingObserver> {
     Ok(PendingObserver { socket: ours })
 }
 
-/// Whether installing a filter costs the child its setuid programs' privileges: true without `CAP_SYS_ADMIN`.
+/// Whether installing a filter makes setuid programs lose their privileges: true without `CAP_SYS_ADMIN`.
 pub fn needs_no_new_privileges() -> bool {
     rustix::thread::capabilities(None)
         .map_or(true, |sets| !sets.effective.contains(rustix::thread::CapabilitySet::SYS_ADMIN))
@@ -162,7 +162,7 @@ impl PendingObserver {
     /// Waits until the child has installed its filter.
     ///
     /// # Errors
-    /// `UnexpectedEof` when the child ended before it could (the spawn's own error says why).
+    /// `UnexpectedEof` when the child ended before (see the spawn's own error).
     pub fn accept(self) -> io::Result<SyscallObserver> {
         let mut byte = [0u8; 1];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -185,15 +185,15 @@ impl PendingObserver {
 }
 
 impl SyscallObserver {
-    /// Waits for the next watched call, notes it, lets it continue, and hands it to `see` first, while the caller
-    /// stands still: `/proc/PID` still shows the state the call was made in. Returns `false` when the last watched
-    /// process is gone, or the command has been dropped and nobody waits for us: a process that cannot be ended (frozen, or
-    /// waiting for a disk that does not answer) must not hold us for ever.
+    /// Waits for the next watched call, records it, passes it to `see`, and then lets it continue. During `see` the caller
+    /// is stopped: `/proc/PID` still shows its state at the call. Returns `false` when the last watched
+    /// process has ended, or the command was dropped and no call waits for us: a process that cannot be killed (frozen, or
+    /// waiting for an unresponsive disk) must not block us for ever.
     ///
-    /// A name that cannot be read (a bad pointer, a caller that is protected from us) is passed over.
+    /// A name that cannot be read (a bad pointer, a protected caller) is skipped.
     ///
     /// # Errors
-    /// Fails when the kernel refuses to hand over or to continue a call for another reason than the caller's death.
+    /// When the kernel refuses to deliver or continue a call for another reason than the caller's death.
     pub fn next(&self, see: &mut dyn FnMut(FileNameCall)) -> io::Result<bool> {
         let descriptor = |descriptor: &OwnedFd, events| libc::pollfd { fd: descriptor.as_raw_fd(), events, revents: 0 };
         let mut descriptors = [descriptor(&self.listener, libc::POLLIN), descriptor(&self.command, 0)];
@@ -236,7 +236,7 @@ const fn read_write_ioctl(number: u32, size: usize) -> libc::Ioctl {
     ((3 << 30) | ((size as u32) << 16) | ((b'!' as u32) << 8) | number) as libc::Ioctl
 }
 
-/// The caller may be killed between its call and our answer: `ENOENT`, or `EINTR` for a signal.
+/// The caller may be killed between its call and our reply: `ENOENT`, or `EINTR` for a signal.
 fn ignore_death(error: io::Error) -> io::Result<bool> {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::EINTR) => Ok(true),
@@ -261,11 +261,11 @@ fn decode(notification: &libc::seccomp_notif) -> Option<FileNameCall> {
         Kind::LookUpWithFlags(_) => FileRequest::LookUp,
     };
     let may_create = open_flags.is_some_and(|flags| flags & libc::O_CREAT as u64 != 0);
-    // `fstatat(fd, "", AT_EMPTY_PATH)` asks about an open file: no name is looked up.
+    // `fstatat(fd, "", AT_EMPTY_PATH)` is about an open file: no name is looked up.
     if name.is_empty() {
         return None;
     }
-    // Descriptors travel as 32-bit integers; the upper half of the register is not defined.
+    // Descriptors are 32-bit integers; the upper half of the register is undefined.
     let base = match entry.base.map(|at| arguments[at] as i32) {
         None | Some(libc::AT_FDCWD) => NameBase::WorkingDirectory,
         Some(descriptor) => NameBase::Descriptor(descriptor),
@@ -308,7 +308,7 @@ fn read_word(process: u32, address: u64) -> Option<u64> {
     (read_memory(process, address, &mut bytes)? == 8).then(|| u64::from_ne_bytes(bytes))
 }
 
-/// Bytes read from another process's memory, at least one; `None` where nothing is mapped or we may not look.
+/// Bytes read from another process's memory, at least one; `None` where nothing is mapped or reading is not permitted.
 fn read_memory(process: u32, address: u64, buffer: &mut [u8]) -> Option<usize> {
     let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: buffer.len() };
@@ -331,7 +331,7 @@ fn filter_program() -> Vec<libc::sock_filter> {
         statement(LOAD, 0),
     ];
     for (at, entry) in (0u8..).zip(WATCHED) {
-        // Behind the comparisons stand two returns: allow, then notify.
+        // After the comparisons come two returns: allow, then notify.
         program.push(libc::sock_filter { code: JUMP_IF_EQUAL, jt: count - at, jf: 0, k: entry.number as u32 });
     }
     program.push(statement(RETURN, libc::SECCOMP_RET_ALLOW));

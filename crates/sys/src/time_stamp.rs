@@ -1,7 +1,7 @@
 //! The processor's time-stamp counter, turned into `CLOCK_MONOTONIC`.
 //!
-//! Code that we add to a program cannot well call the clock: it writes down the counter (`rdtsc`). Two readings of both, before and after, give
-//! the line between them; on processors whose counter stops or changes its rate there is no such line, and they have no `constant_tsc` and `nonstop_tsc` in `/proc/cpuinfo`.
+//! Code that we add to a program should not call the clock: it records the counter (`rdtsc`). Two readings of both clocks, before and
+//! after, give the linear conversion. Processors with a stopping or varying counter have no such conversion; they lack `constant_tsc` and `nonstop_tsc` in `/proc/cpuinfo`.
 
 /// Both clocks at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct TimeStamp {
 }
 
 impl TimeStamp {
-    /// Reads both, as close together as can be had in a few tries.
+    /// Reads both, as close together as a few tries allow.
     pub fn now() -> Self {
         let mut best: Option<(u64, Self)> = None;
         for _ in 0..16 {
@@ -28,7 +28,7 @@ impl TimeStamp {
         best.map_or(Self { counter: 0, monotonic: 0 }, |(_, stamp)| stamp)
     }
 
-    /// The time at which the counter stood at `counter`, on the line through this moment and a later one; `None` if they are not apart.
+    /// The time of a counter value, on the line through this moment and a later one; `None` if they are equal.
     pub fn time_of(self, later: Self, counter: u64) -> Option<u64> {
         let ticks = i128::from(later.counter) - i128::from(self.counter);
         let nanoseconds = i128::from(later.monotonic) - i128::from(self.monotonic);

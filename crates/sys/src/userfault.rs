@@ -1,14 +1,14 @@
 //! Fault-around, switched off for chosen mappings of another process (`userfaultfd(2)`).
 //!
-//! On a read fault the kernel maps up to 16 pages of a file at once, so that the other 15 are never seen to be used. It does not where
-//! a mapping is registered for asynchronous write protection, even when nothing is protected (`uffd_disable_fault_around` in
-//! `include/linux/userfaultfd_k.h`). What a newcomer would not guess: the descriptor belongs to the memory of the process that made it,
-//! whoever holds it. So the process makes it once, in a call of ours, and everything else is done from here.
+//! On a read fault the kernel maps up to 16 pages of a file at once, so that use of the other 15 is never seen. It does not
+//! where a mapping is registered for asynchronous write protection, even when nothing is protected (`uffd_disable_fault_around` in
+//! `include/linux/userfaultfd_k.h`). Not obvious: the descriptor applies to the memory of the process that created it,
+//! whichever process holds it. So the process creates it once, in an injected call, and everything else is done from here.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// `UFFD_USER_MODE_ONLY`: what may be had without rights.
+/// `UFFD_USER_MODE_ONLY`: the mode permitted without privileges.
 pub const USER_MODE_ONLY: u64 = 1;
 
 const API: u64 = 0xaa;
@@ -19,14 +19,14 @@ const REGISTER_WRITE_PROTECT: u64 = 1 << 1;
 const UFFDIO_API: libc::Ioctl = 0xc018_aa3f_u32 as libc::Ioctl;
 const UFFDIO_REGISTER: libc::Ioctl = 0xc020_aa00_u32 as libc::Ioctl;
 
-/// A process's memory in which fault-around can be switched off. Dropping it switches it on again.
+/// A process's memory in which fault-around can be switched off. Dropping it switches fault-around on again.
 #[derive(Debug)]
 pub struct FaultAroundSwitch {
     descriptor: OwnedFd,
 }
 
 impl FaultAroundSwitch {
-    /// Takes the descriptor that a process has made: `number` is its number there, which the process can close afterwards.
+    /// Takes a descriptor created by a process: `number` is its number there, which the process can close afterwards.
     ///
     /// # Errors
     /// `EINVAL` before Linux 6.7 (no asynchronous write protection), `EPERM` for a process that we may not trace.
@@ -48,11 +48,11 @@ impl FaultAroundSwitch {
         Ok(Self { descriptor })
     }
 
-    /// Switches fault-around off in a range of whole pages, all of which must be mapped.
+    /// Switches fault-around off in a range of whole pages, which must all be mapped.
     ///
     /// # Errors
-    /// `EPERM` for shared mappings of files that the process may not write, `EINVAL` for holes and memory of devices, `ENOMEM` when the
-    /// process is gone.
+    /// `EPERM` for shared mappings of files that the process may not write, `EINVAL` for holes and device memory, `ENOMEM` when the
+    /// process has ended.
     pub fn off(&self, address: u64, length: u64) -> io::Result<()> {
         let mut register = [address, length, REGISTER_WRITE_PROTECT, 0];
         // SAFETY: `struct uffdio_register` has four 64-bit words: start, length, mode, ioctls. The addresses are the other process's.

@@ -1,7 +1,7 @@
-//! Reaping one child together with what it used (`wait4(2)`).
+//! Reaping one child together with its resource usage (`wait4(2)`).
 //!
-//! `RUSAGE_CHILDREN` would add up all children this process ever had; `wait4` gives the figures of the one reaped, with
-//! those of the descendants that it reaped itself. What a process that ignores `SIGCHLD` started is lost to both.
+//! `RUSAGE_CHILDREN` would sum all children of this process; `wait4` gives the figures of the reaped one, with
+//! those of the descendants that it reaped itself. Both miss the children of a process that ignores `SIGCHLD`.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -14,7 +14,7 @@ use std::time::Duration;
 pub struct Reaped {
     /// How it ended.
     pub status: ExitStatus,
-    /// What it and its own reaped descendants used.
+    /// The usage of it and its own reaped descendants.
     pub usage: ResourceUsage,
 }
 
@@ -31,7 +31,7 @@ pub struct ResourceUsage {
     pub minor_faults: u64,
     /// Page faults that waited for I/O.
     pub major_faults: u64,
-    /// Blocks of 512 bytes that it caused to be read from disks, readahead included (`task_io_account_read`).
+    /// Blocks of 512 bytes read from disks on its behalf, readahead included (`task_io_account_read`).
     pub blocks_read: u64,
     /// Blocks of 512 bytes that it dirtied.
     pub blocks_written: u64,

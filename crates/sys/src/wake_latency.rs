@@ -1,16 +1,16 @@
-//! Keeping idle processors from sleeping, so that whoever is woken runs at once.
+//! Keeping idle processors awake, so that a woken process runs at once.
 //!
-//! A processor with nothing to do is put to sleep, and waking it takes longer than most of what the woken one does: some 40 µs in a
-//! virtual machine, as much as 100 µs in a deep sleep of a real one. The kernel keeps all of them ready for as long as somebody
-//! holds `/dev/cpu_dma_latency` open with a limit in it (`Documentation/power/pm_qos_interface.rst`), and forgets that by itself when
-//! the holder ends, however it does.
+//! Waking an idle processor takes longer than most of the work that follows: some 40 µs in a
+//! virtual machine, as much as 100 µs in a deep sleep of a real one. The kernel keeps all processors ready as long as a process
+//! holds `/dev/cpu_dma_latency` open with a limit in it (`Documentation/power/pm_qos_interface.rst`), and resets this when
+//! the holder ends in any way.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 
 const LIMITS: &str = "/dev/cpu_dma_latency";
 
-/// While it lives, no idle processor of the machine sleeps. They poll instead, and take the power for that.
+/// While it lives, no idle processor of the machine sleeps. They poll instead, which takes power.
 #[derive(Debug)]
 pub struct Awake {
     _held: File,
@@ -19,10 +19,10 @@ pub struct Awake {
 /// Keeps all processors awake.
 ///
 /// # Errors
-/// `EACCES` without root, `ENOENT` where the kernel has no such limits or a container does not show them.
+/// `EACCES` without root, `ENOENT` where the kernel has no such limits or a container hides them.
 pub fn keep_processors_awake() -> io::Result<Awake> {
     let mut held = OpenOptions::new().write(true).open(LIMITS)?;
-    // The longest that waking may take, in microseconds: a native 32-bit number.
+    // The longest permitted wake-up time, in microseconds: a native 32-bit number.
     held.write_all(&0i32.to_ne_bytes())?;
     Ok(Awake { _held: held })
 }
@@ -47,7 +47,7 @@ mod tests {
         }
         let awake = keep_processors_awake().unwrap();
         assert_eq!(limit(), 0);
-        // Somebody else may hold one as well: what it is afterwards is theirs to say.
+        // Another process may hold one as well, so the value afterwards is unknown.
         drop(awake);
         assert!(limit() >= 0);
     }

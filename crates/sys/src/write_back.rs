@@ -1,7 +1,7 @@
 //! `sync_file_range(2)`: start writing a file's new pages to the disk, without waiting for them.
 //!
-//! It makes nothing safe: neither the file's length nor where its blocks are is written, and nobody waits. It only lets
-//! the disk work while the processor does, so that the `fsync` that makes the file safe has less left to do.
+//! It does not make data durable: neither the file's length nor its block list is written, and it does not wait. It only lets
+//! the disk work while the processor does, so that the later `fsync` has less to do.
 //!
 //! Source: `fs/sync.c`, `sync_file_range`.
 
@@ -9,12 +9,12 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use crate::facility_error::FacilityError;
 
-/// Starts write-back of the changed pages that hold bytes `offset .. offset + length`; a `length` of 0 means to the end.
+/// Starts write-back of the dirty pages of bytes `offset .. offset + length`; a `length` of 0 means to the end.
 ///
-/// It returns early, but may still wait where the device's queue is full.
+/// It may still wait where the device's queue is full.
 ///
 /// # Errors
-/// [`FacilityError::Unsupported`] for what is no regular file; [`FacilityError::Failed`] for ranges beyond the kernel's
+/// [`FacilityError::Unsupported`] for anything but a regular file; [`FacilityError::Failed`] for ranges beyond the kernel's
 /// numbers, or on an error of the disk.
 pub fn start_write_back(file: impl AsFd, offset: u64, length: u64) -> Result<(), FacilityError> {
     let error = |errno| FacilityError::new("sync_file_range", errno, &[rustix::io::Errno::SPIPE]);

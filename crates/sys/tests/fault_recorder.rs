@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use coldstart_sys::fault_recorder::{
-    Fault, FaultRecorder, FaultRecorderError, FaultRecorderOptions, FaultSource, Mapped, Record, RecordKind, Recorded,
+    Fault, FaultRecorder, FaultRecorderError, FaultRecorderOptions, FaultSource, Mapped, PerfRecord, PerfRecordKind,
+    Recorded,
 };
 use coldstart_testing::skip;
 
@@ -36,7 +37,7 @@ fn prepare() -> tempfile::TempDir {
 /// What a recorded run has brought.
 struct Run {
     recorded: Recorded,
-    records: Vec<Record>,
+    records: Vec<PerfRecord>,
     process: u32,
     output: String,
     /// `ru_minflt` and `ru_majflt` of the program and its children, with those before it was recorded.
@@ -81,7 +82,7 @@ fn record(command: &mut Command, options: &FaultRecorderOptions) -> Result<Run, 
         };
         assert_eq!(status, 0, "{output}");
         let recorded = recorder?.finish().unwrap();
-        let records: Vec<Record> = recorded.records().collect();
+        let records: Vec<PerfRecord> = recorded.records().collect();
         assert_eq!((recorded.len(), recorded.is_empty()), (records.len(), false));
         assert_eq!((recorded.throttled, recorded.unreadable), (0, 0));
         assert!(records.is_sorted_by_key(|record| record.at));
@@ -96,16 +97,16 @@ fn touches(folder: &Path, rounds: u32) -> Command {
 }
 
 impl Run {
-    fn faults(&self) -> impl Iterator<Item = (&Record, Fault)> {
+    fn faults(&self) -> impl Iterator<Item = (&PerfRecord, Fault)> {
         self.records.iter().filter_map(|record| match record.what {
-            RecordKind::Fault(fault) => Some((record, fault)),
+            PerfRecordKind::Fault(fault) => Some((record, fault)),
             _ => None,
         })
     }
 
     fn mappings(&self) -> impl Iterator<Item = &Mapped> {
         self.records.iter().filter_map(|record| match &record.what {
-            RecordKind::Mapped(mapped) => Some(mapped),
+            PerfRecordKind::Mapped(mapped) => Some(mapped),
             _ => None,
         })
     }
@@ -202,19 +203,20 @@ fn processes_threads_and_mappings_are_told() {
     assert_eq!(run.recorded.abilities.source, None);
 
     let executed: Vec<_> =
-        run.records.iter().filter(|record| matches!(record.what, RecordKind::Executed { .. })).collect();
+        run.records.iter().filter(|record| matches!(record.what, PerfRecordKind::Executed { .. })).collect();
     assert_eq!(executed.len(), 1);
-    assert_eq!(executed[0].what, RecordKind::Executed { name: "touches".into() });
+    assert_eq!(executed[0].what, PerfRecordKind::Executed { name: "touches".into() });
     assert_eq!((executed[0].process, executed[0].thread), (run.process, run.process));
 
-    let began: Vec<_> = run.records.iter().filter(|record| matches!(record.what, RecordKind::Began { .. })).collect();
+    let began: Vec<_> =
+        run.records.iter().filter(|record| matches!(record.what, PerfRecordKind::Began { .. })).collect();
     let [thread, child] = began[..] else { panic!("{began:?}") };
-    assert_eq!(thread.what, RecordKind::Began { parent: run.process, parent_thread: run.process });
+    assert_eq!(thread.what, PerfRecordKind::Began { parent: run.process, parent_thread: run.process });
     assert_eq!(child.what, thread.what);
     assert!(thread.process == run.process && thread.thread != run.process);
     assert!(child.process == child.thread && child.process != run.process);
     for number in [thread.thread, child.thread, run.process] {
-        assert!(run.records.iter().any(|record| record.thread == number && record.what == RecordKind::Ended));
+        assert!(run.records.iter().any(|record| record.thread == number && record.what == PerfRecordKind::Ended));
     }
 
     let file = fs::canonicalize(folder.path().join("data")).unwrap();

@@ -25,7 +25,7 @@ fn a_file_with_1500_pieces_agrees_with_filefrag() {
     };
     let starts: Vec<u64> = extents.iter().map(|extent| extent.file_offset).collect();
     assert_eq!(starts, (0..PIECES).map(|piece| piece * 8192).collect::<Vec<_>>());
-    assert!(extents.iter().all(|extent| extent.length == 4096 && extent.place().is_some()));
+    assert!(extents.iter().all(|extent| extent.length == 4096 && extent.device_offset().is_some()));
     assert!(extents.last().unwrap().flags.has(ExtentFlags::LAST));
 
     match Command::new("filefrag").arg("-v").arg(&path).output() {
@@ -65,6 +65,6 @@ fn holes_empty_files_and_unwritten_space() {
     let extents = fiemap(&file).unwrap();
     assert_eq!(extents.iter().map(|extent| extent.length).sum::<u64>(), 1 << 20);
     assert_eq!(extents[0].file_offset, 4 << 30);
-    assert!(extents.iter().all(|extent| extent.flags.has(ExtentFlags::UNWRITTEN) && extent.place().is_none()));
+    assert!(extents.iter().all(|extent| extent.flags.has(ExtentFlags::UNWRITTEN) && extent.device_offset().is_none()));
     std::fs::remove_file(&path).unwrap();
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::Turn;
 
-/// Set to `1` by whoever has built all examples already, as `cargo xtask test` has.
+/// Set to `1` when all examples have been built already, as by `cargo xtask test`.
 const BUILT: &str = "COLDSTART_EXAMPLES_BUILT";
 
 /// The example `name` of a package, brought up to date: cargo does not build examples when it is asked for a single test.

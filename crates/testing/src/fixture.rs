@@ -13,7 +13,7 @@ use crate::within;
 /// Longer than any fixture takes to build.
 const LONGEST_BUILD: Duration = Duration::from_secs(600);
 
-/// `tmp` in cargo's build directory: on the disk that holds the build, while /tmp may live in memory.
+/// `tmp` in cargo's build directory: on the build's disk, while /tmp may be in memory.
 pub fn build_directory() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     // TARGET/PROFILE/deps/PROGRAM
@@ -28,7 +28,7 @@ pub fn scratch() -> TempDir {
     TempDir::new_in(build_directory()).unwrap()
 }
 
-/// What a fixture is made of: whatever would make it another one.
+/// The inputs of a fixture: any change means another fixture.
 #[derive(Clone, Debug, Default)]
 pub struct Ingredients(blake3::Hasher);
 
@@ -67,11 +67,11 @@ impl Ingredients {
     }
 }
 
-/// The directory of a fixture, which `make` fills unless it was made before of the same ingredients. No test may change what is
-/// in it.
+/// The directory of a fixture, which `make` fills unless it was made before from the same inputs. No test may change its
+/// content.
 ///
 /// # Panics
-/// When it cannot be made.
+/// When making it fails.
 #[track_caller]
 pub fn built(name: &str, ingredients: &Ingredients, make: impl FnOnce(&Path)) -> PathBuf {
     let root = build_directory().join("built");
@@ -87,7 +87,7 @@ pub fn built(name: &str, ingredients: &Ingredients, make: impl FnOnce(&Path)) ->
     let locked = || flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
     assert!(within(LONGEST_BUILD, locked), "`{name}` is not built within {} s", LONGEST_BUILD.as_secs());
     if !mark.exists() {
-        // What a killed test began. Made in its place: some fixtures name themselves by their whole paths.
+        // The unfinished work of a killed test. Made in its final place: some fixtures contain their whole paths.
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir(&directory).unwrap();
         make(&directory);

@@ -1,7 +1,7 @@
-//! What coldstart's tests share. A development crate: no program of ours contains it.
+//! Shared code of coldstart's tests. A development crate, not part of any program.
 //!
-//! `cargo xtask test` runs each test in a process of its own, so nothing here lives in a process: turns are locks on files
-//! ([`Turn`]), fixtures that are built once lie in the build directory ([`built`]).
+//! `cargo xtask test` runs each test in its own process, so state must not be process-wide: turns are file locks
+//! ([`Turn`]), and fixtures that are built once are in the build directory ([`built`]).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -7,8 +7,8 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::build_directory;
 
-/// A port that is free and is given to no other test until this process ends, out of reach of connections' own ports, which
-/// begin at 32768. `address` is where it is to be listened on.
+/// A free port that no other test gets until this process ends, below the range of ephemeral ports, which
+/// begins at 32768. `address` is the address to listen on.
 ///
 /// # Panics
 /// When none is free.

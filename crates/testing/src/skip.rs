@@ -1,11 +1,11 @@
-//! Tests that cannot run here say why; where that is forbidden (CI), they fail.
+//! Tests that cannot run here print why; where skipping is forbidden (CI), they fail.
 
 use rustix::process::geteuid;
 
 /// The variable that forbids skipping, whatever its value.
 const NO_SKIP: &str = "COLDSTART_NO_SKIP";
 
-/// Says why a test does nothing on this machine. The caller returns right after it.
+/// Prints why a test is skipped on this machine. The caller returns right after it.
 ///
 /// # Panics
 /// Where `COLDSTART_NO_SKIP` forbids it.

@@ -1,4 +1,4 @@
-//! Turns: tests that change something of the whole machine, and those that this would disturb.
+//! Turns: for tests that change machine-wide state, and those that this would disturb.
 
 use std::fs::{File, OpenOptions};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use rustix::io::Errno;
 
 use crate::{build_directory, within};
 
-/// Longer than all tests of one name take together.
+/// More than the total time of all tests of one name.
 const LONGEST_QUEUE: Duration = Duration::from_secs(1500);
 
-/// A turn, until it is dropped. It holds against other processes and against other threads.
+/// A turn, until it is dropped. It excludes other processes and other threads.
 #[derive(Debug)]
 pub struct Turn {
     _lock: File,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// How long a test waits for what takes milliseconds on a quiet machine. A machine may stand still for many seconds.
+/// How long a test waits for what takes milliseconds on an idle machine. A machine may stall for many seconds.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Waits until a condition holds.

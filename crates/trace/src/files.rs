@@ -221,7 +221,7 @@ fn extents(descriptor: &OwnedFd) -> Vec<DiskExtent> {
     // Without places on the disk the plan is only less well ordered.
     let Ok(extents) = coldstart_sys::fiemap::fiemap(descriptor) else { return Vec::new() };
     let place = |extent: &coldstart_sys::fiemap::Extent| {
-        let physical = extent.place()?;
+        let physical = extent.device_offset()?;
         Some(DiskExtent { file_offset: extent.file_offset, physical, length: extent.length })
     };
     extents.iter().filter_map(place).collect()

@@ -1,7 +1,7 @@
 //! From a trace to two working sets: what a start left in the page cache, and what it really used of that.
 //!
 //! The kernel reads around each page that somebody waits for, 128 KiB by default, so a recording of the page cache holds
-//! pages that no start needs. A trace knows both. What a newcomer would not guess: the exact set is not always the
+//! pages that no start needs. A trace knows both. Not obvious: the exact set is not always the
 //! better one to plan with. A file whose pages were used in ways that leave no touch keeps its cached pages here.
 
 use std::collections::{BTreeMap, HashMap, HashSet};

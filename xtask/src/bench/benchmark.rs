@@ -56,7 +56,7 @@ pub(super) enum Benchmark {
     Selective,
     /// How exactly windows and pages are told to be ready
     Readiness,
-    /// A program with 150 folders to search: plain and bound
+    /// A program with 150 directories to search: plain and bound
     SearchSynthetic,
     /// A program that opens a library by name while it runs: plain and bound
     SearchDlopen,

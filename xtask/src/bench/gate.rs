@@ -33,7 +33,7 @@ const RATE: f64 = 0.05;
 const DOUBT: f64 = 0.01;
 
 pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
-    let history = workshop.folder.join("gate.sqlite");
+    let history = workshop.directory.join("gate.sqlite");
     if history.exists() {
         fs::remove_file(&history)?;
     }

@@ -17,7 +17,7 @@ use super::surroundings::read_from_disk;
 use super::workshop::Workshop;
 use crate::tools::Tool;
 
-const FOLDER: &str = "/usr/lib";
+const DIRECTORY: &str = "/usr/lib";
 
 /// What must be installed.
 pub(super) const TOOLS: &[Tool] = &[crate::tools::tool("hyperfine", "hyperfine")];
@@ -30,8 +30,8 @@ const WARM_UPS: u32 = 2;
 const COMPLAINTS_KEPT: usize = 20;
 
 pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
-    let command = workshop.coldstart(["inspect", FOLDER]);
-    let mut inspected = workshop.runner.json(&workshop.coldstart(["inspect", "--json", FOLDER]), &[0, 2])?;
+    let command = workshop.coldstart(["inspect", DIRECTORY]);
+    let mut inspected = workshop.runner.json(&workshop.coldstart(["inspect", "--json", DIRECTORY]), &[0, 2])?;
     // The objects one by one would be tens of MB.
     for (name, list) in inspected.as_object_mut().into_iter().flatten() {
         if matches!(name.as_str(), "objects" | "passed_over") {

@@ -31,7 +31,7 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
         record.add("measurement", measure_starts(&LIBREOFFICE, bed, workshop, &arguments, &compare)?);
         Ok(())
     })?;
-    let plan = text(&workshop.folder.join("true.prefetch"));
+    let plan = text(&workshop.directory.join("true.prefetch"));
     let recording = workshop.coldstart(["prefetch", "record", "--json", "--output", &plan, "--", "true"]);
     record.add("true_recording", workshop.runner.json(&recording, &[0])?);
     let launched = workshop.coldstart(["prefetch", "run", &plan, "--", "true"]);

@@ -1,6 +1,6 @@
 //! The most private memory that a program holds, found by looking at it again and again.
 //!
-//! A newcomer might not guess: the kernel keeps a peak of all resident memory only (`VmHWM`), and that counts the pages
+//! Not obvious: the kernel keeps a peak of all resident memory only (`VmHWM`), and that counts the pages
 //! of mapped files as well, which are page cache and go away when memory is short. There is no peak of the rest, so we
 //! look every half millisecond, over several runs. What comes and goes between two looks is missed: the greatest look
 //! is a lower bound, near the truth for memory that is held for longer than that.
@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn memory_that_is_held_is_seen() {
-        let folder = tempfile::tempdir().unwrap();
-        let runner = Runner::new(folder.path().join("output.json")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let runner = Runner::new(directory.path().join("output.json")).unwrap();
         // A shell doubles a text to 4 MiB and keeps it for a while.
         let script = "a=0123456789abcdef; i=0; while [ $i -lt 18 ]; do a=$a$a; i=$((i+1)); done; sleep 1; : $a";
         let command = ["sh", "-c", script].map(str::to_owned);

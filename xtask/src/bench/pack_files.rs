@@ -14,7 +14,7 @@ use super::runner::{Said, shown};
 use super::workshop::{Workshop, text};
 use crate::tools::{Tool, tool};
 
-/// The environment variable that names elfhack's program, beside which its folder `inject` lies.
+/// The environment variable that names elfhack's program, beside which its directory `inject` lies.
 const ELFHACK: &str = "COLDSTART_ELFHACK";
 
 /// A file of Debian 12 with many relative relocations.
@@ -150,14 +150,14 @@ pub(super) fn copy_flushed(file: &Path, copy: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A folder of the workshop, empty.
-pub(super) fn empty_folder(workshop: &Workshop, name: &str) -> Result<PathBuf> {
-    let folder = workshop.folder.join(name);
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
+/// A directory of the workshop, empty.
+pub(super) fn empty_directory(workshop: &Workshop, name: &str) -> Result<PathBuf> {
+    let directory = workshop.directory.join(name);
+    if directory.exists() {
+        fs::remove_dir_all(&directory)?;
     }
-    fs::create_dir_all(&folder)?;
-    Ok(folder)
+    fs::create_dir_all(&directory)?;
+    Ok(directory)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::figure::{Asked, Figure, Unit};
-use super::pack_files::{SAMPLES, Sample, copy_flushed, empty_folder, pack};
+use super::pack_files::{SAMPLES, Sample, copy_flushed, empty_directory, pack};
 use super::record::Record;
 use super::runner::shown;
 use super::statistics::ratio_estimate;
@@ -54,33 +54,33 @@ impl Loads {
 }
 
 pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
-    let folder = empty_folder(workshop, "pack-load")?;
-    let loader = folder.join("load_time");
+    let directory = empty_directory(workshop, "pack-load")?;
+    let loader = directory.join("load_time");
     let source = crate::workspace().join("bench/programs/load_time.c");
     workshop.runner.run(&["cc", "-O2", "-o", &text(&loader), &text(&source)].map(str::to_owned))?;
-    let loads = SAMPLES.iter().map(|sample| loads_of(workshop, sample, &folder, &loader, record.runs));
+    let loads = SAMPLES.iter().map(|sample| loads_of(workshop, sample, &directory, &loader, record.runs));
     let loads: Vec<Loads> = loads.collect::<Result<_>>()?;
     record.add("loads", serde_json::to_value(loads)?);
     let about = vec![
         "libraries: dlopen(3), RTLD_NOW; chromium: a start with --version".to_owned(),
         "each copy evicted by `coldstart pagecache evict` before its cold load; what it needs is in memory".to_owned(),
-        format!("the disk's readahead is {}", read_ahead(&folder)?),
+        format!("the disk's readahead is {}", read_ahead(&directory)?),
     ];
     record.add("about", about.into());
-    fs::remove_dir_all(&folder)?;
+    fs::remove_dir_all(&directory)?;
     Ok(())
 }
 
-/// The largest window that the kernel reads at once from the disk of a folder (`queue/read_ahead_kb` of sysfs).
-fn read_ahead(folder: &Path) -> Result<String> {
-    let device = BlockDevice::beneath(folder, &Mounts::here()?);
+/// The largest window that the kernel reads at once from the disk of a directory (`queue/read_ahead_kb` of sysfs).
+fn read_ahead(directory: &Path) -> Result<String> {
+    let device = BlockDevice::beneath(directory, &Mounts::here()?);
     let disk = device.and_then(|device| device.disk_directory());
     let found = disk.and_then(|disk| fs::read_to_string(disk.join("queue/read_ahead_kb")).ok());
     Ok(found.map_or_else(|| "not known".to_owned(), |kib| format!("{} KiB", kib.trim())))
 }
 
-fn loads_of(workshop: &Workshop, sample: &Sample, folder: &Path, loader: &Path, runs: u32) -> Result<Loads> {
-    let copies = copies(workshop, sample, folder)?;
+fn loads_of(workshop: &Workshop, sample: &Sample, directory: &Path, loader: &Path, runs: u32) -> Result<Loads> {
+    let copies = copies(workshop, sample, directory)?;
     let commands = copies.each_ref().map(|copy| command(sample, loader, copy));
     let mut hot = Vec::new();
     for round in 0..WARM_UPS.saturating_add(runs) {
@@ -106,13 +106,13 @@ fn loads_of(workshop: &Workshop, sample: &Sample, folder: &Path, loader: &Path, 
     Ok(Loads { name: sample.name.to_owned(), sizes, hot, cold_bytes })
 }
 
-/// The copies, each under the file's own name in a folder of its own.
-fn copies(workshop: &Workshop, sample: &Sample, folder: &Path) -> Result<[PathBuf; COPIES.len()]> {
+/// The copies, each under the file's own name in a directory of its own.
+fn copies(workshop: &Workshop, sample: &Sample, directory: &Path) -> Result<[PathBuf; COPIES.len()]> {
     let file = Path::new(sample.path);
     let name = file.file_name().context("a sample without a name")?;
-    let copies = COPIES.map(|kind| folder.join(kind).join(name));
+    let copies = COPIES.map(|kind| directory.join(kind).join(name));
     for copy in &copies {
-        fs::create_dir_all(copy.parent().context("a copy without a folder")?)?;
+        fs::create_dir_all(copy.parent().context("a copy without a directory")?)?;
     }
     copy_flushed(file, &copies[ORIGINAL])?;
     copy_flushed(file, &copies[TWIN])?;
@@ -126,7 +126,7 @@ fn command(sample: &Sample, loader: &Path, copy: &Path) -> Vec<String> {
         return vec![text(copy), "--version".to_owned()];
     }
     let mut command = vec!["env".to_owned()];
-    command.extend(sample.needs.map(|folder| format!("LD_LIBRARY_PATH={folder}")));
+    command.extend(sample.needs.map(|directory| format!("LD_LIBRARY_PATH={directory}")));
     command.extend([text(loader), text(copy)]);
     command
 }

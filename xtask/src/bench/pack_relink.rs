@@ -37,24 +37,24 @@ struct Relinked {
     packing: Packing,
 }
 
-/// Builds the library twice with each linker, in `folder`, and packs the plain one.
+/// Builds the library twice with each linker, in `directory`, and packs the plain one.
 ///
 /// # Errors
 /// When something cannot be built.
-pub(super) fn measure(workshop: &Workshop, folder: &Path) -> Result<Value> {
-    let source = folder.join("pointers.c");
+pub(super) fn measure(workshop: &Workshop, directory: &Path) -> Result<Value> {
+    let source = directory.join("pointers.c");
     fs::write(&source, source_text()?)?;
     let mut all = Vec::new();
     for (linker, option, needed) in LINKERS {
-        let plain = folder.join(format!("plain-{linker}.so"));
-        let relinked = folder.join(format!("relinked-{linker}.so"));
+        let plain = directory.join(format!("plain-{linker}.so"));
+        let relinked = directory.join(format!("relinked-{linker}.so"));
         build(workshop, linker, &source, &plain, None)?;
         build(workshop, linker, &source, &relinked, Some(option))?;
         all.push(Relinked {
             linker: linker.to_owned(),
             plain: fs::metadata(&plain)?.len(),
             relinked: fs::metadata(&relinked)?.len(),
-            packing: pack(workshop, needed, &plain, &folder.join("packed"))?,
+            packing: pack(workshop, needed, &plain, &directory.join("packed"))?,
         });
     }
     Ok(serde_json::to_value(all)?)

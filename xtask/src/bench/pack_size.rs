@@ -10,7 +10,7 @@ use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use super::figure::{Asked, Figure, Unit};
-use super::pack_files::{Packing, SAMPLES, about_elfhack, elfhack, empty_folder, pack, pack_by_elfhack};
+use super::pack_files::{Packing, SAMPLES, about_elfhack, elfhack, empty_directory, pack, pack_by_elfhack};
 use super::pack_relink;
 use super::record::Record;
 use super::runner::words;
@@ -19,7 +19,7 @@ use super::workshop::{Workshop, text};
 /// The package whose libraries are packed as a set. Others bring more of LibreOffice; with them the set would depend on
 /// what else is installed.
 const SET: &str = "libreoffice-core";
-const SET_FOLDER: &str = "/usr/lib/libreoffice/program";
+const SET_DIRECTORY: &str = "/usr/lib/libreoffice/program";
 /// Bytes by which packing is to shrink the set, of 118.7 MB.
 const SET_SHRINKS_BY: f64 = 14.0e6;
 
@@ -41,23 +41,24 @@ impl Sizes {
 }
 
 pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
-    let folder = empty_folder(workshop, "pack-size")?;
-    let samples = SAMPLES.iter().map(|sample| sizes(workshop, sample.name, Path::new(sample.path), &folder));
+    let directory = empty_directory(workshop, "pack-size")?;
+    let samples = SAMPLES.iter().map(|sample| sizes(workshop, sample.name, Path::new(sample.path), &directory));
     let samples: Vec<Sizes> = samples.collect::<Result<_>>()?;
     record.add("files", serde_json::to_value(samples)?);
     let set = libraries_of_set(workshop)?;
-    let set: Vec<Sizes> = set.iter().map(|file| sizes(workshop, &name(file), file, &folder)).collect::<Result<_>>()?;
+    let set: Vec<Sizes> =
+        set.iter().map(|file| sizes(workshop, &name(file), file, &directory)).collect::<Result<_>>()?;
     record.add("set", serde_json::to_value(set)?);
-    record.add("relinked", pack_relink::measure(workshop, &folder)?);
-    record.add("about", vec![format!("the set is {SET}'s libraries in {SET_FOLDER}"), about_elfhack()].into());
-    fs::remove_dir_all(&folder)?;
+    record.add("relinked", pack_relink::measure(workshop, &directory)?);
+    record.add("about", vec![format!("the set is {SET}'s libraries in {SET_DIRECTORY}"), about_elfhack()].into());
+    fs::remove_dir_all(&directory)?;
     Ok(())
 }
 
-fn sizes(workshop: &Workshop, name: &str, file: &Path, folder: &Path) -> Result<Sizes> {
+fn sizes(workshop: &Workshop, name: &str, file: &Path, directory: &Path) -> Result<Sizes> {
     let before = fs::metadata(file)?.len();
-    let coldstart = pack(workshop, &[], file, &folder.join("packed"))?;
-    let elfhack = elfhack().map(|elfhack| pack_by_elfhack(workshop, &elfhack, file, &folder.join("elfhacked")));
+    let coldstart = pack(workshop, &[], file, &directory.join("packed"))?;
+    let elfhack = elfhack().map(|elfhack| pack_by_elfhack(workshop, &elfhack, file, &directory.join("elfhacked")));
     Ok(Sizes { name: name.to_owned(), before, coldstart, elfhack: elfhack.transpose()? })
 }
 
@@ -68,7 +69,7 @@ fn libraries_of_set(workshop: &Workshop) -> Result<Vec<PathBuf>> {
     let mut libraries = Vec::new();
     for path in listed.stdout.lines().map(Path::new) {
         let is_library =
-            path.parent() == Some(Path::new(SET_FOLDER)) && path.extension().is_some_and(|end| end == "so");
+            path.parent() == Some(Path::new(SET_DIRECTORY)) && path.extension().is_some_and(|end| end == "so");
         if !is_library || path.is_symlink() {
             continue;
         }
@@ -77,7 +78,7 @@ fn libraries_of_set(workshop: &Workshop) -> Result<Vec<PathBuf>> {
             libraries.push(path.to_owned());
         }
     }
-    ensure!(!libraries.is_empty(), "{SET} has no library with relative relocations in {SET_FOLDER}");
+    ensure!(!libraries.is_empty(), "{SET} has no library with relative relocations in {SET_DIRECTORY}");
     Ok(libraries)
 }
 

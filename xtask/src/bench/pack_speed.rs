@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::figure::{Asked, Figure, Unit};
 use super::memory::{self, Peaks};
-use super::pack_files::{Packing, SAMPLES, Sample, about_elfhack, elfhack, empty_folder, pack, pack_by_elfhack};
+use super::pack_files::{Packing, SAMPLES, Sample, about_elfhack, elfhack, empty_directory, pack, pack_by_elfhack};
 use super::record::Record;
 use super::runner::shown;
 use super::statistics::ratio_estimate;
@@ -37,38 +37,38 @@ struct Round {
 }
 
 pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
-    let folder = empty_folder(workshop, "pack-speed")?;
+    let directory = empty_directory(workshop, "pack-speed")?;
     let mut rounds = Vec::new();
     // The first round brings everything into memory.
     for round in 0..=record.runs {
         for sample in &SAMPLES {
-            let measured = one_round(workshop, sample, &folder, round % 2 == 1)?;
+            let measured = one_round(workshop, sample, &directory, round % 2 == 1)?;
             if round > 0 {
                 rounds.push(measured);
             }
         }
     }
     record.add("rounds", serde_json::to_value(rounds)?);
-    record.add("memory", memory_of(workshop, &folder, record.runs)?);
+    record.add("memory", memory_of(workshop, &directory, record.runs)?);
     record.add("about", vec!["time of the process less its flush to disk".to_owned(), about_elfhack()].into());
-    fs::remove_dir_all(&folder)?;
+    fs::remove_dir_all(&directory)?;
     Ok(())
 }
 
-fn one_round(workshop: &Workshop, sample: &Sample, folder: &Path, elfhack_first: bool) -> Result<Round> {
+fn one_round(workshop: &Workshop, sample: &Sample, directory: &Path, elfhack_first: bool) -> Result<Round> {
     let file = Path::new(sample.path);
     let by_elfhack = || {
-        let elfhack = elfhack().map(|elfhack| pack_by_elfhack(workshop, &elfhack, file, &folder.join("elfhacked")));
+        let elfhack = elfhack().map(|elfhack| pack_by_elfhack(workshop, &elfhack, file, &directory.join("elfhacked")));
         elfhack.transpose()
     };
     let first = elfhack_first.then(by_elfhack).transpose()?;
-    let coldstart = pack(workshop, &[], file, &folder.join("packed"))?;
+    let coldstart = pack(workshop, &[], file, &directory.join("packed"))?;
     let elfhack = first.map_or_else(by_elfhack, Ok)?;
     Ok(Round { name: sample.name.to_owned(), coldstart, elfhack })
 }
 
-fn memory_of(workshop: &Workshop, folder: &Path, runs: u32) -> Result<Value> {
-    let output = folder.join("packed");
+fn memory_of(workshop: &Workshop, directory: &Path, runs: u32) -> Result<Value> {
+    let output = directory.join("packed");
     let command = workshop.coldstart(["pack", LARGEST.path, "-o", &text(&output)]);
     let mut peaks = Vec::new();
     for _ in 0..runs {

@@ -11,7 +11,7 @@ use fs_err as fs;
 use serde_json::{Value, json};
 
 use super::figure::{Asked, Figure, Unit};
-use super::pack_files::empty_folder;
+use super::pack_files::empty_directory;
 use super::record::Record;
 use super::runner::shown;
 use super::workshop::{Workshop, text};
@@ -33,8 +33,8 @@ const SECONDS: f64 = 2.0;
 const OFF: f64 = 0.01;
 
 pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
-    let folder = empty_folder(workshop, "pagecache-saved")?;
-    let bench = Bench { workshop, tree: text(&folder.join("tree")), folder: &folder };
+    let directory = empty_directory(workshop, "pagecache-saved")?;
+    let bench = Bench { workshop, tree: text(&directory.join("tree")), directory: &directory };
     fs::create_dir_all(&bench.tree)?;
     bench.python(&["build", &bench.tree, &FILES.to_string(), &MEGABYTES.to_string()])?;
     bench.python(&["fill", &bench.tree, "0"])?;
@@ -49,19 +49,19 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     let restores: Vec<Value> = (1..=RESTORES).map(|seed| bench.restore(seed)).collect::<Result<_>>()?;
     record.add("restores", restores.into());
     record.add("about", json!(["pages before and after are listed by mincore(2) through Python"]));
-    fs::remove_dir_all(&folder)?;
+    fs::remove_dir_all(&directory)?;
     Ok(())
 }
 
 struct Bench<'a> {
     workshop: &'a Workshop,
-    folder: &'a Path,
+    directory: &'a Path,
     tree: String,
 }
 
 impl Bench<'_> {
     fn state(&self) -> String {
-        text(&self.folder.join("state"))
+        text(&self.directory.join("state"))
     }
 
     fn save(&self) -> Result<Value> {
@@ -74,7 +74,7 @@ impl Bench<'_> {
 
     /// From a new pattern to the comparison of what was there with what is there again.
     fn restore(&self, seed: u32) -> Result<Value> {
-        let [before, saved, after] = ["before", "saved", "after"].map(|name| text(&self.folder.join(name)));
+        let [before, saved, after] = ["before", "saved", "after"].map(|name| text(&self.directory.join(name)));
         self.python(&["fill", &self.tree, &seed.to_string()])?;
         self.python(&["list", &self.tree, &before])?;
         self.save()?;

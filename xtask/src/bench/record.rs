@@ -81,29 +81,29 @@ impl Record {
     }
 }
 
-/// The folder of the records and tables.
+/// The directory of the records and tables.
 pub(super) struct Results {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Results {
-    pub(super) fn new(folder: PathBuf) -> Self {
-        Self { folder }
+    pub(super) fn new(directory: PathBuf) -> Self {
+        Self { directory }
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The day's table.
     pub(super) fn table(&self, day: &str) -> PathBuf {
-        self.folder.join(format!("{day}.md"))
+        self.directory.join(format!("{day}.md"))
     }
 
     /// Writes beside the target and renames. A record of the same benchmark and day is replaced.
     pub(super) fn save(&self, record: &Record) -> Result<()> {
-        fs::create_dir_all(&self.folder)?;
-        let file = self.folder.join(format!("{}-{}.json", record.day, record.benchmark));
+        fs::create_dir_all(&self.directory)?;
+        let file = self.directory.join(format!("{}-{}.json", record.day, record.benchmark));
         if file.exists() {
             eprintln!("bench: replacing {}", file.display());
         }
@@ -120,7 +120,7 @@ impl Results {
     pub(super) fn of_day(&self, day: &str) -> Result<Vec<Record>> {
         let mut records = Vec::new();
         for benchmark in Benchmark::all() {
-            let file = self.folder.join(format!("{day}-{benchmark}.json"));
+            let file = self.directory.join(format!("{day}-{benchmark}.json"));
             if file.exists() {
                 records.push(read(&file)?);
             }
@@ -131,8 +131,8 @@ impl Results {
     /// The days of which there are records, oldest first.
     pub(super) fn days(&self) -> Result<Vec<String>> {
         let mut days = std::collections::BTreeSet::new();
-        if self.folder.is_dir() {
-            for entry in fs::read_dir(&self.folder)? {
+        if self.directory.is_dir() {
+            for entry in fs::read_dir(&self.directory)? {
                 days.extend(entry?.file_name().to_str().and_then(day_of).map(str::to_owned));
             }
         }
@@ -168,13 +168,13 @@ mod tests {
 
     #[test]
     fn records_come_back_as_they_were() {
-        let folder = tempfile::tempdir().unwrap();
-        let results = Results::new(folder.path().join("results"));
+        let directory = tempfile::tempdir().unwrap();
+        let results = Results::new(directory.path().join("results"));
         assert!(results.days().unwrap().is_empty());
         let mut record = Record::begin(Benchmark::Precision, "2025-01-02", 3).unwrap();
         record.add("rounds", serde_json::json!([{"times": [0.123_456_789_012_345_67]}]));
         results.save(&record).unwrap();
-        std::fs::write(results.folder().join("2025-01-03-notes.json"), "{}").unwrap();
+        std::fs::write(results.directory().join("2025-01-03-notes.json"), "{}").unwrap();
         std::fs::write(results.table("2025-01-04"), "").unwrap();
         assert_eq!(results.days().unwrap(), ["2025-01-02"]);
         assert_eq!(results.of_day("2025-01-02").unwrap(), [record.clone()]);
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_record_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let results = Results::new(folder.path().to_owned());
-        std::fs::write(folder.path().join("2025-01-02-precision.json"), "{}").unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let results = Results::new(directory.path().to_owned());
+        std::fs::write(directory.path().join("2025-01-02-precision.json"), "{}").unwrap();
         let error = results.of_day("2025-01-02").unwrap_err();
         assert!(format!("{error:#}").contains("2025-01-02-precision.json is no record"), "{error:#}");
     }

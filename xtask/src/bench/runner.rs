@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::interrupt::Interrupt;
 
-/// The environment of everything measured. Ours would differ from machine to machine, and each folder more on PATH is
+/// The environment of everything measured. Ours would differ from machine to machine, and each directory more on PATH is
 /// a failing lookup more on the slow disk.
 const ENVIRONMENT: [(&str, &str); 3] =
     [("HOME", "/root"), ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("LANG", "C.UTF-8")];
@@ -191,8 +191,8 @@ mod tests {
 
     #[test]
     fn output_codes_and_environment_are_as_said() {
-        let folder = tempfile::tempdir().unwrap();
-        let runner = Runner::new(folder.path().join("output.json")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let runner = Runner::new(directory.path().join("output.json")).unwrap();
         let script = r#"printf '{"home":"%s","user":"%s"}' "$HOME" "$USER"; exit 1"#;
         let command = words(["sh", "-c", script]);
         let printed = runner.json(&command, &[0, 1]).unwrap();
@@ -211,11 +211,11 @@ mod tests {
 
     #[test]
     fn an_interrupt_ends_the_tool_and_keeps_others_from_starting() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let interrupt = Interrupt::default();
         let asked = interrupt.clone();
-        let runner = Runner { interrupt, output: folder.path().join("output.json") };
-        let begun = folder.path().join("begun");
+        let runner = Runner { interrupt, output: directory.path().join("output.json") };
+        let begun = directory.path().join("begun");
         let pid = begun.clone();
         std::thread::spawn(move || {
             while std::fs::read(&pid).unwrap_or_default().is_empty() {

@@ -17,7 +17,7 @@ const COMPARISONS: u32 = 40;
 const INPUT_BYTES: usize = 256 << 10;
 
 pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
-    let input = workshop.folder.join("gzip-input");
+    let input = workshop.directory.join("gzip-input");
     fs::write(&input, letters(INPUT_BYTES))?;
     let command = ["gzip".to_owned(), "-c".to_owned(), text(&input)].to_vec();
     let mut arguments = words(["--state", "hot", "--runs"]);

@@ -39,7 +39,7 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
         bed.check_output(&LIBREOFFICE)?;
         let alone: Result<Vec<u64>> = (0..record.runs).map(|_| reads_after_files_alone(bed, workshop)).collect();
         record.add("files_alone", json!(alone?));
-        let others = workshop.folder.join("others");
+        let others = workshop.directory.join("others");
         fs::write(&others, others_files()?.join("\n"))?;
         let rounds: Result<Vec<Value>> = (0..ROUNDS).map(|_| others_kept(bed, workshop, &others)).collect();
         record.add("others", rounds?.into());
@@ -94,7 +94,7 @@ fn others_kept(bed: &Bed<'_>, workshop: &Workshop, list: &Path) -> Result<Value>
     Ok(json!({"selective": selective, "resting": resting, "seconds": took.as_secs_f64()}))
 }
 
-/// Files of this machine that LibreOffice in the bed has nothing to do with, largest folders first come.
+/// Files of this machine that LibreOffice in the bed has nothing to do with, largest directories first come.
 fn others_files() -> Result<Vec<String>> {
     let mut files = Vec::new();
     let mut bytes = 0;

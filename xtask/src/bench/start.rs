@@ -1,7 +1,7 @@
 //! A program's start on a slow disk: plain, with a prefetch plan (by `coldstart` and by the small launcher), and with
 //! the files of the plan read whole by vmtouch.
 //!
-//! A newcomer might not guess: the launchers themselves lie on the slow disk and are run from there. Outside they would
+//! Not obvious: the launchers themselves lie on the slow disk and are run from there. Outside they would
 //! be read from a fast disk, and a start with a plan would look better than it is.
 
 use anyhow::{Context, Result, ensure};

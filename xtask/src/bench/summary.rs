@@ -257,8 +257,8 @@ mod tests {
 
     #[test]
     fn a_table_can_be_made_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let results = Results::new(folder.path().to_owned());
+        let directory = tempfile::tempdir().unwrap();
+        let results = Results::new(directory.path().to_owned());
         results.save(&precision()).unwrap();
         write(&results, "2025-01-02").unwrap();
         let first = std::fs::read_to_string(results.table("2025-01-02")).unwrap();

@@ -7,7 +7,7 @@ use fs_err as fs;
 use serde_json::json;
 
 use super::figure::{Asked, Figure, Unit};
-use super::pack_files::empty_folder;
+use super::pack_files::empty_directory;
 use super::record::Record;
 use super::runner::{shown, words};
 use super::trace::{compilation, conversion, number, numbers, recorded};
@@ -25,14 +25,14 @@ const SHOWN: [(&str, &str); 3] = [("clang", "clang"), ("libreoffice", "LibreOffi
 
 pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     crate::web::prepare()?;
-    let folder = empty_folder(workshop, "view-page")?;
+    let directory = empty_directory(workshop, "view-page")?;
     let many = format!("i=0; while [ $i -lt {PROGRAMS} ]; do /bin/true; i=$((i + 1)); done");
-    let commands = [compilation(&folder)?, conversion(&folder)?, words(["/bin/sh", "-c", &many])];
+    let commands = [compilation(&directory)?, conversion(&directory)?, words(["/bin/sh", "-c", &many])];
     let script = text(&crate::workspace().join("bench/view/open.mjs"));
     for ((name, _), command) in SHOWN.iter().zip(commands) {
         let seen = recorded(workshop, &["--layers", "phases,pages", "--time-limit", "300"], &command)?;
         let events = number(workshop, &seen.file, "SELECT count(*) FROM event")?;
-        let page = text(&folder.join(format!("{name}.html")));
+        let page = text(&directory.join(format!("{name}.html")));
         let view = workshop.coldstart(["view", &seen.file, "-o", &page]);
         let mut made = Vec::new();
         for _ in 0..record.runs {

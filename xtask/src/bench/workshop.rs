@@ -1,4 +1,4 @@
-//! What all benchmarks work with: copies of the programs, the tools, a scratch folder that is ours alone.
+//! What all benchmarks work with: copies of the programs, the tools, a scratch directory that is ours alone.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::tools::find;
 /// The place where benchmarks are carried out.
 pub(super) struct Workshop {
     /// For what is needed while a benchmark runs.
-    pub(super) folder: PathBuf,
+    pub(super) directory: PathBuf,
     /// The program under test.
     pub(super) coldstart: PathBuf,
     /// Its small launcher.
@@ -27,23 +27,25 @@ pub(super) struct Workshop {
 }
 
 impl Workshop {
-    /// Copies the freshly built programs that `benchmarks` need from `built` to `folder` and, where one needs a bed,
+    /// Copies the freshly built programs that `benchmarks` need from `built` to `directory` and, where one needs a bed,
     /// takes away what a killed series left up.
     ///
     /// # Errors
     /// When another series is running, or a program is missing.
-    pub(super) fn open(built: &Path, folder: PathBuf, benchmarks: &[Benchmark]) -> Result<Self> {
-        fs::create_dir_all(&folder)?;
-        let lock = fs::File::create(folder.join("lock"))?;
-        lock.file().try_lock().with_context(|| format!("another series of benchmarks runs in {}", folder.display()))?;
-        let bin = folder.join("bin");
+    pub(super) fn open(built: &Path, directory: PathBuf, benchmarks: &[Benchmark]) -> Result<Self> {
+        fs::create_dir_all(&directory)?;
+        let lock = fs::File::create(directory.join("lock"))?;
+        lock.file()
+            .try_lock()
+            .with_context(|| format!("another series of benchmarks runs in {}", directory.display()))?;
+        let bin = directory.join("bin");
         fs::create_dir_all(&bin)?;
         let workshop = Self {
             coldstart: bin.join("coldstart"),
             small_launcher: bin.join("coldstart-run"),
             testbed: bin.join("coldstart-testbed"),
-            runner: Runner::new(folder.join("output.json"))?,
-            folder,
+            runner: Runner::new(directory.join("output.json"))?,
+            directory,
             _lock: lock,
         };
         let mut programs = vec![&workshop.coldstart];
@@ -63,9 +65,9 @@ impl Workshop {
         Ok(workshop)
     }
 
-    /// Folder of the bed's state and mounts: one of our own, so that a bed somebody else has up is not touched.
+    /// Directory of the bed's state and mounts: one of our own, so that a bed somebody else has up is not touched.
     pub(super) fn bed_home(&self) -> PathBuf {
-        self.folder.join("bed")
+        self.directory.join("bed")
     }
 
     /// `coldstart` with arguments, in this machine's own root.
@@ -104,7 +106,7 @@ impl Workshop {
 
     fn hyperfine_with(&self, options: &[&str], runs: u32, warmup: u32, commands: &[Vec<String>]) -> Result<Value> {
         let hyperfine = find("hyperfine").context("hyperfine is missing\nhint: apt-get install hyperfine")?;
-        let export = self.folder.join("hyperfine.json");
+        let export = self.directory.join("hyperfine.json");
         let mut command = vec![text(&hyperfine)];
         command.extend(options.iter().map(|&option| option.to_owned()));
         command.extend(words(["-N", "--style", "none", "--warmup"]));
@@ -125,7 +127,7 @@ impl Workshop {
     }
 }
 
-/// A path as an argument. All of ours are UTF-8 unless the workspace's folder is not.
+/// A path as an argument. All of ours are UTF-8 unless the workspace's directory is not.
 pub(super) fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

@@ -49,8 +49,8 @@ pub(super) fn release_sources(release: &str, files: &[(PathBuf, String)]) -> Vec
 /// apt's configuration files under `etc_apt` (normally `/etc/apt`), in apt's order; unreadable ones are left out.
 pub(super) fn read_configuration(etc_apt: &Path) -> Vec<(PathBuf, String)> {
     let mut names: Vec<PathBuf> = vec![etc_apt.join("sources.list")];
-    if let Ok(folder) = fs_err::read_dir(etc_apt.join("sources.list.d")) {
-        let mut parts: Vec<PathBuf> = folder
+    if let Ok(directory) = fs_err::read_dir(etc_apt.join("sources.list.d")) {
+        let mut parts: Vec<PathBuf> = directory
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| {
                 matches!(path.extension().and_then(|extension| extension.to_str()), Some("list" | "sources"))

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// A system's tree and the folder its downloaded packages are kept in.
+/// A system's tree and the directory its downloaded packages are kept in.
 pub(super) struct Chroot {
     /// The root of the system.
     pub(super) tree: PathBuf,

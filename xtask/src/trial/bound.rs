@@ -1,6 +1,6 @@
 //! Bound programs beside the originals: the same output, the same libraries, and nothing more that is tried in vain.
 //!
-//! A newcomer might not guess: a program may be wholly right when it has started, and go wrong later, when a library looks
+//! Not obvious: a program may be wholly right when it has started, and go wrong later, when a library looks
 //! for a plug-in beside the path it was opened by. So each program does real work, all of its processes are watched to
 //! their end, and what they map is compared by the files behind the links.
 
@@ -58,12 +58,12 @@ pub(super) struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// Binds a program to a folder of its own, under its own name, whether it gains by it or not. `None` when that is
+    /// Binds a program to a directory of its own, under its own name, whether it gains by it or not. `None` when that is
     /// refused, which the table tells.
     fn bind_copy(ground: &'a Ground, table: &mut Table, name: &str, original: &Path) -> Result<Option<Self>> {
-        let folder = ground.side(true).join(name);
-        fs::create_dir_all(&folder)?;
-        let bound = folder.join(original.file_name().context("a program without a name")?);
+        let directory = ground.side(true).join(name);
+        fs::create_dir_all(&directory)?;
+        let bound = directory.join(original.file_name().context("a program without a name")?);
         let pair = Self {
             ground,
             name: name.to_owned(),
@@ -152,14 +152,14 @@ impl<'a> Pair<'a> {
     /// Texts to be replaced before both sides can be compared.
     fn names(&self, bound: bool) -> [String; 3] {
         let program = if bound { &self.bound } else { &self.original };
-        let folder = program.parent().unwrap_or(Path::new("/")).to_owned();
-        [folder, self.homes[usize::from(bound)].clone(), self.made(bound)]
+        let directory = program.parent().unwrap_or(Path::new("/")).to_owned();
+        [directory, self.homes[usize::from(bound)].clone(), self.made(bound)]
             .map(|path| path.to_string_lossy().into_owned())
     }
 
     /// Where a side puts what it makes, if it makes something.
     fn made(&self, bound: bool) -> PathBuf {
-        self.ground.folder.join(if bound { "made-bound" } else { "made-original" })
+        self.ground.directory.join(if bound { "made-bound" } else { "made-original" })
     }
 }
 

@@ -101,7 +101,11 @@ pub(super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
     // It wants tables of the same size in both files, which no packer can leave; debuggers do not.
     stage.set(true)?;
     let mut unstrip = ground.command("eu-unstrip");
-    unstrip.arg("-o").arg(ground.folder.join("whole.so")).arg(&stage.library).arg(ground.folder.join("libwork.debug"));
+    unstrip
+        .arg("-o")
+        .arg(ground.directory.join("whole.so"))
+        .arg(&stage.library)
+        .arg(ground.directory.join("libwork.debug"));
     table.told("eu-unstrip: the packed and the original's debug file made one", &said(&mut unstrip)?);
     Ok(())
 }
@@ -115,9 +119,9 @@ struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     fn build(ground: &'a Ground, table: &mut Table) -> Result<Self> {
-        let library = ground.folder.join("libwork.so");
-        let debug = ground.folder.join("libwork.debug");
-        let program = ground.folder.join("program");
+        let library = ground.directory.join("libwork.so");
+        let debug = ground.directory.join("libwork.debug");
+        let program = ground.directory.join("program");
         let options = ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls"];
         let cc = |file: &str, text: &str| -> Result<std::process::Command> {
             let mut cc = ground.command("cc");
@@ -143,7 +147,7 @@ impl<'a> Stage<'a> {
 
 /// Which of the library's functions perf names in most chains, innermost first.
 fn perf(ground: &Ground, stage: &Stage<'_>, way: &str, home: &std::path::Path) -> Result<String> {
-    let data = ground.folder.join("perf.data");
+    let data = ground.directory.join("perf.data");
     let mut record = ground.command("perf");
     record
         .args(["record", "--quiet", "--freq=400", "--call-graph", way, "-o"])
@@ -171,12 +175,12 @@ fn core_dump(ground: &Ground, stage: &Stage<'_>) -> Result<String> {
     let mut child = std::process::Command::new(&stage.program).arg("wait").stdout(Stdio::piped()).spawn()?;
     let mut line = String::new();
     BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
-    let dump = ground.folder.join("core");
+    let dump = ground.directory.join("core");
     let dumped = stdout(ground.command("gcore").arg("-o").arg(&dump).arg(child.id().to_string()));
     child.kill()?;
     child.wait()?;
     dumped?;
-    let dump = ground.folder.join(format!("core.{}", child.id()));
+    let dump = ground.directory.join(format!("core.{}", child.id()));
     let modules = stdout(ground.command("eu-unstrip").arg("-n").arg(format!("--core={}", dump.display())))?;
     fs::remove_file(&dump)?;
     let module = modules.lines().find(|line| line.contains("libwork.so")).context("the library is not in the dump")?;

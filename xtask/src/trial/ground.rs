@@ -1,4 +1,4 @@
-//! Where a trial is made: a folder of its own, copies in it, and the packer.
+//! Where a trial is made: a directory of its own, copies in it, and the packer.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,45 +9,45 @@ use serde_json::Value;
 
 use super::process;
 
-/// A trial's folder and packer.
+/// A trial's directory and packer.
 pub(super) struct Ground {
-    /// The folder, empty at first.
-    pub(super) folder: PathBuf,
+    /// The directory, empty at first.
+    pub(super) directory: PathBuf,
     /// `None` where copies stand in for packed files.
     coldstart: Option<PathBuf>,
 }
 
 impl Ground {
-    /// An empty folder below `home`, for the trial of this name.
+    /// An empty directory below `home`, for the trial of this name.
     pub(super) fn new(home: &Path, name: &str, coldstart: Option<&Path>) -> Result<Self> {
-        let ground = Self { folder: home.join(name), coldstart: coldstart.map(Path::to_owned) };
-        if ground.folder.exists() {
+        let ground = Self { directory: home.join(name), coldstart: coldstart.map(Path::to_owned) };
+        if ground.directory.exists() {
             ground.clear()?;
         }
-        fs::create_dir_all(&ground.folder)?;
+        fs::create_dir_all(&ground.directory)?;
         Ok(ground)
     }
 
-    /// Removes the folder.
+    /// Removes the directory.
     pub(super) fn clear(&self) -> Result<()> {
-        Ok(fs::remove_dir_all(&self.folder)?)
+        Ok(fs::remove_dir_all(&self.directory)?)
     }
 
-    /// A command in the plain environment, at home in this folder.
+    /// A command in the plain environment, at home in this directory.
     pub(super) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        process::command(&self.folder, program)
+        process::command(&self.directory, program)
     }
 
-    /// A file of this folder with a text in it.
+    /// A file of this directory with a text in it.
     pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
-        let file = self.folder.join(name);
+        let file = self.directory.join(name);
         fs::write(&file, text)?;
         Ok(file)
     }
 
-    /// The folder of the originals, or of the packed ones.
+    /// The directory of the originals, or of the packed ones.
     pub(super) fn side(&self, packed: bool) -> PathBuf {
-        self.folder.join(if packed { "packed" } else { "original" })
+        self.directory.join(if packed { "packed" } else { "original" })
     }
 
     /// Copies a tree to both sides and packs all ELF files in the packed one, in place.

@@ -9,7 +9,7 @@ use super::process::{said, stdout};
 use super::table::Table;
 use crate::tools::{Tool, tool};
 
-const FOLDER: &str = "/usr/lib/jvm/java-17-openjdk-amd64";
+const DIRECTORY: &str = "/usr/lib/jvm/java-17-openjdk-amd64";
 
 pub(super) const TOOLS: &[Tool] = &[tool("/usr/lib/jvm/java-17-openjdk-amd64/bin/javac", "openjdk-17-jdk-headless")];
 
@@ -62,7 +62,7 @@ public class Trial {
 "#;
 
 pub(super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
-    table.told("packed", &ground.copy_tree(Path::new(FOLDER))?);
+    table.told("packed", &ground.copy_tree(Path::new(DIRECTORY))?);
     let source = ground.write("Trial.java", PROGRAM)?;
     let tool = |packed: bool, name: &str| ground.command(ground.side(packed).join("bin").join(name));
     table.compare("java -version", |packed| said(tool(packed, "java").arg("-version")));

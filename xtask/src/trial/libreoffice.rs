@@ -9,7 +9,7 @@ use super::process::stdout;
 use super::table::Table;
 use crate::tools::{Tool, tool};
 
-const FOLDER: &str = "/usr/lib/libreoffice";
+const DIRECTORY: &str = "/usr/lib/libreoffice";
 
 pub(super) const TOOLS: &[Tool] = &[
     tool("/usr/lib/libreoffice/program/soffice.bin", "libreoffice-core"),
@@ -22,7 +22,7 @@ const TEXT: &str = "How long does a start take?\n\nFünf Äpfel, ein Œuvre, 中
 const TABLE: &str = "fruit,count\napples,5\npears,=B2*2\ntotal,=SUM(B2:B3)\n";
 
 pub(super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
-    table.told("packed", &ground.copy_tree(Path::new(FOLDER))?);
+    table.told("packed", &ground.copy_tree(Path::new(DIRECTORY))?);
     for packed in [false, true] {
         moved(&ground.side(packed))?;
     }
@@ -48,13 +48,13 @@ pub(super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Debian's LibreOffice knows its own folder by name and would load half of its libraries from there.
+/// Debian's LibreOffice knows its own directory by name and would load half of its libraries from there.
 fn moved(side: &Path) -> Result<()> {
     let file = side.join("program/fundamentalrc");
     let text = fs_err::read_to_string(&file)?;
-    let base = |folder: &str| format!("BRAND_BASE_DIR=file://{folder}\n");
-    anyhow::ensure!(text.contains(&base(FOLDER)), "{} does not say where it lies", file.display());
-    fs_err::write(&file, text.replace(&base(FOLDER), &base(&side.to_string_lossy())))?;
+    let base = |directory: &str| format!("BRAND_BASE_DIR=file://{directory}\n");
+    anyhow::ensure!(text.contains(&base(DIRECTORY)), "{} does not say where it lies", file.display());
+    fs_err::write(&file, text.replace(&base(DIRECTORY), &base(&side.to_string_lossy())))?;
     Ok(())
 }
 
@@ -63,9 +63,9 @@ fn convert(ground: &Ground, packed: bool, document: &str, to: &str) -> Result<St
     let side = ground.side(packed);
     let profile = side.join("profile");
     // What the original makes lies beside the documents; of the other side, in its tree.
-    let folder = if packed { side.clone() } else { ground.folder.clone() };
+    let directory = if packed { side.clone() } else { ground.directory.clone() };
     let stem = document.split('.').next().unwrap_or(document);
-    let result = folder.join(format!("{stem}.{to}"));
+    let result = directory.join(format!("{stem}.{to}"));
     if result.exists() {
         fs_err::remove_file(&result)?;
     }
@@ -73,8 +73,8 @@ fn convert(ground: &Ground, packed: bool, document: &str, to: &str) -> Result<St
     soffice
         .arg(format!("-env:UserInstallation=file://{}", profile.display()))
         .args(["--headless", "--convert-to", to, "--outdir"])
-        .arg(&folder)
-        .arg(ground.folder.join(document));
+        .arg(&directory)
+        .arg(ground.directory.join(document));
     let said = stdout(&mut soffice)?;
     anyhow::ensure!(result.exists(), "soffice left no {}: {said}", result.display());
     Ok(result.to_string_lossy().into_owned())

@@ -67,11 +67,11 @@ mod tests {
 
     #[test]
     fn endings_and_addresses_are_told() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut shell = command(folder.path(), "sh");
+        let directory = tempfile::tempdir().unwrap();
+        let mut shell = command(directory.path(), "sh");
         let said = said(shell.args(["-c", "echo at 0x7f00aBcd:; pwd >&2; exit 3"])).unwrap();
-        let expected = format!("exit status: 3\nat [ADDR]:\n{}\n", folder.path().display());
+        let expected = format!("exit status: 3\nat [ADDR]:\n{}\n", directory.path().display());
         assert_eq!(without_addresses(&said), expected);
-        assert!(stdout(command(folder.path(), "sh").args(["-c", "exit 3"])).is_err());
+        assert!(stdout(command(directory.path(), "sh").args(["-c", "exit 3"])).is_err());
     }
 }

@@ -92,7 +92,7 @@ const MODULES: &[&str] = &[
 pub(super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
     table.told("packed", &ground.copy_files(&[Path::new(LIBRARY)])?);
     let source = ground.write("embed.c", PROGRAM)?;
-    let program = ground.folder.join("embed");
+    let program = ground.directory.join("embed");
     let mut compiler = ground.command("cc");
     compiler.args(["-O2", "-I/usr/include/python3.11", "-o"]).arg(&program).arg(source).arg(LIBRARY);
     stdout(&mut compiler)?;

@@ -1,6 +1,6 @@
 //! The Rust compiler of the build itself, its two large libraries packed: identical objects, identical complaints.
 //!
-//! A newcomer might not guess: rustc takes the folder above its driver library for its home, so copies must be told
+//! Not obvious: rustc takes the directory above its driver library for its home, so copies must be told
 //! where the toolchain really is.
 
 use std::path::{Path, PathBuf};

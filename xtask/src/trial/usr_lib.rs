@@ -1,4 +1,4 @@
-//! Everything in /usr/lib packed to a folder and proven; then every fifth file that was packed is loaded, and its
+//! Everything in /usr/lib packed to a directory and proven; then every fifth file that was packed is loaded, and its
 //! original, each in a process of its own.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::tools::{Tool, tool};
 
 pub(super) const TOOLS: &[Tool] = &[tool("cc", "gcc")];
 
-const FOLDER: &str = "/usr/lib/x86_64-linux-gnu";
+const DIRECTORY: &str = "/usr/lib/x86_64-linux-gnu";
 /// Of so many that were packed one is loaded.
 const EVERY: usize = 5;
 
@@ -31,12 +31,12 @@ int main(int count, char **arguments)
 "#;
 
 pub(super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
-    let loader = ground.folder.join("loader");
+    let loader = ground.directory.join("loader");
     stdout(ground.command("cc").args(["-O2", "-o"]).arg(&loader).arg(ground.write("loader.c", LOADER)?))?;
     let results = ground.side(true);
-    let packed = match ground.pack_for_json(&[FOLDER.into(), "-o".into(), results.clone()])? {
+    let packed = match ground.pack_for_json(&[DIRECTORY.into(), "-o".into(), results.clone()])? {
         Some(told) => {
-            table.told(&format!("all of {FOLDER}, packed and proven"), &totals(&told));
+            table.told(&format!("all of {DIRECTORY}, packed and proven"), &totals(&told));
             reasons(&told).iter().for_each(|(reason, count)| table.told(reason, &count.to_string()));
             packed_pairs(&told)?
         }
@@ -45,7 +45,7 @@ pub(super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
     let (mut loaded, mut same) = (0, 0);
     for (original, packed) in packed.iter().step_by(EVERY) {
         // What it finds beside itself must be found from the copy's place, too.
-        let beside = original.parent().context("a file without a folder")?;
+        let beside = original.parent().context("a file without a directory")?;
         let answer = |file: &Path| {
             let told = said(ground.command(&loader).arg(file).env("LD_LIBRARY_PATH", beside))?;
             anyhow::Ok(told.replace(&*file.to_string_lossy(), "[FILE]"))
@@ -83,11 +83,11 @@ fn reasons(told: &serde_json::Value) -> std::collections::BTreeMap<String, u32> 
     reasons
 }
 
-/// Copies of the libraries that lie in the folder itself.
+/// Copies of the libraries that lie in the directory itself.
 fn copied_pairs(results: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
     fs_err::create_dir_all(results)?;
     let mut pairs = Vec::new();
-    for entry in fs_err::read_dir(FOLDER)? {
+    for entry in fs_err::read_dir(DIRECTORY)? {
         let (path, name) =
             (entry.as_ref().map(fs_err::DirEntry::path), entry.as_ref().map(fs_err::DirEntry::file_name));
         let (Ok(path), Ok(name)) = (path, name) else { continue };

@@ -80,8 +80,8 @@ fn undo_steps(home: &Path, state: &mut State, busy: Busy, broken: &AtomicBool) -
 
 fn undo_step(step: &Step, busy: Busy, broken: &AtomicBool) -> Result<()> {
     match step {
-        Step::Folder { path } => match fs::remove_dir(path) {
-            // A folder with something in it is no longer ours alone.
+        Step::Directory { path } => match fs::remove_dir(path) {
+            // A directory with something in it is no longer ours alone.
             Err(error) if ![ErrorKind::NotFound, ErrorKind::DirectoryNotEmpty].contains(&error.kind()) => {
                 Err(error.into())
             }
@@ -129,7 +129,7 @@ fn unmount_used(target: &Path, busy: Busy, broken: &AtomicBool) -> Result<()> {
     for below in mounts::below(target)? {
         message += &format!("\n  something else is mounted at {}", below.display());
     }
-    bail!("{message}\nhint: leave the folder and end these programs, or run `coldstart-testbed down --kill`");
+    bail!("{message}\nhint: leave the directory and end these programs, or run `coldstart-testbed down --kill`");
 }
 
 /// Whether `target` is no longer mounted; `false` when it is in use.

@@ -11,7 +11,7 @@ use crate::system::interrupt::Interrupt;
 pub(crate) fn run(arguments: &Down) -> Result<ExitCode> {
     let home = arguments.which.home()?;
     // Do not be what keeps the mount in use.
-    std::env::set_current_dir("/").context("cannot leave the current folder")?;
+    std::env::set_current_dir("/").context("cannot leave the current directory")?;
     if State::load(&home)?.is_none() {
         eprintln!("nothing is up in {}", home.display());
         return Ok(ExitCode::SUCCESS);

@@ -106,11 +106,11 @@ impl Rising {
         self.state.save(&self.home)
     }
 
-    fn make_folder(&mut self, path: &Path) -> Result<()> {
+    fn make_directory(&mut self, path: &Path) -> Result<()> {
         if path.is_dir() {
             return Ok(());
         }
-        self.note(Step::Folder { path: path.to_owned() })?;
+        self.note(Step::Directory { path: path.to_owned() })?;
         Ok(fs::create_dir_all(path)?)
     }
 
@@ -118,7 +118,7 @@ impl Rising {
     /// read is the model's alone.
     fn copy_image(&mut self) -> Result<PathBuf> {
         let path = match self.state.kind {
-            // Every `up` has a name of its own here: two checkouts share this folder.
+            // Every `up` has a name of its own here: two checkouts share this directory.
             BedKind::Hdd | BedKind::Net => {
                 format!("/dev/shm/coldstart-testbed-{}-{}.img", self.state.name, std::process::id()).into()
             }
@@ -132,7 +132,7 @@ impl Rising {
     /// Starts the server and waits until its file is there.
     fn start_server(&mut self, copy: &Path, parameters: &Parameters) -> Result<PathBuf> {
         let mount_point = self.home.join("fuse");
-        self.make_folder(&mount_point)?;
+        self.make_directory(&mount_point)?;
         self.note(Step::Server { mount_point: mount_point.clone(), process: None })?;
         let log = self.home.join("server.log");
         let output = fs::File::create(&log)?.into_parts().0;
@@ -191,7 +191,7 @@ impl Rising {
     /// The image, and in it what a program expects of a running system.
     fn mount_all(&mut self, device: &Path) -> Result<()> {
         let root = self.state.mount_point.clone();
-        self.make_folder(&root)?;
+        self.make_directory(&root)?;
         // No access times: which file was read when must not change what the next run finds on the disk.
         self.mount(&root, |target| mount(device, target, "ext4", MountFlags::NOATIME, c"noinit_itable"))?;
         for system in ["proc", "sys", "dev"] {
@@ -203,13 +203,13 @@ impl Rising {
         })
     }
 
-    /// Mounts at `target` if the image has that folder.
+    /// Mounts at `target` if the image has that directory.
     fn mount_inside(&mut self, target: &Path, how: impl FnOnce(&Path) -> rustix::io::Result<()>) -> Result<()> {
         // A link would lead out of the image.
         if fs::symlink_metadata(target).is_ok_and(|metadata| metadata.is_dir()) {
             return self.mount(target, how);
         }
-        eprintln!("the image has no folder for {}; leaving it out", target.display());
+        eprintln!("the image has no directory for {}; leaving it out", target.display());
         Ok(())
     }
 

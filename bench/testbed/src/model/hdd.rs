@@ -5,7 +5,7 @@
 //! Modeling, 1994), the wait for the sector to come round, and the transfer. Waiting reads are taken in C-LOOK order:
 //! upwards from the head, then from the lowest again.
 //!
-//! A newcomer might not guess: the rotational wait is drawn from a seeded generator, uniform over one turn. Computing it
+//! Not obvious: the rotational wait is drawn from a seeded generator, uniform over one turn. Computing it
 //! from the sector's angle would need the drive's true geometry; a made-up one gives beats with the program's own rhythm
 //! that look like findings.
 

@@ -3,7 +3,7 @@
 //! A read waits for one of `parallel` places, spends the latency in it, and then sends its bytes through the link, first
 //! come first served. It keeps its place until the last byte is through. Position means nothing.
 //!
-//! A newcomer might not guess: latency and place in the link's queue follow the order of arrival, so each read's
+//! Not obvious: latency and place in the link's queue follow the order of arrival, so each read's
 //! completion is known when its service begins.
 
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! Holds the reads that are under way and answers each when the model says.
 //!
-//! A newcomer might not guess: waiting is a sleep for all but the last stretch and then a short spin. A sleep alone ends
+//! Not obvious: waiting is a sleep for all but the last stretch and then a short spin. A sleep alone ends
 //! tens of microseconds late even with the timer slack at its least, and a read through a fast link takes 16.
 
 use std::collections::HashMap;

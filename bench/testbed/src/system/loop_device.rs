@@ -1,6 +1,6 @@
 //! Loop devices: attaching through losetup(8), finding and detaching by the backing file.
 //!
-//! A newcomer might not guess: a detached device that somebody still holds stays attached until they let go, and
+//! Not obvious: a detached device that somebody still holds stays attached until they let go, and
 //! `losetup --detach` reports success all the same. So the end is read from sysfs.
 
 use std::path::{Path, PathBuf};
@@ -71,10 +71,10 @@ pub(crate) fn on_file(backing: &Path, known: Option<&Path>) -> Result<Vec<PathBu
 
 /// Whether `device` has a backing file.
 pub(crate) fn is_attached(device: &Path) -> bool {
-    sysfs(device).is_ok_and(|folder| folder.join("loop/backing_file").exists())
+    sysfs(device).is_ok_and(|directory| directory.join("loop/backing_file").exists())
 }
 
-/// The device's folder under /sys/block.
+/// The device's directory under /sys/block.
 pub(crate) fn sysfs(device: &Path) -> Result<PathBuf> {
     let name = device.file_name().with_context(|| format!("{} names no device", device.display()))?;
     Ok(Path::new("/sys/block").join(name))

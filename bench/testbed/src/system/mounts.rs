@@ -10,9 +10,9 @@ pub(crate) fn at(mount_point: &Path) -> Result<Vec<Mount>> {
     Ok(all()?.into_iter().filter(|mount| mount.place == mount_point).collect())
 }
 
-/// Mount points strictly below `folder`.
-pub(crate) fn below(folder: &Path) -> Result<Vec<PathBuf>> {
-    let inside = |mount: &Mount| mount.place.starts_with(folder) && mount.place != folder;
+/// Mount points strictly below `directory`.
+pub(crate) fn below(directory: &Path) -> Result<Vec<PathBuf>> {
+    let inside = |mount: &Mount| mount.place.starts_with(directory) && mount.place != directory;
     Ok(all()?.into_iter().filter(inside).map(|mount| mount.place).collect())
 }
 

@@ -1,6 +1,6 @@
 //! A block device's queue settings.
 //!
-//! A newcomer might not guess: writing `rotational` or `scheduler` can reset `read_ahead_kb` (seen on Linux 6.18: 128
+//! Not obvious: writing `rotational` or `scheduler` can reset `read_ahead_kb` (seen on Linux 6.18: 128
 //! became 2560). So read-ahead is always written last and read back.
 
 use std::io::ErrorKind;

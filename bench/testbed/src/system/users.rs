@@ -26,7 +26,7 @@ impl fmt::Display for User {
     }
 }
 
-/// The processes with their root, current folder, program, a mapped or an open file at or below `mount_point`.
+/// The processes with their root, current directory, program, a mapped or an open file at or below `mount_point`.
 pub(crate) fn of_mount(mount_point: &Path) -> Result<Vec<User>> {
     users(|process| {
         let links = ["root", "cwd", "exe"].map(|link| process.join(link)).into_iter();
@@ -71,9 +71,9 @@ fn users(how: impl Fn(&Path) -> Option<String>) -> Result<Vec<User>> {
     Ok(users)
 }
 
-/// The entries of a folder of /proc; none when the process is gone or not ours to see.
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
+/// The entries of a directory of /proc; none when the process is gone or not ours to see.
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
 }
 
 #[cfg(test)]
@@ -82,11 +82,11 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn a_process_in_a_folder_is_found_by_its_current_folder() {
-        let folder = tempfile::tempdir().unwrap();
+    fn a_process_in_a_directory_is_found_by_its_current_directory() {
+        let directory = tempfile::tempdir().unwrap();
         let mut child =
-            Command::new("sleep").arg("60").current_dir(folder.path()).stdin(Stdio::null()).spawn().unwrap();
-        let users = of_mount(&fs::canonicalize(folder.path()).unwrap()).unwrap();
+            Command::new("sleep").arg("60").current_dir(directory.path()).stdin(Stdio::null()).spawn().unwrap();
+        let users = of_mount(&fs::canonicalize(directory.path()).unwrap()).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(users.len(), 1);

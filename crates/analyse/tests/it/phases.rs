@@ -2,7 +2,7 @@
 
 use coldstart_analyse::{LoaderState, NoteKind};
 use coldstart_profile::trace::{Known, PhaseKind};
-use coldstart_sys::fault_recorder::{Fault, RecordKind};
+use coldstart_sys::fault_recorder::{Fault, PerfRecordKind};
 
 use crate::support::*;
 
@@ -14,7 +14,7 @@ const LIBRARY: u64 = 0x300_0000;
 /// Files 1 (program), 2 (loader), 3 (libc), 4 (a library), up to the loader's last word at 300.
 fn glibc() -> Tape {
     let mut tape = Tape::default();
-    tape.note(5, NoteKind::ExecCalled).record(10, RecordKind::Executed { name: "p".into() });
+    tape.note(5, NoteKind::ExecCalled).record(10, PerfRecordKind::Executed { name: "p".into() });
     tape.library(11, 1, PROGRAM);
     tape.fault(16, Fault { by_kernel: true, write: Some(true), ..fault(PROGRAM + 0x7000 - 8) });
     tape.library(20, 2, LOADER).image(30, PROGRAM + 0x1000, LOADER);
@@ -172,7 +172,7 @@ fn phases_are_cut_at_readiness() {
 #[test]
 fn a_static_program_has_no_loader() {
     let mut tape = Tape::default();
-    tape.note(5, NoteKind::ExecCalled).record(10, RecordKind::Executed { name: "p".into() });
+    tape.note(5, NoteKind::ExecCalled).record(10, PerfRecordKind::Executed { name: "p".into() });
     tape.library(11, 1, PROGRAM).image(30, PROGRAM + 0x1000, 0).note(100, NoteKind::Main);
     tape.initialisers(50, &[(50, PROGRAM, 0x1100)]).linked(40, &[(1, PROGRAM)]);
     tape.until = 200;
@@ -339,7 +339,9 @@ fn musl_opens_libraries_with_a_single_word() {
 #[test]
 fn a_forked_child_has_phases_of_its_own_only() {
     let mut tape = glibc_to_main();
-    tape.by(200, 200).record(600, RecordKind::Began { parent: FIRST, parent_thread: FIRST }).forked(601, FIRST, false);
+    tape.by(200, 200)
+        .record(600, PerfRecordKind::Began { parent: FIRST, parent_thread: FIRST })
+        .forked(601, FIRST, false);
     dlopen(&mut tape, 700, 5, PLUGIN);
     let analysed = tape.analysed();
     let child: Vec<_> = analysed.phases.iter().filter(|phase| phase.process.0 == 1).map(|phase| phase.kind).collect();
@@ -351,7 +353,7 @@ fn a_forked_child_has_phases_of_its_own_only() {
 fn initialisers_told_at_the_very_end_belong_to_the_image_that_called_them() {
     let mut tape = glibc_to_main();
     tape.until = 3000;
-    tape.note(1000, NoteKind::ExecCalled).record(1010, RecordKind::Executed { name: "q".into() });
+    tape.note(1000, NoteKind::ExecCalled).record(1010, PerfRecordKind::Executed { name: "q".into() });
     tape.library(1011, 7, PROGRAM).library(1020, 2, LOADER).image(1030, PROGRAM + 0x1000, LOADER);
     tape.loader(1100, LoaderState::Adding).library(1110, 3, LIBC);
     tape.linked(1300, &[(7, PROGRAM), (3, LIBC), (2, LOADER)]).loader(1300, LoaderState::Consistent);

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use coldstart_analyse::{Analysed, LoaderState, NoteKind, Recorded, finish, join};
 use coldstart_profile::trace::{EventKind, PagesSeen};
-use coldstart_sys::fault_recorder::{Fault, RecordKind};
+use coldstart_sys::fault_recorder::{Fault, PerfRecordKind};
 use proptest::prelude::*;
 
 use crate::support::*;
@@ -31,9 +31,9 @@ fn play(steps: &[Step], gaps: u64) -> Tape {
         let inode = 1 + u64::from(one % 8);
         let address = base(one) + u64::from(two) * 0x123;
         match what % 24 {
-            0 | 1 => tape.record(at, RecordKind::Executed { name: "x".into() }),
-            2 => tape.record(at, RecordKind::Began { parent: process(one), parent_thread: process(one) }),
-            3 => tape.record(at, RecordKind::Ended),
+            0 | 1 => tape.record(at, PerfRecordKind::Executed { name: "x".into() }),
+            2 => tape.record(at, PerfRecordKind::Began { parent: process(one), parent_thread: process(one) }),
+            3 => tape.record(at, PerfRecordKind::Ended),
             4..=6 => tape.library(at, inode, base(two)),
             7 => {
                 tape.map(at, inode, (address & !0xfff, u64::from(one) << 12), u64::from(two) << 12, u32::from(one % 8))

@@ -10,7 +10,7 @@ use coldstart_profile::FileIdentity;
 use coldstart_profile::trace::{
     Event, EventKind, FileId, ObjectSection, ObjectSegment, Phase, PhaseKind, RelocationRun, Touch, TracedObject,
 };
-use coldstart_sys::fault_recorder::{Fault, Mapped, Record, RecordKind};
+use coldstart_sys::fault_recorder::{Fault, Mapped, PerfRecord, PerfRecordKind};
 
 pub(crate) const FIRST: u32 = 100;
 pub(crate) const DEVICE: u64 = 8 << 20;
@@ -18,7 +18,7 @@ pub(crate) const DEVICE: u64 = 8 << 20;
 /// A recording in the making. Times are nanoseconds since the launch.
 #[derive(Clone, Debug)]
 pub(crate) struct Tape {
-    pub(crate) records: Vec<Record>,
+    pub(crate) records: Vec<PerfRecord>,
     pub(crate) notes: Vec<Note>,
     pub(crate) until: u64,
     pub(crate) process: u32,
@@ -41,7 +41,7 @@ impl Tape {
     /// Of the first process, which has executed its program at moment 10.
     pub(crate) fn executed() -> Self {
         let mut tape = Self::default();
-        tape.record(10, RecordKind::Executed { name: "program".into() });
+        tape.record(10, PerfRecordKind::Executed { name: "program".into() });
         tape
     }
 
@@ -50,9 +50,9 @@ impl Tape {
         self
     }
 
-    pub(crate) fn record(&mut self, at: u64, what: RecordKind) -> &mut Self {
+    pub(crate) fn record(&mut self, at: u64, what: PerfRecordKind) -> &mut Self {
         let (process, thread) = (self.process, self.thread);
-        self.records.push(Record { at: LAUNCHED + at, process, thread, what });
+        self.records.push(PerfRecord { at: LAUNCHED + at, process, thread, what });
         self
     }
 
@@ -76,7 +76,7 @@ impl Tape {
         let path = path.into();
         self.record(
             at,
-            RecordKind::Mapped(Mapped { address, length, offset, device, inode, protection, flags: 2, path }),
+            PerfRecordKind::Mapped(Mapped { address, length, offset, device, inode, protection, flags: 2, path }),
         )
     }
 
@@ -98,7 +98,7 @@ impl Tape {
     }
 
     pub(crate) fn fault(&mut self, at: u64, fault: Fault) -> &mut Self {
-        self.record(at, RecordKind::Fault(fault))
+        self.record(at, PerfRecordKind::Fault(fault))
     }
 
     pub(crate) fn read(&mut self, at: u64, address: u64) -> &mut Self {

@@ -2,7 +2,7 @@
 
 use coldstart_analyse::{NoteKind, finish};
 use coldstart_profile::trace::{CodeAddress, EventKind, FileCategory, FileId, Moment, PagesSeen, ProcessId};
-use coldstart_sys::fault_recorder::{Fault, RecordKind};
+use coldstart_sys::fault_recorder::{Fault, PerfRecordKind};
 
 use crate::support::*;
 
@@ -110,7 +110,7 @@ fn a_change_of_protection_changes_nothing_else() {
 fn a_forked_child_has_a_copy_and_its_own_firsts() {
     let mut tape = Tape::executed();
     tape.library(20, 2, BASE).read(21, BASE);
-    tape.by(200, 200).record(30, RecordKind::Began { parent: FIRST, parent_thread: FIRST });
+    tape.by(200, 200).record(30, PerfRecordKind::Began { parent: FIRST, parent_thread: FIRST });
     tape.read(31, BASE).map(32, 4, (BASE, 0x1000), 0, 1).read(33, BASE);
     tape.by(FIRST, FIRST).read(34, BASE + 0x1000);
     let analysed = tape.analysed();
@@ -125,11 +125,11 @@ fn a_forked_child_has_a_copy_and_its_own_firsts() {
 #[test]
 fn a_child_of_vfork_shares_memory_until_it_executes() {
     let mut tape = Tape::executed();
-    tape.by(200, 200).record(30, RecordKind::Began { parent: FIRST, parent_thread: FIRST }).forked(31, FIRST, true);
+    tape.by(200, 200).record(30, PerfRecordKind::Began { parent: FIRST, parent_thread: FIRST }).forked(31, FIRST, true);
     tape.library(32, 2, BASE);
     tape.by(FIRST, FIRST).read(40, BASE);
     tape.by(200, 200)
-        .record(50, RecordKind::Executed { name: "b".into() })
+        .record(50, PerfRecordKind::Executed { name: "b".into() })
         .read(51, BASE)
         .library(52, 4, BASE)
         .read(60, BASE);
@@ -145,7 +145,10 @@ fn a_child_of_vfork_shares_memory_until_it_executes() {
 fn what_comes_before_the_program_is_ours() {
     let mut tape = Tape::default();
     tape.library(1, 9, BASE).read(2, BASE).note(3, NoteKind::ExecCalled);
-    tape.record(10, RecordKind::Executed { name: "p".into() }).library(11, 2, BASE).image(19, 0x5000, 0).read(20, BASE);
+    tape.record(10, PerfRecordKind::Executed { name: "p".into() })
+        .library(11, 2, BASE)
+        .image(19, 0x5000, 0)
+        .read(20, BASE);
     let analysed = tape.analysed();
     assert_eq!(pages(&analysed), [(2, 0)]);
     assert_eq!(analysed.processes.len(), 1, "record and note tell of the same");
@@ -166,9 +169,9 @@ fn numbers_of_processes_are_used_again() {
     let mut tape = Tape::executed();
     tape.library(20, 2, BASE);
     for begin in [30, 50] {
-        tape.by(200, 200).record(begin, RecordKind::Began { parent: FIRST, parent_thread: FIRST });
+        tape.by(200, 200).record(begin, PerfRecordKind::Began { parent: FIRST, parent_thread: FIRST });
         tape.forked(begin + 1, FIRST, false).read(begin + 2, BASE).note(begin + 3, NoteKind::Ends { status: 0 });
-        tape.read(begin + 4, BASE + 0x1000).record(begin + 5, RecordKind::Ended);
+        tape.read(begin + 4, BASE + 0x1000).record(begin + 5, PerfRecordKind::Ended);
     }
     let analysed = tape.analysed();
     let spans: Vec<_> = analysed.processes.iter().map(|p| (p.number, p.began.0, p.ended.map(|at| at.0))).collect();
@@ -182,11 +185,11 @@ fn threads_share_memory_and_the_last_one_ends_the_process() {
     let mut tape = Tape::executed();
     tape.library(20, 2, BASE).read(21, BASE);
     tape.by(FIRST, 101)
-        .record(30, RecordKind::Began { parent: FIRST, parent_thread: FIRST })
+        .record(30, PerfRecordKind::Began { parent: FIRST, parent_thread: FIRST })
         .read(31, BASE + 0x1000)
         .read(32, BASE);
-    tape.by(FIRST, FIRST).record(40, RecordKind::Ended);
-    tape.by(FIRST, 101).read(41, BASE + 0x2000).record(50, RecordKind::Ended);
+    tape.by(FIRST, FIRST).record(40, PerfRecordKind::Ended);
+    tape.by(FIRST, 101).read(41, BASE + 0x2000).record(50, PerfRecordKind::Ended);
     let analysed = tape.analysed();
     let seen: Vec<_> = analysed.events.iter().map(|e| (analysed.threads[e.thread.0 as usize].number, e.page)).collect();
     assert_eq!(seen, [(FIRST, 0), (101, 1), (101, 2)]);
@@ -197,7 +200,7 @@ fn threads_share_memory_and_the_last_one_ends_the_process() {
 fn what_comes_after_readiness_is_left_out() {
     let mut tape = Tape::executed();
     tape.until = 40;
-    tape.library(20, 2, BASE).read(40, BASE).read(41, BASE + 0x1000).record(42, RecordKind::Ended);
+    tape.library(20, 2, BASE).read(40, BASE).read(41, BASE + 0x1000).record(42, PerfRecordKind::Ended);
     let analysed = tape.analysed();
     assert_eq!(pages(&analysed), [(2, 0)]);
     assert_eq!(analysed.processes[0].ended, None);
@@ -242,7 +245,7 @@ fn how_completely_pages_were_seen() {
     tape.note(20, NoteKind::Pages(PagesSeen::Each, None))
         .note(21, NoteKind::Pages(PagesSeen::FaultAround, Some("why".into())));
     tape.note(22, NoteKind::Obstacle("why".into()));
-    tape.by(200, 200).record(30, RecordKind::Began { parent: FIRST, parent_thread: FIRST });
+    tape.by(200, 200).record(30, PerfRecordKind::Began { parent: FIRST, parent_thread: FIRST });
     let analysed = tape.analysed();
     assert_eq!(analysed.processes[0].pages, PagesSeen::FaultAround);
     assert_eq!(analysed.processes[0].notes, ["why"]);

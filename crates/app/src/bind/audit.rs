@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use coldstart_bind::AuditLibrary;
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 use coldstart_profile::printable;
 use coldstart_sys::file_view::FileView;
 
@@ -22,7 +22,7 @@ pub(super) fn place(
     rule: &Rule,
     program: &Destination,
     task: Option<&Task>,
-) -> Result<OutputPlace, AppError> {
+) -> Result<OutputTarget, AppError> {
     let place = rule.of_kind(kinds::AUDIT_LIBRARY).place(path)?;
     let bound = task.and_then(|task| program.target(task)).and_then(|target| rule.place(&target).ok());
     if bound.is_some_and(|bound| bound.is_same_name(&place)) {
@@ -34,7 +34,7 @@ pub(super) fn place(
 
 /// Puts the library in place. `may_replace` tells whether one that `bind` made may stand there: not when it could be another
 /// program's.
-pub(super) fn write_library(library: &AuditLibrary, place: &OutputPlace, may_replace: bool) -> Result<(), AppError> {
+pub(super) fn write_library(library: &AuditLibrary, place: &OutputTarget, may_replace: bool) -> Result<(), AppError> {
     let path = place.path();
     // A link is replaced, whatever it leads to.
     let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use coldstart_inspect::FindingKind;
-use coldstart_output::{Inputs, OutputPlace};
+use coldstart_output::{Inputs, OutputTarget};
 use coldstart_profile::printable;
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ impl Report {
 
     /// Adds all files that were inspected to those that an output may not replace: what was found below directories, or is loaded
     /// by programs, is known only now.
-    pub fn add_inputs(&self, place: &mut OutputPlace) {
+    pub fn add_inputs(&self, place: &mut OutputTarget) {
         for object in self.surveys().flat_map(|survey| &survey.objects) {
             place.add_input(format!("`{}`, which was inspected", printable(&object.path)), &object.path);
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use coldstart_output::{Inputs, OutputPlace};
+use coldstart_output::{Inputs, OutputTarget};
 
 use super::SYSTEM_CACHE;
 use crate::error::{AppError, HintExt};
@@ -10,12 +10,12 @@ use crate::kinds;
 use crate::writing::{try_out, write_file};
 
 /// Where a cache may be written.
-pub(super) struct Target(OutputPlace);
+pub(super) struct Target(OutputTarget);
 
 impl Target {
     /// Looks at what is there, and tries whether it can be written. `inputs` are the files that the cache is made from.
     pub(super) fn new(path: &Path, inputs: Inputs, force: bool) -> Result<Self, AppError> {
-        let place = OutputPlace::new(path, kinds::LOADER_CACHE, force)?.not_over(inputs);
+        let place = OutputTarget::new(path, kinds::LOADER_CACHE, force)?.not_over(inputs);
         refuse_the_systems(&place, force)?;
         try_out([&place])?;
         Ok(Self(place))
@@ -27,7 +27,7 @@ impl Target {
     }
 }
 
-fn refuse_the_systems(place: &OutputPlace, force: bool) -> Result<(), AppError> {
+fn refuse_the_systems(place: &OutputTarget, force: bool) -> Result<(), AppError> {
     let systems = Path::new(SYSTEM_CACHE);
     let real = systems.canonicalize().unwrap_or_else(|_| PathBuf::from(SYSTEM_CACHE));
     let is_it = [systems, &real].contains(&place.real_path().as_path());

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use coldstart_history::{Added, History, HistoryError, Surroundings, default_path};
 use coldstart_launch::CommandLine;
 use coldstart_measure::Measurement;
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 use coldstart_profile::measurement::{KeptMeasurement, ProgramIdentity};
 use coldstart_profile::{printable, shell_word};
 use coldstart_view::dates::compact;
@@ -192,7 +192,7 @@ fn rescue(history: &Path, kept: &KeptMeasurement, error: &HistoryError, observer
     let save = |folder: PathBuf| {
         let file = folder.join(&name);
         let bytes = serde_json::to_vec_pretty(&Document { schema: SCHEMA, kept }).ok()?;
-        write_file(&OutputPlace::new(&file, kinds::MEASUREMENT, false).ok()?.private(), &bytes).ok()?;
+        write_file(&OutputTarget::new(&file, kinds::MEASUREMENT, false).ok()?.private(), &bytes).ok()?;
         Some(file)
     };
     observer.note(&format!("this measurement was not kept in the history: {error}"));

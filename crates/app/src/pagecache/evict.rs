@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::path::PathBuf;
 
-use coldstart_pagecache::{Evicted, FileKey, Found, Holders, KnownPages, Stayed, find_holders};
+use coldstart_pagecache::{Evicted, FileKey, FoundFile, Holders, KnownPages, Stayed, find_holders};
 use coldstart_profile::{JsonPath, PAGE_SIZE};
 use serde::{Serialize, Serializer};
 
@@ -142,7 +142,7 @@ pub fn evict(options: &EvictOptions, observer: &dyn Observer) -> Evictions {
         &options.files,
         observer,
         |file| file.evict(how),
-        |Found { path, .. }, evicted| {
+        |FoundFile { path, .. }, evicted| {
             total.add(&evicted);
             if options.metadata {
                 places.add(&path);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use coldstart_pagecache::{CacheFile, Cached, Error, Found, Residency, Unknown, Walk, WalkOptions, WalkSkips};
+use coldstart_pagecache::{CacheFile, Cached, Error, FoundFile, Residency, Unknown, Walk, WalkOptions, WalkSkips};
 use serde::Serialize;
 
 use crate::observer::Observer;
@@ -37,7 +37,7 @@ pub(super) fn over_files<T>(
     options: &FilesOptions,
     observer: &dyn Observer,
     mut work: impl FnMut(&CacheFile) -> Result<T, Error>,
-    mut done: impl FnMut(Found, T),
+    mut done: impl FnMut(FoundFile, T),
 ) -> (Passed, u64) {
     let walk_options = WalkOptions { one_file_system: options.one_file_system };
     let mut walk = Walk::new(options.paths.iter().cloned(), walk_options);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use coldstart_pagecache::{Came, Missing, PageTally, RestoreOptions, Restored, SavedPageCache};
+use coldstart_pagecache::{Missing, NameTally, PageTally, RestoreOptions, Restored, SavedPageCache};
 use coldstart_profile::{JsonPath, PAGE_SIZE};
 use serde::{Serialize, Serializer};
 
@@ -41,7 +41,7 @@ impl Serialize for Restoration {
             missing: tally.asked.saturating_sub(tally.back),
             extra: tally.extra,
         };
-        let names = |came: Came| Names { asked: came.asked, back: came.back };
+        let names = |came: NameTally| Names { asked: came.asked, back: came.back };
         let missing = |missing: &Missing| JsonMissing {
             path: JsonPath::new(&missing.path),
             pages: missing.pages,

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use coldstart_launch::Interrupt;
-use coldstart_output::{Inputs, OutputPlace};
+use coldstart_output::{Inputs, OutputTarget};
 use coldstart_pagecache::{SaveNotes, SavedError, SavedFile, SavedPageCache};
 use coldstart_profile::{JsonPath, PAGE_SIZE, printable};
 use serde::{Serialize, Serializer};
@@ -82,11 +82,11 @@ pub fn save(options: &SaveOptions, interrupt: &Interrupt, observer: &dyn Observe
 }
 
 /// The file's place, tried out.
-fn place(options: &SaveOptions) -> Result<OutputPlace, AppError> {
+fn place(options: &SaveOptions) -> Result<OutputTarget, AppError> {
     let inputs = options.paths.iter().fold(Inputs::default(), |inputs, path| {
         inputs.with(format!("`{}`, whose pages are to be saved", printable(path)), path)
     });
-    let place = OutputPlace::new(&options.file, kinds::SAVED_PAGE_CACHE, options.force)?.not_over(inputs);
+    let place = OutputTarget::new(&options.file, kinds::SAVED_PAGE_CACHE, options.force)?.not_over(inputs);
     try_out([&place])?;
     Ok(place)
 }

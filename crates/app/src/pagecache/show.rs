@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::path::PathBuf;
 
-use coldstart_pagecache::{Backing, Cached, Detail, Found, Residency};
+use coldstart_pagecache::{Backing, Cached, Detail, FoundFile, Residency};
 use coldstart_profile::{JsonPath, PAGE_SIZE, PageRange};
 use serde::{Serialize, Serializer};
 
@@ -150,7 +150,7 @@ pub fn show(options: &ShowOptions, observer: &dyn Observer) -> Shown {
         &options.files,
         observer,
         |file| file.residency(detail),
-        |Found { path, .. }, residency| {
+        |FoundFile { path, .. }, residency| {
             total.add(&residency);
             listed.push(ShownFile::new(path, residency, options));
         },

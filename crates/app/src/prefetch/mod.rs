@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_launch::CommandLine;
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 use coldstart_prefetch::Strategy;
 use coldstart_profile::plan::{MOST_BYTES, PlanView, PrefetchPlan};
 use coldstart_profile::{JsonPath, PageSource, printable};
@@ -86,12 +86,12 @@ pub fn record(options: &RecordOptions, observer: &dyn Observer) -> Result<Record
 
 impl RecordOptions {
     /// The plan's place, tried out.
-    fn place(&self, path: &Path) -> Result<OutputPlace, AppError> {
+    fn place(&self, path: &Path) -> Result<OutputTarget, AppError> {
         let inputs = match &self.source {
             PlanSource::Start { command, launching, .. } => inputs_of([command], launching.input.as_deref()),
             PlanSource::Trace(trace) => inputs_of([], None).with(format!("the trace `{}`", printable(trace)), trace),
         };
-        let place = OutputPlace::new(path, kinds::PLAN, self.force)?.not_over(inputs);
+        let place = OutputTarget::new(path, kinds::PLAN, self.force)?.not_over(inputs);
         try_out([&place])?;
         Ok(place)
     }
@@ -125,7 +125,7 @@ fn default_path(program: Option<&OsString>) -> PathBuf {
 ///
 /// # Errors
 /// When the plan is too large for its format, or cannot be written.
-pub fn write_plan(place: &OutputPlace, plan: &PrefetchPlan) -> Result<(), AppError> {
+pub fn write_plan(place: &OutputTarget, plan: &PrefetchPlan) -> Result<(), AppError> {
     let bytes = plan.to_bytes().with_context(|| format!("cannot write the plan `{}`", printable(place.path())))?;
     write_file(place, &bytes)
 }

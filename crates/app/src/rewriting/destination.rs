@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use coldstart_output::{Inputs, OutputError, OutputKind, OutputPlace, OutputRefusal};
+use coldstart_output::{Inputs, OutputError, OutputKind, OutputRefusal, OutputTarget};
 use coldstart_profile::printable;
 
 use super::gather::Task;
@@ -170,8 +170,8 @@ impl Rule {
     ///
     /// # Errors
     /// When no file can have that name.
-    pub fn place(&self, path: &Path) -> Result<OutputPlace, OutputError> {
-        Ok(OutputPlace::new(path, self.kind, self.force)?.not_over(self.inputs.clone()))
+    pub fn place(&self, path: &Path) -> Result<OutputTarget, OutputError> {
+        Ok(OutputTarget::new(path, self.kind, self.force)?.not_over(self.inputs.clone()))
     }
 
     /// The same for a result of another kind.

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::{Candidate, MeasurePlan, Observer as RunObserver, StartState};
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 use coldstart_prefetch::{Strategy, transfer_limit};
 use coldstart_view::numbers::counted;
 
@@ -36,7 +36,7 @@ pub struct SpeedupOptions {
     /// How it is started and waited for.
     pub launch: LaunchOptions,
     /// Where the prefetch plan goes; of the kind [`crate::kinds::PLAN`].
-    pub plan: OutputPlace,
+    pub plan: OutputTarget,
     /// When the plan is read; `None` as predicted to be faster.
     pub strategy: Option<Strategy>,
     /// Counted runs before and after, in each state.
@@ -163,7 +163,7 @@ mod tests {
         let options = SpeedupOptions {
             program: CommandLine { program: "echo".into(), arguments: vec!["there".into()] },
             launch: LaunchOptions { time_limit: Some(Duration::from_secs(60)), ..LaunchOptions::default() },
-            plan: OutputPlace::new(&folder.path().join("echo.prefetch"), kinds::PLAN, false).unwrap(),
+            plan: OutputTarget::new(&folder.path().join("echo.prefetch"), kinds::PLAN, false).unwrap(),
             strategy: None,
             runs: 2,
             launcher: Launcher { name: "launcher".to_owned(), words: Vec::new(), file },

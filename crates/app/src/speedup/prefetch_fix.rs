@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_launch::{CommandLine, End, LaunchOptions, Output, launch};
-use coldstart_output::{OutputPlace, StagedFile};
+use coldstart_output::{OutputTarget, StagedFile};
 use coldstart_prefetch::{TargetOutcome, check_targets};
 use coldstart_profile::plan::PlanView;
 use coldstart_profile::printable;
@@ -31,7 +31,7 @@ const MORE_STARTS: usize = 8;
 pub(super) struct PrefetchFix<'args> {
     program: &'args CommandLine,
     options: &'args LaunchOptions,
-    place: &'args OutputPlace,
+    place: &'args OutputTarget,
     plan_path: PathBuf,
     recorded: &'args RecordedPlan,
     launcher: &'args Launcher,
@@ -42,7 +42,7 @@ impl<'args> PrefetchFix<'args> {
     pub(super) fn new(
         program: &'args CommandLine,
         options: &'args LaunchOptions,
-        place: &'args OutputPlace,
+        place: &'args OutputTarget,
         recorded: &'args RecordedPlan,
         launcher: &'args Launcher,
     ) -> Result<Self, AppError> {

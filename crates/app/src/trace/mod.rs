@@ -9,7 +9,7 @@ mod sums;
 
 use std::path::Path;
 
-use coldstart_output::{Inputs, OutputPlace};
+use coldstart_output::{Inputs, OutputTarget};
 use coldstart_profile::pattern::means_file;
 use coldstart_profile::trace::Trace;
 use coldstart_tracefile::{TraceFile, try_out, write_trace_at};
@@ -33,7 +33,7 @@ pub fn read(path: &Path) -> Result<Trace, AppError> {
 ///
 /// # Errors
 /// When the recording cannot be read or has nothing of what a trace is made of, or the trace cannot be written.
-pub fn import(recording: &Path, place: OutputPlace) -> Result<Trace, AppError> {
+pub fn import(recording: &Path, place: OutputTarget) -> Result<Trace, AppError> {
     let place = place.not_over(Inputs::default().with("the recording itself", recording));
     try_out(&place)?;
     let trace = coldstart_import::import(recording)?;
@@ -56,7 +56,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (recording, output) = (folder.path().join("perf.data"), folder.path().join("a.coldtrace"));
         std::fs::write(&recording, "no recording").unwrap();
-        let place = OutputPlace::new(&output, kinds::TRACE, false).unwrap();
+        let place = OutputTarget::new(&output, kinds::TRACE, false).unwrap();
         assert!(import(&recording, place).is_err() && !output.exists());
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_launch::{CommandLine, Input, LaunchOptions, Output};
-use coldstart_output::{Inputs, OutputPlace};
+use coldstart_output::{Inputs, OutputTarget};
 use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_profile::trace::{FileCategory, Layer, StartState, Trace, TracedFile};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
@@ -45,7 +45,7 @@ pub struct RecordOptions {
 /// # Errors
 /// When the program cannot be started or followed, or the trace cannot be written. That a start never was ready is no error: the
 /// trace tells.
-pub fn record(options: &RecordOptions, place: OutputPlace, observer: &dyn Observer) -> Result<Trace, AppError> {
+pub fn record(options: &RecordOptions, place: OutputTarget, observer: &dyn Observer) -> Result<Trace, AppError> {
     let place = place.not_over(options.inputs());
     try_out(&place)?;
     let recording = Recording { options, launch: options.launch()? };
@@ -161,7 +161,7 @@ mod tests {
             all_functions: false,
             cold: false,
         };
-        let place = OutputPlace::new(&path, kinds::TRACE, false).unwrap();
+        let place = OutputTarget::new(&path, kinds::TRACE, false).unwrap();
         let trace = record(&options, place, &Silent).unwrap();
         assert_eq!(trace.run.end, RunEnd::Exited(0));
         assert_eq!(super::super::read(&path).unwrap().run.command, trace.run.command);

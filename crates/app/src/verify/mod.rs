@@ -21,7 +21,7 @@ use crate::error::{AppError, HintExt};
 use crate::reading::map;
 use crate::rewriting::{Refused, shrank};
 
-pub use search::{Parting, Search};
+pub use search::{FirstDifference, Search};
 pub use starts::{CountedUntil, Start, Starts};
 
 /// The name and version of the verdict as JSON.

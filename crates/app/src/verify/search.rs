@@ -16,7 +16,7 @@ pub struct Search {
     /// Files that the bound program loads, without itself.
     pub libraries: usize,
     /// The first place in the order at which they part.
-    pub parting: Option<Parting>,
+    pub parting: Option<FirstDifference>,
     /// Names that the bound program does not find.
     pub missing: Vec<String>,
     /// Probes of the original that fail.
@@ -35,7 +35,7 @@ pub struct Search {
 
 /// A place at which two orders part.
 #[derive(Debug, Serialize)]
-pub struct Parting {
+pub struct FirstDifference {
     /// Counted from 0.
     pub place: usize,
     /// The file of the original; `None` where it loads no more.
@@ -85,7 +85,7 @@ pub(super) fn compare(program: &Path, binding: &Binding) -> Result<Search, AppEr
 }
 
 /// Where two closures part: another file, or the same one with or without its symbols being looked up.
-fn parting(before: &Closure, after: &Closure) -> Option<Parting> {
+fn parting(before: &Closure, after: &Closure) -> Option<FirstDifference> {
     let (before, after) = (&before.objects, &after.objects);
     let place = before
         .iter()
@@ -93,5 +93,5 @@ fn parting(before: &Closure, after: &Closure) -> Option<Parting> {
         .position(|(one, other)| one.identity != other.identity || one.in_scope != other.in_scope);
     let place = place.or_else(|| (before.len() != after.len()).then(|| before.len().min(after.len())))?;
     let path = |objects: &[coldstart_loader::LoadedObject]| objects.get(place).map(|object| object.path.clone());
-    Some(Parting { place, before: path(before), after: path(after) })
+    Some(FirstDifference { place, before: path(before), after: path(after) })
 }

@@ -9,7 +9,7 @@ use anyhow::Context;
 use coldstart_bind::Binding;
 use coldstart_launch::{CommandLine, End, LaunchOptions, Readiness};
 use coldstart_observe::loader_log::{
-    LoaderDifference, LoaderLog, LoaderLogError, LoaderLogMode, MappedObject, Parting, compare, loader_log,
+    FirstDifference, LoaderDifference, LoaderLog, LoaderLogError, LoaderLogMode, MappedObject, compare, loader_log,
     relocation_cycles,
 };
 use coldstart_observe::syscalls::{CountOptions, Ended, SyscallCounts, SyscallsError, Until, count_syscalls};
@@ -256,7 +256,7 @@ fn parting(before: Option<&Watched>, after: &Watched) -> Option<String> {
     let cut = [before_log, after_log].into_iter().any(was_cut).then(|| common(before_log, after_log));
     let (before_log, after_log) = cut.as_ref().map_or((before_log, after_log), |(before, after)| (before, after));
     let difference: LoaderDifference = compare(before_log, after_log, same_file);
-    let shown = |what: &str, parting: &Option<Parting>| {
+    let shown = |what: &str, parting: &Option<FirstDifference>| {
         let parting = parting.as_ref()?;
         let path = |path: &Option<PathBuf>| path.as_deref().map_or_else(|| "nothing".to_owned(), printable);
         Some(format!(

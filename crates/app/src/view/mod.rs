@@ -15,7 +15,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use coldstart_launch::Interrupt;
-use coldstart_output::{Inputs, OutputKind, OutputPlace};
+use coldstart_output::{Inputs, OutputKind, OutputTarget};
 use coldstart_profile::{JsonPath, printable};
 use coldstart_view::comparison::Comparison;
 use coldstart_view::export::{self, TraceExport};
@@ -264,7 +264,7 @@ impl View {
     pub fn write_file(
         &self,
         content: Content<'_>,
-        place: &OutputPlace,
+        place: &OutputTarget,
         interrupt: Option<&Interrupt>,
     ) -> Result<Written, AppError> {
         let mut written = None;
@@ -339,7 +339,7 @@ mod tests {
             let path = folder.path().join(name);
             assert_eq!(FileKind::of_path(&path), Some(content.kind()));
             for _ in 0..2 {
-                let place = OutputPlace::new(&path, content.kind().output_kind(), false).unwrap();
+                let place = OutputTarget::new(&path, content.kind().output_kind(), false).unwrap();
                 let written = view.write_file(content, &place, None).unwrap();
                 assert_eq!(written.bytes, path.metadata().unwrap().len());
             }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use anyhow::anyhow;
 use coldstart_launch::Interrupt;
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 use coldstart_tracefile::{Answer, TraceFile, Value};
 
 use super::differences;
@@ -68,14 +68,14 @@ pub struct TableFile {
     /// Of the second trace.
     pub of_other: bool,
     /// Its place.
-    pub place: OutputPlace,
+    pub place: OutputTarget,
 }
 
 /// The files of all tables, named after the one that was asked for.
 ///
 /// # Errors
 /// When one of them cannot be written.
-pub fn files(asked: &OutputPlace, are_two: bool) -> Result<Vec<TableFile>, AppError> {
+pub fn files(asked: &OutputTarget, are_two: bool) -> Result<Vec<TableFile>, AppError> {
     let mut files = Vec::new();
     for name in names(are_two) {
         files.push(TableFile { name, of_other: false, place: beside(asked, &format!("-{name}"))? });
@@ -87,7 +87,7 @@ pub fn files(asked: &OutputPlace, are_two: bool) -> Result<Vec<TableFile>, AppEr
 }
 
 /// The same place, with something put before the name's ending.
-fn beside(asked: &OutputPlace, addition: &str) -> Result<OutputPlace, AppError> {
+fn beside(asked: &OutputTarget, addition: &str) -> Result<OutputTarget, AppError> {
     let path = asked.path();
     let mut name = path.file_stem().unwrap_or_default().to_os_string();
     name.push(addition);

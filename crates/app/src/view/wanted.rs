@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 use coldstart_profile::printable;
 
 use super::tables::{self, TableFile, of_one_trace_only};
@@ -38,12 +38,12 @@ pub enum Destination {
     /// To stdout.
     Stdout,
     /// To a place, by the rule for outputs.
-    File(OutputPlace),
+    File(OutputTarget),
 }
 
 impl Destination {
     /// Its place; `None` for stdout.
-    pub fn place(&self) -> Option<&OutputPlace> {
+    pub fn place(&self) -> Option<&OutputTarget> {
         match self {
             Self::Stdout => None,
             Self::File(place) => Some(place),
@@ -52,7 +52,7 @@ impl Destination {
 
     /// As it was given; `None` for stdout.
     pub fn path(&self) -> Option<&Path> {
-        self.place().map(OutputPlace::path)
+        self.place().map(OutputTarget::path)
     }
 }
 
@@ -88,7 +88,7 @@ impl WantedFile {
     }
 
     /// The places of the files that are written.
-    fn places(&self) -> impl Iterator<Item = &OutputPlace> {
+    fn places(&self) -> impl Iterator<Item = &OutputTarget> {
         let itself = self.tables.is_empty().then(|| self.destination.place()).flatten();
         itself.into_iter().chain(self.tables.iter().map(|table| &table.place))
     }
@@ -118,7 +118,7 @@ impl Wanted {
                 Destination::Stdout
             } else {
                 let is_other = path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir());
-                let place = OutputPlace::new(path, kind.output_kind(), asked.force);
+                let place = OutputTarget::new(path, kind.output_kind(), asked.force);
                 let place = place.map(|place| place.not_over(inputs.clone()));
                 // What stands for several tables is not written itself.
                 let checked = place.and_then(|place| match (kind, &asked.table) {

@@ -5,7 +5,7 @@
 use anyhow::Context;
 use coldstart_app::error::AppError;
 use coldstart_app::writing::write_file;
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 use coldstart_view::page::{ReportKind, report_page};
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ const TITLE: usize = 120;
 /// # Errors
 /// When it cannot be made or written; a file that was there before stays as it was.
 pub(crate) fn write<T: Serialize>(
-    place: &OutputPlace,
+    place: &OutputTarget,
     kind: ReportKind,
     title: &str,
     schema: &str,

@@ -31,7 +31,7 @@ fn a_pipe_is_refused_by_whatever_name() {
             let said = &ended.stderr;
             assert_eq!(ended.code, Some(2), "{verb}: {said}");
             assert!(said.contains(&format!("`{input}`")) && said.contains("it is a FIFO"), "{verb}: {said}");
-            assert!(said.contains("hint: save what comes out of it to a file"), "{verb}: {said}");
+            assert!(said.contains("hint: save its output to a file first"), "{verb}: {said}");
         }
     }
 }

@@ -22,11 +22,7 @@ fn whole() -> impl Iterator<Item = &'static Output> {
 
 /// What is said of a file that is no earlier output.
 fn not_earlier(output: &Output) -> &'static str {
-    if output.kind == Kind::KeptOriginal {
-        "there is something else already"
-    } else {
-        "it is there already, and is not "
-    }
+    if output.kind == Kind::KeptOriginal { "there is something else already" } else { "it already exists and is not " }
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn files_that_cannot_be_used_are_refused() {
     --- stdout
     --- stderr
     error: cannot use `bad` as a saved page cache: not a saved page cache: the first 8 bytes are not "coldpage"
-    hint: `coldstart pagecache save FILE` writes one
+    hint: create one with `coldstart pagecache save FILE`
     "#);
     write(&[&bytes[..8], &7u32.to_le_bytes(), &bytes[12..]].concat());
     insta::assert_snapshot!(restore(), @r"
@@ -29,7 +29,7 @@ fn files_that_cannot_be_used_are_refused() {
     exit: 2
     --- stdout
     --- stderr
-    error: cannot use `bad` as a saved page cache: it has version 7; this coldstart reads up to version 1
+    error: cannot use `bad` as a saved page cache: it has format version 7; this coldstart reads versions up to 1
     hint: use a newer coldstart, or save the state again with this one
     ");
     write(&bytes[..200]);
@@ -52,14 +52,14 @@ fn files_that_cannot_be_used_are_refused() {
     --- stderr
     error: cannot write `/dev/null`: it is not a regular file
     hint: FILE, the first argument, is what is written; trees to save come behind it
-    hint: name a file; what is there stays as it is
+    hint: name a regular file; this one was not changed
     ");
     insta::assert_snapshot!(conversation(coldstart(path, &["save", "new", "none"])), @r"
     $ coldstart pagecache save new none
     exit: 2
     --- stdout
     --- stderr
-    error: cannot save what is cached of `none`: No such file or directory (os error 2)
+    error: cannot save the cached pages of `none`: No such file or directory (os error 2)
     ");
     assert!(!path.join("new").exists());
 }

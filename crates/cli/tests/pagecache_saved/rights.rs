@@ -56,8 +56,8 @@ fn an_ordinary_user_saves_and_adds_own_files_and_drops_nothing() {
     exit: 2
     --- stdout
     --- stderr
-    error: the page cache may not be dropped by this user
-    hint: run as root, or add the saved pages to what is in memory now: `coldstart pagecache restore --add`
+    error: this user may not drop the page cache
+    hint: run as root, or add the saved pages to the current ones: `coldstart pagecache restore --add`
     ");
     drop(held);
     make_cold(&path.join("tree/own"));

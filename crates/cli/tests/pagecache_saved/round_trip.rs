@@ -60,7 +60,7 @@ fn what_is_gone_or_changed_is_named() {
     symbolic links 1 1 0 -
 
     missing
-      20 pages of [TREE]/half: it is gone
+      20 pages of [TREE]/half: it does not exist any more
       10 pages of [TREE]/hot: it has changed
     --- stderr
     ");

@@ -108,7 +108,7 @@ fn the_trace_and_what_is_no_file_are_not_written_over() {
         ("pipe.html", "not a regular file"),
         ("/dev/null", "not a regular file"),
         ("missing/a.html", "No such file"),
-        ("missing/a.html", "hint: make its directory first"),
+        ("missing/a.html", "hint: create its directory first"),
     ] {
         let output = place.run(&["app.coldtrace", "-o", out, "--as", "html"]);
         assert_eq!(output.status.code(), Some(2), "{out}");
@@ -178,7 +178,7 @@ fn a_full_disk_leaves_what_was_there() {
         return skip("may not mount a disk of its own");
     }
     assert!(said.contains("cannot write `disk/a.html`: ") && said.contains("No space left on device"), "{said}");
-    assert!(said.contains("hint: make room there"), "{said}");
+    assert!(said.contains("hint: free some space there"), "{said}");
     assert!(shown.starts_with("code 2\n"), "{shown}{said}");
     assert!(shown.contains("\nold\n") && !shown.contains(".coldstart-"), "{shown}");
 }

@@ -30,7 +30,7 @@ fn rules(facts: &Facts) -> Check {
     let words = facts.loader.words();
     let (status, now) = match &facts.loader.library {
         Library::Glibc(Some(release)) if *release < KNOWN_RELEASE => {
-            (Status::Partly, format!("{words} searches older subfolders than those that are known"))
+            (Status::Partly, format!("{words} searches older subdirectories than those that are known"))
         }
         Library::Glibc(Some(_)) | Library::Musl(_) => {
             return Check::new(name, Status::Yes, format!("the rules of {words} are known")).source(source);
@@ -42,12 +42,12 @@ fn rules(facts: &Facts) -> Check {
         .needed("glibc 2.33 or later, or musl 1.2")
         .cost(
             "How a program's libraries are found is told by the loader's rules. Programs of another loader are refused by \
-             `bind` and `resolve`; where only the release is old or unknown, subfolders for the processor may be missed. \
+             `bind` and `resolve`; where only the release is old or unknown, subdirectories for the processor may be missed. \
              Caches can be written, for any machine.",
         )
         .source(source);
     let because = match status {
-        Status::Partly => "subfolders for the processor may be missed",
+        Status::Partly => "subdirectories for the processor may be missed",
         _ => "whose loader starts programs here is not known",
     };
     check.leaves(status, &[Resolve, Bind, BindAudit], because)
@@ -87,9 +87,9 @@ fn links(facts: &Facts) -> Check {
     let status = if matches!(answer, Answer::Untried(_)) { Status::Unknown } else { Status::No };
     Check::new(name, status, answer.words())
         .needed("can be made")
-        .cost("`bind` makes a folder of links to a program's libraries; only --mode absolute, origin and audit do without.")
+        .cost("`bind` makes a directory of links to a program's libraries; only --mode absolute, origin and audit do without.")
         .source(source)
-        .leaves(if status == Status::No { Status::Partly } else { status }, &[Bind], "no folder of links can be made")
+        .leaves(if status == Status::No { Status::Partly } else { status }, &[Bind], "no directory of links can be made")
 }
 
 fn exchange(facts: &Facts) -> Check {
@@ -104,12 +104,12 @@ fn exchange(facts: &Facts) -> Check {
     Check::new(name, status, answer.words())
         .needed("works")
         .cost(
-            "A program that is bound anew exchanges its folder of links for the new one in one step; without that, \
+            "A program that is bound anew exchanges its directory of links for the new one in one step; without that, \
              `bind --rebind` refuses. Programs can be bound for the first time.",
         )
         .grants(kernel_or_filter(facts, answer, 3, 15))
         .source(source)
-        .leaves(left, &[Bind], "folders of links cannot be renewed")
+        .leaves(left, &[Bind], "directories of links cannot be renewed")
 }
 
 /// Whether a program that we start can be followed call by call.

@@ -181,7 +181,7 @@ fn others_pages(facts: &Facts) -> Check {
     }
     check
         .leaves(Status::Partly, &[Ability::PagecacheSave], "of your own files only")
-        .leaves(Status::No, &[PagecacheOthers], "Linux tells only those who own a file or may write it")
+        .leaves(Status::No, &[PagecacheOthers], "Linux shows it only to users who own the file or may write it")
         .leaves(
             Status::Partly,
             &[MeasureCold, MeasureBoot, MeasureSelective],

@@ -47,7 +47,7 @@ pub(super) fn try_tracing() -> (Answer, Answer) {
     answers
 }
 
-/// Whether the kernel exchanges two names in one step, as folders of links are renewed.
+/// Whether the kernel exchanges two names in one step, as directories of links are renewed.
 pub(super) fn try_exchange() -> Answer {
     known(renameat_with(CWD, NOBODY, CWD, NOBODY_ELSE, RenameFlags::EXCHANGE))
 }

@@ -1,13 +1,13 @@
-//! `/proc/PID/auxv`: what the kernel told the program at its start (`proc_pid_auxv(5)`, `getauxval(3)`).
+//! `/proc/PID/auxv`: the auxiliary vector that the kernel passed to the program (`proc_pid_auxv(5)`, `getauxval(3)`).
 
 /// Size of a page, in bytes.
 pub const AT_PAGESZ: u64 = 6;
-/// Where the loader is mapped; 0 without one.
+/// The loader's base address; 0 without one.
 pub const AT_BASE: u64 = 7;
-/// The program's entry point, where the loader goes when it is done.
+/// The program's entry point, to which the loader jumps when it is done.
 pub const AT_ENTRY: u64 = 9;
 
-/// Pairs of words of the program's own size.
+/// Pairs of words of the program's word size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuxiliaryVector {
     bytes: Vec<u8>,

@@ -1,8 +1,8 @@
-//! `/proc/PID/maps` and `smaps`: what is mapped where (`proc_pid_maps(5)`, `proc_pid_smaps(5)`).
+//! `/proc/PID/maps` and `smaps`: a process's mappings (`proc_pid_maps(5)`, `proc_pid_smaps(5)`).
 //!
-//! Of a path only line ends are escaped, not even the backslash (`show_map_vma` in `fs/proc/task_mmu.c`), so a file whose name
-//! holds the four characters `\012` cannot be told from one with a line end. The device is that of the super block: on btrfs and
-//! overlayfs `stat` gives another one.
+//! In a path only line ends are escaped, not even the backslash (`show_map_vma` in `fs/proc/task_mmu.c`), so a file name with
+//! the four characters `\012` looks like one with a line end. The device is that of the super block: on btrfs and
+//! overlayfs it differs from that of `stat`.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -16,22 +16,22 @@ use crate::text::{decimal, hexadecimal, kibibytes};
 pub struct Mapping {
     /// The first address.
     pub start: u64,
-    /// The address behind the last.
+    /// One past the last address.
     pub end: u64,
     /// `rwxp` or `rwxs`, with hyphens for what is not permitted.
     pub permissions: [u8; 4],
-    /// What of the file stands at the first address, in bytes.
+    /// The file offset of the first address, in bytes.
     pub offset: u64,
     /// The device of the file's super block.
     pub device: DeviceNumber,
     /// The file's inode number; 0 without a file.
     pub inode: u64,
-    /// The file's path, with ` (deleted)` behind it if it was removed; `[heap]` and the like; or empty.
+    /// The file's path, followed by ` (deleted)` if it was removed; `[heap]` and the like; or empty.
     pub path: PathBuf,
 }
 
 impl Mapping {
-    /// From `start-end permissions offset major:minor inode      path`; `None` for a line of another form.
+    /// From `start-end permissions offset major:minor inode      path`; `None` for a malformed line.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let mut words = line.splitn(6, |&byte| byte == b' ');
         let (start, end) = numbers(words.next()?, b'-')?;
@@ -46,12 +46,12 @@ impl Mapping {
         Some(Self { start, end, permissions, offset, device, inode, path })
     }
 
-    /// Whether its bytes may be executed.
+    /// Whether it is executable.
     pub fn is_executable(&self) -> bool {
         self.permissions[2] == b'x'
     }
 
-    /// Whether writes stay in the process.
+    /// Whether it is private (copy on write).
     pub fn is_private(&self) -> bool {
         self.permissions[3] == b'p'
     }
@@ -78,7 +78,7 @@ fn with_line_ends(path: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The mappings in the bytes of `maps`, by rising addresses. Lines of another form are skipped.
+/// The mappings in the bytes of `maps`, by ascending address. Malformed lines are skipped.
 pub fn parse_maps(maps: &[u8]) -> Vec<Mapping> {
     maps.split(|&byte| byte == b'\n').filter_map(Mapping::parse).collect()
 }
@@ -88,13 +88,13 @@ pub fn parse_maps(maps: &[u8]) -> Vec<Mapping> {
 pub struct MappingUse {
     /// In the page table (`Rss`).
     pub in_page_table: u64,
-    /// Of that, what belongs to no file, or was copied from one on write.
+    /// Of that, memory without a file, and pages copied on write.
     pub anonymous: u64,
     /// Locked into memory (`mlock(2)`).
     pub locked: u64,
 }
 
-/// The mappings in the bytes of `smaps` with their figures. Lines of another form are skipped.
+/// The mappings in the bytes of `smaps` with their figures. Malformed lines are skipped.
 pub fn parse_smaps(smaps: &[u8]) -> Vec<(Mapping, MappingUse)> {
     let mut mappings: Vec<(Mapping, MappingUse)> = Vec::new();
     for line in smaps.split(|&byte| byte == b'\n') {

@@ -1,7 +1,7 @@
-//! Processes and threads, by the files in which the kernel tells about them (`proc(5)`).
+//! Processes and threads, from the kernel's files about them (`proc(5)`).
 //!
-//! A process may end between any two reads, so each answer stands for its moment. A number alone does not name a process for long: it
-//! may be given away again; together with the start time ([`Stat::started`]) it does, until the next boot.
+//! A process may end between any two reads, so each answer holds for one moment. A PID alone does not identify a process, because
+//! it is reused; together with the start time ([`Stat::started`]) it does, until the next boot.
 
 mod auxiliary_vector;
 mod maps;
@@ -20,18 +20,18 @@ pub use status::Status;
 
 use crate::text::{decimal, field};
 
-/// Where processes are shown, a directory for each by its number.
+/// The directory of all processes, with a subdirectory per PID.
 pub const ALL: &str = "/proc";
-/// The process that looks.
+/// The calling process.
 pub const SELF: &str = "/proc/self";
-/// The thread that looks.
+/// The calling thread.
 pub const THREAD_SELF: &str = "/proc/thread-self";
 
-/// Files about the process that looks, by their paths.
+/// Files about the calling process, by their paths.
 pub mod own {
     /// As [`Status`](super::Status) reads it.
     pub const STATUS: &str = "/proc/self/status";
-    /// What is mapped where; see [`parse_maps`](super::parse_maps).
+    /// Its mappings; see [`parse_maps`](super::parse_maps).
     pub const MAPS: &str = "/proc/self/maps";
     /// The same with figures; see [`parse_smaps`](super::parse_smaps).
     pub const SMAPS: &str = "/proc/self/smaps";
@@ -41,25 +41,25 @@ pub mod own {
     pub const USER_MAP: &str = "/proc/self/uid_map";
     /// Resource limits (`proc_pid_limits(5)`).
     pub const LIMITS: &str = "/proc/self/limits";
-    /// What was read and written (`proc_pid_io(5)`); not there without `CONFIG_TASK_IO_ACCOUNTING`.
+    /// I/O counters (`proc_pid_io(5)`); missing without `CONFIG_TASK_IO_ACCOUNTING`.
     pub const IO: &str = "/proc/self/io";
     /// A link to the program's file.
     pub const PROGRAM: &str = "/proc/self/exe";
 }
 
-/// The directory in which the kernel shows one process or thread. That it is named here does not mean that it exists.
+/// The `/proc` directory of a process or thread. It need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessFiles {
     directory: PathBuf,
 }
 
 impl ProcessFiles {
-    /// Of the process with this number, or of the thread: any thread's number leads to its process's files.
+    /// Of the process with this PID; a thread's TID gives the files of its process.
     pub fn of(number: u32) -> Self {
         Self { directory: PathBuf::from(format!("/proc/{number}")) }
     }
 
-    /// Of the process that looks.
+    /// Of the calling process.
     pub fn own() -> Self {
         Self { directory: PathBuf::from(SELF) }
     }
@@ -79,30 +79,30 @@ impl ProcessFiles {
         self.directory.join(name)
     }
 
-    /// Whether there is such a process or thread, be it a zombie.
+    /// Whether the process or thread exists; zombies count.
     pub fn exist(&self) -> bool {
         self.directory.exists()
     }
 
-    /// `stat`; `None` for a process that is gone.
+    /// `stat`; `None` for a process that has ended.
     pub fn stat(&self) -> Option<Stat> {
         Stat::parse(&std::fs::read(self.at("stat")).ok()?)
     }
 
-    /// `status`; without any field for a process that is gone.
+    /// `status`; without any field for a process that has ended.
     pub fn status(&self) -> Status {
         Status::new(std::fs::read(self.at("status")).unwrap_or_default())
     }
 
-    /// `maps`: what is mapped where.
+    /// `maps`: its mappings.
     ///
     /// # Errors
-    /// `PermissionDenied` without the right to trace it, `NotFound` for a process that is gone.
+    /// `PermissionDenied` without the right to trace it, `NotFound` for a process that has ended.
     pub fn maps(&self) -> io::Result<Vec<Mapping>> {
         Ok(parse_maps(&std::fs::read(self.at("maps"))?))
     }
 
-    /// `smaps`: what is mapped where, and how much of it is in the page table. Slow: the kernel walks all page tables.
+    /// `smaps`: its mappings, and how much of each is in the page table. Slow: the kernel walks all page tables.
     ///
     /// # Errors
     /// As [`maps`](Self::maps).
@@ -110,23 +110,23 @@ impl ProcessFiles {
         Ok(parse_smaps(&std::fs::read(self.at("smaps"))?))
     }
 
-    /// `auxv`: what the kernel told the program at its start. Empty for a process that is gone or may not be looked at.
+    /// `auxv`: the auxiliary vector. Empty for a process that has ended or may not be inspected.
     pub fn auxiliary_vector(&self, is_64_bit: bool) -> AuxiliaryVector {
         AuxiliaryVector::new(std::fs::read(self.at("auxv")).unwrap_or_default(), is_64_bit)
     }
 
-    /// `cmdline`: the program's arguments, its own name first. None for a zombie and for a process that is gone.
+    /// `cmdline`: the program's arguments, starting with its name. Empty for a zombie and for a process that has ended.
     pub fn arguments(&self) -> Vec<OsString> {
         parse_arguments(&std::fs::read(self.at("cmdline")).unwrap_or_default())
     }
 
-    /// `environ`: the environment as it was at the program's start, `NAME=VALUE` each. None for a process that is gone or may not be
-    /// looked at.
+    /// `environ`: the environment at the program's start, each entry as `NAME=VALUE`. Empty for a process that has ended or may not
+    /// be inspected.
     pub fn environment(&self) -> Vec<OsString> {
         parse_arguments(&std::fs::read(self.at("environ")).unwrap_or_default())
     }
 
-    /// `comm`: the name that it gave itself, at most 15 bytes. Empty for a process that is gone.
+    /// `comm`: the process's name, at most 15 bytes. Empty for a process that has ended.
     pub fn name(&self) -> OsString {
         let mut name = std::fs::read(self.at("comm")).unwrap_or_default();
         if name.last() == Some(&b'\n') {
@@ -135,15 +135,15 @@ impl ProcessFiles {
         OsString::from_vec(name)
     }
 
-    /// The path of the program's file, as its own file system shows it. A removed file's ends with ` (deleted)`.
+    /// The path of the program's file, as its own file system shows it. A removed file's path ends with ` (deleted)`.
     ///
     /// # Errors
-    /// `PermissionDenied` without the right to trace it, `NotFound` for a process that is gone.
+    /// `PermissionDenied` without the right to trace it, `NotFound` for a process that has ended.
     pub fn program(&self) -> io::Result<PathBuf> {
         std::fs::read_link(self.at("exe"))
     }
 
-    /// `read_bytes` of `io`: what it and the children it has waited for had read from disks. `None` where it may not be asked.
+    /// `read_bytes` of `io`: bytes read from disks for the process and its reaped children. `None` where that is not permitted.
     pub fn bytes_read(&self) -> Option<u64> {
         decimal(field(&std::fs::read(self.at("io")).ok()?, "read_bytes")?)
     }
@@ -157,15 +157,15 @@ impl ProcessFiles {
     }
 }
 
-/// The numbers of all processes that we may see, in the kernel's order.
+/// The PIDs of all visible processes, in the kernel's order.
 ///
 /// # Errors
-/// The kernel's answer; `NotFound` without `/proc`.
+/// The kernel's error; `NotFound` without `/proc`.
 pub fn numbers() -> io::Result<Vec<u32>> {
     let mut numbers = Vec::with_capacity(256);
     for entry in std::fs::read_dir(ALL)? {
         let name = entry?.file_name().into_vec();
-        // The directory has other files, too.
+        // The directory also contains other files.
         if name.iter().all(u8::is_ascii_digit) {
             numbers.extend(decimal::<u32>(&name));
         }
@@ -173,18 +173,18 @@ pub fn numbers() -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// Whether there is a process or thread with this number, be it a zombie.
+/// Whether a process or thread with this number exists; zombies count.
 pub fn exists(number: u32) -> bool {
     ProcessFiles::of(number).exist()
 }
 
-/// The number by which `/proc` shows this process: another one than its own, or none, where `/proc` belongs to another pid
+/// This process's PID as `/proc` shows it. It differs from `getpid`, or is missing, where `/proc` belongs to another PID
 /// namespace. `None` where it cannot be read.
 pub fn own_number_shown() -> Option<OsString> {
     std::fs::read_link(SELF).ok().map(PathBuf::into_os_string)
 }
 
-/// The words of `cmdline` and `environ`, each of which ends with a zero. A program may have written anything there.
+/// The NUL-terminated words of `cmdline` and `environ`. A program may have overwritten them.
 pub fn parse_arguments(bytes: &[u8]) -> Vec<OsString> {
     if bytes.is_empty() {
         return Vec::new();

@@ -2,41 +2,41 @@
 
 use crate::text::{decimal, words};
 
-/// What `stat` tells of a process, as far as anybody here asks.
+/// The fields of `stat` that coldstart uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
     /// Of the first thread. `Z`: ended and not reaped yet; `X`: being removed; `T`, `t`: stopped; other letters: alive.
     pub state: u8,
-    /// The parent's number; 0 where it is outside our pid namespace.
+    /// The parent's PID; 0 where it is outside our PID namespace.
     pub parent: u32,
     /// The process group's number.
     pub group: u32,
     /// The session's number.
     pub session: u32,
-    /// Page faults that read nothing from a disk.
+    /// Page faults that needed no I/O.
     pub minor_faults: u64,
-    /// Those of children that it has waited for.
+    /// Those of its reaped children.
     pub minor_faults_of_children: u64,
-    /// Page faults that had to wait for a disk.
+    /// Page faults that waited for I/O.
     pub major_faults: u64,
-    /// Those of children that it has waited for.
+    /// Those of its reaped children.
     pub major_faults_of_children: u64,
     /// Threads that have not ended; the first thread counts until the process is reaped.
     pub threads: u32,
-    /// When it was started, in clock ticks since boot.
+    /// Start time, in clock ticks since boot.
     pub started: u64,
 }
 
 impl Stat {
-    /// From `PID (NAME) STATE PPID PGRP SESSION ...`. `None` for anything else, also for what the kernel writes while it takes a
-    /// process apart: group and session are -1 then.
+    /// From `PID (NAME) STATE PPID PGRP SESSION ...`. `None` for anything else, also for the line of a process that the kernel is
+    /// removing: its group and session are -1.
     pub fn parse(line: &[u8]) -> Option<Self> {
-        // The name may hold blanks and parentheses, numbers do not.
+        // The name may contain blanks and parentheses, numbers do not.
         let name_end = line.iter().rposition(|&byte| byte == b')')?;
         let mut fields = words(line.get(name_end.checked_add(1)?..)?);
         let state = *fields.next()?.first()?;
         let [parent, group, session] = [decimal(fields.next()?)?, decimal(fields.next()?)?, decimal(fields.next()?)?];
-        // The iterator stands before field 7, and the faults are fields 10 to 13.
+        // The iterator is at field 7, and the faults are fields 10 to 13.
         let mut counts = fields.by_ref().skip(3).map(decimal);
         let mut count = || counts.next()?;
         let (minor_faults, minor_faults_of_children, major_faults, major_faults_of_children) =
@@ -58,15 +58,15 @@ impl Stat {
         })
     }
 
-    /// Whether its first thread has ended: the process itself may live on by its other threads.
+    /// Whether its first thread has ended: the process may go on with its other threads.
     pub fn first_thread_has_ended(&self) -> bool {
         matches!(self.state, b'Z' | b'X')
     }
 
     /// Whether all of its threads have ended.
     ///
-    /// A process lives until its last thread has ended, while its first thread, the one that `state` tells of, may be a zombie long
-    /// before: after `pthread_exit` in `main`, and whenever a process with many threads is killed.
+    /// A process lives until its last thread has ended. Its first thread, to which `state` refers, may be a zombie long before:
+    /// after `pthread_exit` in `main`, and whenever a process with many threads is killed.
     pub fn has_ended(&self) -> bool {
         self.first_thread_has_ended() && self.threads <= 1
     }
@@ -117,7 +117,7 @@ mod tests {
         let number = |pid: Option<rustix::process::Pid>| pid.map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs());
         assert_eq!(own.parent, number(rustix::process::getppid()));
         assert_eq!(own.group, number(Some(rustix::process::getpgrp())));
-        // rustix takes 0 for impossible, but that is the number of a session of another pid namespace.
+        // rustix rejects 0, but that is the number of a session of another PID namespace.
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let sessions = status.lines().find_map(|line| line.strip_prefix("NSsid:")).unwrap();
         assert_eq!(own.session, sessions.split_whitespace().next_back().unwrap().parse::<u32>().unwrap());

@@ -2,9 +2,9 @@
 
 use crate::text::{decimal, field, hexadecimal, words};
 
-/// The text as it was when it was read, to be asked several times; it has no field where there is no such process.
+/// A snapshot of the text, for several queries; without any field if there is no such process.
 ///
-/// The first line holds the program's name, which may be any bytes but a line end (the kernel escapes that).
+/// The first line contains the program's name, which may be any bytes but a line end (the kernel escapes that).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status(Vec<u8>);
 
@@ -29,12 +29,12 @@ impl Status {
         self.number("Tgid")
     }
 
-    /// Who traces it (`TracerPid`); `None` if nobody does.
+    /// Its tracer (`TracerPid`); `None` if it is not traced.
     pub fn tracer(&self) -> Option<u32> {
         self.number("TracerPid").filter(|&tracer| tracer != 0)
     }
 
-    /// The process's number in the pid namespaces that it is in, the innermost last (`NStgid`).
+    /// The process's PIDs in its PID namespaces, the innermost last (`NStgid`).
     pub fn numbers_in_namespaces(&self) -> impl Iterator<Item = u32> {
         words(self.field("NStgid").unwrap_or_default()).map_while(decimal)
     }
@@ -49,23 +49,23 @@ impl Status {
         hexadecimal(self.field(name)?)
     }
 
-    /// Whether a signal is in a set (`SigIgn`, `SigCgt`, `SigBlk`); not if that is not known.
+    /// Whether a signal is in a set (`SigIgn`, `SigCgt`, `SigBlk`); `false` if unknown.
     pub fn has_signal(&self, set: &str, signal: i32) -> bool {
         let bit = u32::try_from(signal).ok().and_then(|signal| signal.checked_sub(1));
         bit.and_then(|bit| self.set(set)?.checked_shr(bit)).is_some_and(|set| set & 1 != 0)
     }
 
-    /// Whether it promised to gain no rights (`PR_SET_NO_NEW_PRIVS`).
+    /// Whether it has `PR_SET_NO_NEW_PRIVS` set.
     pub fn has_no_new_privileges(&self) -> bool {
         self.number("NoNewPrivs") == Some(1)
     }
 
-    /// How system calls are filtered (`Seccomp`): 0 not at all, 1 strictly, 2 by programs.
+    /// Seccomp mode (`Seccomp`): 0 none, 1 strict, 2 filter.
     pub fn seccomp_mode(&self) -> Option<u32> {
         self.number("Seccomp")
     }
 
-    /// How many programs filter system calls (`Seccomp_filters`, Linux 5.9).
+    /// The number of seccomp filters (`Seccomp_filters`, Linux 5.9).
     pub fn seccomp_filters(&self) -> Option<u32> {
         self.number("Seccomp_filters")
     }

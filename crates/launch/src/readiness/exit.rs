@@ -1,6 +1,6 @@
 //! Ready when the first process exits: for compilers, converters, `--version`.
 //!
-//! There is nothing to watch: the launch polls the program's end in any case.
+//! Nothing to watch: the launch polls the program's end in any case.
 
 use std::time::Instant;
 

@@ -1,9 +1,9 @@
 //! Ready when a file appears or is written anew: pid files, sockets, markers.
 //!
-//! The file's status is asked for again and again rather than its directory watched by inotify, which tells nothing on NFS,
-//! `/proc` and most of FUSE, and nothing of a directory that is not there yet. The newcomer's trap is the file left over
-//! from the last start: it must not be taken for this one's, nor may we delete it, so it is noted before the launch and
-//! only a change of it counts.
+//! The file's status is polled. inotify on its directory reports nothing on NFS,
+//! `/proc` and most of FUSE, and nothing for a missing directory. Pitfall: a file left over
+//! from the last start must not count, and we must not delete it, so its state is recorded before the launch and
+//! only a change counts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,18 +17,18 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use super::{Look, Watch};
 use crate::error::LaunchError;
 
-/// Bounds the error of the time measured. A look takes some 2 us.
+/// Bounds the error of the measured time. A check takes some 2 us.
 const INTERVAL: Duration = Duration::from_millis(1);
-/// Longest tick of the clock that stamps files, with something to spare: 10 ms at `CONFIG_HZ=100`.
+/// Longest tick of the clock for file times, with a margin: 10 ms at `CONFIG_HZ=100`.
 const STAMP_TICK: Duration = Duration::from_millis(20);
 
 pub(crate) struct FileWatch {
     path: PathBuf,
-    /// What must not be taken for readiness. `None` once the file was seen to be absent.
+    /// The state that does not count as readiness. `None` once the file was absent.
     earlier: Option<State>,
 }
 
-/// What changes when a file is replaced or written to. The time of the last access is left out: reading is no sign.
+/// The attributes that change when a file is replaced or written. Access time is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     device: u64,
@@ -43,7 +43,7 @@ impl FileWatch {
         Self { path: directory.map_or_else(|| path.to_owned(), |directory| directory.join(path)), earlier: None }
     }
 
-    /// The file as it is, symbolic links followed; `None` while it is not there.
+    /// The file's current state, symbolic links followed; `None` while it is missing.
     fn state(&self) -> Result<Option<State>, LaunchError> {
         match stat(&self.path) {
             Ok(status) => Ok(Some(State::from(&status))),
@@ -56,7 +56,7 @@ impl FileWatch {
     }
 }
 
-/// Whether the file may still come to be there: links and mounts may be half made, or left over from an earlier server.
+/// Whether the file may still appear: links and mounts may be incomplete, or left over from an earlier server.
 fn is_absence(error: Errno) -> bool {
     const NOT_YET: [Errno; 6] = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NOTCONN, Errno::STALE, Errno::INTR];
     NOT_YET.contains(&error)
@@ -77,8 +77,8 @@ impl From<&Stat> for State {
 }
 
 impl State {
-    /// Whether a change now would bear a later time than the last one: the stamps of most kernels (before Linux 6.13 all)
-    /// are as coarse as the clock's ticks.
+    /// Whether a change now would get a later time than the last one: on most kernels (before Linux 6.13 all)
+    /// file times are as coarse as the clock's ticks.
     fn is_settled(&self, now: Timespec) -> bool {
         self.changed < (now.tv_sec, now.tv_nsec)
     }
@@ -88,7 +88,7 @@ impl Watch for FileWatch {
     fn prepare(&mut self, _command: &mut Command) -> Result<(), LaunchError> {
         self.earlier = self.state()?;
         let give_up = Instant::now() + STAMP_TICK;
-        // A clock that is ahead of ours, on a file server, must not hold us up.
+        // A file server's clock may be ahead of ours; do not wait for it.
         while self.earlier.is_some_and(|state| !state.is_settled(clock_gettime(ClockId::RealtimeCoarse)))
             && Instant::now() < give_up
         {
@@ -112,9 +112,9 @@ impl Watch for FileWatch {
     fn last_seen(&self) -> Option<String> {
         let path = self.path.display();
         match self.earlier {
-            Some(_) => Some(format!("`{path}` was there before the launch and has not changed since")),
-            // A link that leads nowhere looks like a file in a listing.
-            None if self.path.is_symlink() => Some(format!("`{path}` is a symbolic link that leads nowhere")),
+            Some(_) => Some(format!("`{path}` existed before the launch and has not changed since")),
+            // A dangling link looks like a file in a listing.
+            None if self.path.is_symlink() => Some(format!("`{path}` is a dangling symbolic link")),
             None => None,
         }
     }
@@ -153,7 +153,7 @@ mod tests {
         for name in ["none", "no/such/parent", "file/below", "dangling", "ring"] {
             assert_eq!(watch_of(&at(name)).earlier, None, "{name}");
         }
-        assert!(watch_of(&at("dangling")).last_seen().unwrap().contains("leads nowhere"));
+        assert!(watch_of(&at("dangling")).last_seen().unwrap().contains("dangling symbolic link"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The moment that counts as "started": one file for each kind.
 //!
-//! A kind is asked by [`watch`] for a [`Watch`], which the launch then polls together with the program's end and the
-//! user's Ctrl-C. No kind has a thread: a second thread of ours would compete with the program that is being timed.
+//! [`watch`] creates a [`Watch`] for each kind, which the launch then polls together with the program's end and the
+//! user's Ctrl-C. No kind has a thread: a second thread of ours would compete with the measured program.
 
 mod exit;
 mod file;
@@ -40,26 +40,26 @@ pub enum Readiness {
     Stdout(Regex),
     /// The TCP port accepts a connection on 127.0.0.1 or ::1.
     Port(u16),
-    /// A GET request is answered with a status of 2xx; its status line has come. Redirects are not followed. Reads from a
+    /// A GET request is answered with status 2xx, as soon as the status line is complete. Redirects are not followed. Parsed from a
     /// URL alone, too: `http://localhost:8080/up`.
     Http(HttpUrl),
-    /// The file appears, or if it was there before, is replaced or written anew. A relative path starts at the program's
-    /// working directory; it is looked up from outside the program, not in a root directory of its own.
+    /// The file appears or, if it existed before, is replaced or written. A relative path starts at the program's
+    /// working directory; it is looked up in our root directory, not the program's.
     File(PathBuf),
-    /// The program says so by the protocol of `sd_notify(3)`: any process of the launch sends `READY=1`.
+    /// The program reports it by the protocol of `sd_notify(3)`: any process of the launch sends `READY=1`.
     Notify,
-    /// The first window of the program's processes is mapped on an X display: the program's own (`DISPLAY`), or the one
-    /// named, which then is the program's, too. We connect with our own `XAUTHORITY`. The program is kept from Wayland:
+    /// The first window of the program's processes is mapped on an X display: the program's own (`DISPLAY`), or the
+    /// given one, to which the program is then directed. We connect with our own `XAUTHORITY`. Wayland is disabled for the program:
     /// `WAYLAND_DISPLAY` is removed, `XDG_SESSION_TYPE` and, where it is not set, `GDK_BACKEND` are `x11`.
     ///
-    /// A splash screen counts, and so does a message that something is wrong; a window of one pixel or for input only does
-    /// not. A program that has a process running already open its window exits without having been ready.
+    /// A splash screen or an error dialog counts; a window of one pixel or for input only does
+    /// not. A program whose window is opened by a running instance exits without being ready.
     Window(Option<String>),
-    /// A page of ours, which the program was given as `{ready_url}` in its arguments, is loaded and reports back.
+    /// Our own page, passed to the program as `{ready_url}` in its arguments, is loaded and reports back.
     Page,
 }
 
-/// Why words do not name a readiness.
+/// Why a readiness cannot be parsed.
 #[derive(Clone, Debug, Error)]
 pub enum ReadinessError {
     /// The kind is unknown.
@@ -67,17 +67,17 @@ pub enum ReadinessError {
         "unknown readiness `{0}`: expected exit, stdout:REGEX, port:NUMBER, http:URL, file:PATH, notify, window or page"
     )]
     UnknownKind(String),
-    /// A kind that needs a value has none, or the reverse.
+    /// A missing or unexpected value.
     #[error("{0}")]
     Value(&'static str),
-    /// The regular expression cannot be read.
-    #[error("the regular expression of stdout:REGEX is wrong: {0}")]
+    /// Invalid regular expression.
+    #[error("invalid regular expression in stdout:REGEX: {0}")]
     Regex(#[from] regex::Error),
     /// Not a port number.
     #[error("`{0}` is not a TCP port: expected port:NUMBER with a number from 1 to 65535")]
     Port(String),
-    /// Not a URL that can be asked.
-    #[error("`{url}` cannot be asked: {reason}; expected http:URL such as http://127.0.0.1:8080/health")]
+    /// Not a usable URL.
+    #[error("cannot request `{url}`: {reason}; expected http:URL such as http://127.0.0.1:8080/health")]
     Url {
         /// As given.
         url: String,
@@ -109,7 +109,7 @@ impl FromStr for Readiness {
             ("https", Some(_)) => Ok(Self::Http(HttpUrl::parse(text)?)),
             ("http", None) => Err(ReadinessError::Value("readiness `http` needs a URL: http:URL")),
             ("file", Some(path)) if path == "~" || path.starts_with("~/") => Err(ReadinessError::Value(
-                "`~` is not expanded behind `file:`: write file:$HOME/..., or file:./~/... for a directory of that name",
+                "`~` is not expanded after `file:`: write file:$HOME/..., or file:./~/... for a directory of that name",
             )),
             ("file", Some(path)) if !path.is_empty() => Ok(Self::File(path.into())),
             ("file", _) => Err(ReadinessError::Value("readiness `file` needs a path: file:PATH")),
@@ -118,9 +118,7 @@ impl FromStr for Readiness {
             ("window", Some(display)) if !display.is_empty() => Ok(Self::Window(Some(display.to_owned()))),
             ("page", None) => Ok(Self::Page),
             ("notify" | "page", Some(_)) => Err(ReadinessError::Value("readiness `notify` and `page` take no value")),
-            ("window", Some(_)) => {
-                Err(ReadinessError::Value("a display is needed behind `window:`, such as window::1"))
-            }
+            ("window", Some(_)) => Err(ReadinessError::Value("readiness `window:` needs a display, such as window::1")),
             _ => Err(ReadinessError::UnknownKind(text.to_owned())),
         }
     }
@@ -149,11 +147,11 @@ impl PartialEq for Readiness {
     }
 }
 
-/// What a watch is given when it shall look whether the program is ready.
+/// Input of a readiness check.
 pub(crate) struct Look<'a> {
-    /// The watch's descriptor became readable, or the program ended and this is the last look.
+    /// The watch's descriptor became readable, or the program ended and this is the last check.
     pub(crate) descriptor_ready: bool,
-    /// When we woke up: what a descriptor told is not later than this.
+    /// When we woke up: an upper bound for the time of the event.
     pub(crate) woken: Instant,
     /// The program's processes.
     pub(crate) tree: &'a mut Tree,
@@ -161,7 +159,7 @@ pub(crate) struct Look<'a> {
 
 /// Waiting for one kind of readiness during one launch.
 pub(crate) trait Watch {
-    /// The command line to launch in place of the one given, where the program must be told something by its arguments.
+    /// The command line to launch instead of the given one, where readiness requires an argument.
     fn command_line(&mut self, _given: &CommandLine) -> Result<Option<CommandLine>, LaunchError> {
         Ok(None)
     }
@@ -171,33 +169,33 @@ pub(crate) trait Watch {
         Ok(())
     }
 
-    /// Takes what it needs of the program just started. Time is running.
+    /// Receives the program just started. Time is running.
     fn started(&mut self, _child: &mut Child) -> Result<(), LaunchError> {
         Ok(())
     }
 
-    /// What becomes readable when there is something to look at.
+    /// A descriptor that becomes readable when a check is due.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
-    /// How often to look when no descriptor tells.
+    /// Polling interval without a descriptor.
     fn interval(&self) -> Option<Duration> {
         None
     }
 
-    /// Looks whether the program is ready; the moment at which it was, if so.
+    /// Checks whether the program is ready; returns the time of readiness if so.
     fn look(&mut self, look: Look<'_>) -> Result<Option<Instant>, LaunchError>;
 
-    /// Keeps the program from blocking on us once we no longer look.
+    /// Keeps the program from blocking on us once we stop watching.
     fn drain(&mut self) {}
 
-    /// What was seen last of what is waited for, when the program never became ready: a clause.
+    /// The last state seen, if the program never became ready: a clause.
     fn last_seen(&self) -> Option<String> {
         None
     }
 
-    /// Whether the exit of the first process is what is waited for.
+    /// Whether the exit of the first process is the readiness.
     fn is_exit(&self) -> bool {
         false
     }

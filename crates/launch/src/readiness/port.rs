@@ -1,6 +1,6 @@
 //! Ready when a TCP port accepts connections: for servers.
 //!
-//! The newcomer's trap: an attempt to connect to a port from the range of ephemeral ports may pick that very port as its
+//! Pitfall: an attempt to connect to a port from the range of ephemeral ports may pick that very port as its
 //! own and connect to itself (TCP's simultaneous open), with no server anywhere.
 
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use rustix::net::sockopt::set_socket_linger;
 use super::{Look, Watch};
 use crate::error::LaunchError;
 
-/// Bounds the error of the time measured. An attempt takes some 20 us, so we use about 2 % of one processor.
+/// Bounds the error of the measured time. An attempt takes some 20 us, so we use about 2 % of one processor.
 const INTERVAL: Duration = Duration::from_millis(1);
 /// The loopback interface answers at once, unless the server's queue is full.
 const ANSWER_LIMIT: Duration = Duration::from_millis(1);
@@ -32,11 +32,11 @@ impl PortWatch {
         for address in self.addresses {
             match TcpStream::connect_timeout(&address, ANSWER_LIMIT) {
                 Ok(stream) if stream.local_addr().is_ok_and(|ours| ours != address) => return Ok(Some(address)),
-                // In the ordinary way, closing it would keep the port occupied (TIME_WAIT) for the program.
+                // A regular close would keep the port occupied (TIME_WAIT) for the program.
                 Ok(itself) => {
                     let _ = set_socket_linger(&itself, Some(Duration::ZERO));
                 }
-                // Out of descriptors or forbidden: waiting will not help.
+                // Out of descriptors, or forbidden: waiting will not help.
                 Err(error) if error.raw_os_error().is_some_and(is_lasting) => {
                     return Err(LaunchError::system("try to connect to the program's port", error));
                 }

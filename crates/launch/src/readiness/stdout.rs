@@ -1,6 +1,6 @@
 //! Ready when a line of standard output matches: for servers and tools that say when they are up.
 //!
-//! The newcomer's trap is on the other side: a program that writes to a pipe instead of a terminal usually collects
+//! Pitfall: a program that writes to a pipe instead of a terminal usually buffers
 //! 4 KiB before it writes at all, so its line may come late or never (`stdbuf -oL` helps).
 
 use std::fs::File;
@@ -16,13 +16,13 @@ use super::{Look, Watch};
 use crate::error::LaunchError;
 use crate::options::Output;
 
-/// A line longer than this is matched by its last part only: output without line ends must not fill the memory.
+/// Only the last part of a longer line is matched: output without line ends must not fill the memory.
 const LONGEST_LINE: usize = 64 * 1024;
 /// Size of one read: that of a pipe's buffer.
 const CHUNK: usize = 64 * 1024;
-/// How many reads in a row: a program that writes faster than we read must not keep us from the clock, from Ctrl-C, or from
-/// ending it. Together they empty the largest pipe that a user may have (1 MiB, `fs.pipe-max-size`), so that nothing is left
-/// behind by a program that has ended.
+/// Reads in a row: a program that writes faster than we read must not keep us from the clock, from Ctrl-C, or from
+/// ending it. Together they empty the largest pipe that a user may have (1 MiB, `fs.pipe-max-size`), so that no output of
+/// an ended program is lost.
 const READS_AT_ONCE: usize = 17;
 
 pub(crate) struct StdoutWatch {
@@ -117,13 +117,13 @@ impl Forward {
             Self::File(file) => file.write_all(chunk),
         };
         if result.is_err() {
-            // Nobody reads any more (`| head`): the program goes on, as it would with its output closed by us.
+            // The reader has closed (`| head`): the program continues, as it would with its output closed by us.
             *self = Self::Nowhere;
         }
     }
 }
 
-/// Matches a pattern line by line in output that comes in pieces.
+/// Matches a pattern line by line in chunked output.
 struct LineMatcher {
     pattern: Regex,
     /// The unfinished last line.

@@ -1,8 +1,8 @@
-//! What the processes of a launch had read by one moment, while they are still there to be asked.
+//! What the processes of a launch had read by one moment, while they still exist.
 //!
-//! `wait4` gives a process's figures when it is reaped: too late for what was read up to readiness, because ending a tree
-//! makes it work again. `/proc/PID/io` and `stat` give the same sums earlier: of all threads, ended ones included, and
-//! of all descendants that were waited for. Ended processes that nobody has waited for yet are still there to be asked.
+//! `wait4` gives a process's figures when it is reaped: too late for the figures at readiness, because ending a tree
+//! adds work. `/proc/PID/io` and `stat` give the same sums earlier: of all threads, ended ones included, and
+//! of all reaped descendants. Zombies still have their figures.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,11 +13,11 @@ use super::process::{Identity, all_processes};
 use super::{Tree, has_children};
 use crate::launched::{Counts, Uncounted};
 
-/// A process that ends while the tree is being counted moves its figures to its parent, so we count again; so often.
+/// How often to count again: a process that ends meanwhile moves its figures to its parent.
 const MOST_PASSES: usize = 20;
 const SIGCHLD: i32 = 17;
 
-/// The figures of one process and of those it has waited for. A figure that the kernel does not tell is `None`.
+/// The figures of one process and of its reaped children. Figures unknown to the kernel are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ProcessCounts {
     bytes_read: Option<u64>,
@@ -67,32 +67,32 @@ impl Tree {
             sum.major_faults = sum.major_faults.map(|sum| sum.saturating_add(counts.major_faults));
             sum.minor_faults = sum.minor_faults.map(|sum| sum.saturating_add(counts.minor_faults));
         }
-        // All still there, as processes or as zombies: then no figure has moved from one to another meanwhile.
+        // All still exist, as processes or as zombies: then no figures have moved meanwhile.
         let Ok(table) = all_processes() else { return Some(Counts::unknown(Uncounted::Hidden)) };
         let there: HashSet<Identity> = table.iter().map(|process| process.identity).collect();
         members.iter().all(|member| there.contains(&member.identity)).then_some(sum)
     }
 }
 
-/// Whether a process ignores SIGCHLD: then the figures of its children are dropped when they end (`wait(2)`).
+/// Whether a process ignores SIGCHLD: then the figures of its children are discarded when they end (`wait(2)`).
 /// `SA_NOCLDWAIT` has the same effect and is not shown by the kernel.
 pub(super) fn loses_children(number: u32) -> bool {
     ProcessFiles::of(number).status().has_signal("SigIgn", SIGCHLD)
 }
 
-/// Whether this kernel counts what processes read (`CONFIG_TASK_IO_ACCOUNTING`). Without it, `getrusage` says 0.
+/// Whether this kernel has I/O accounting (`CONFIG_TASK_IO_ACCOUNTING`). Without it, `getrusage` reports 0.
 fn has_accounting() -> bool {
     Path::new(own::IO).exists()
 }
 
-/// `None` if the process is gone.
+/// `None` if the process has ended.
 fn counts_of(identity: Identity) -> Option<ProcessCounts> {
     let files = ProcessFiles::of(identity.number);
     let bytes_read = files.bytes_read();
     counted(identity, &files.stat()?, bytes_read)
 }
 
-/// Its own faults, and those of its children that it has waited for. Another process may have been given the number.
+/// Its own faults, and those of its reaped children. The PID may have been reused.
 fn counted(identity: Identity, stat: &Stat, bytes_read: Option<u64>) -> Option<ProcessCounts> {
     (stat.started == identity.started).then_some(ProcessCounts {
         bytes_read,

@@ -1,10 +1,10 @@
-//! Ending a process tree so that nothing is left: ask, wait, freeze, kill, reap, look again.
+//! Ending a process tree completely: SIGTERM, wait, freeze, kill, reap, check again.
 //!
-//! Killing one process after another loses against a program that starts new ones in between. So the tree is frozen
-//! first: a stopped process cannot fork, and once a look at the whole tree finds nobody new, all are killed at once.
+//! Killing one process after another fails against a program that keeps forking. So the tree is frozen
+//! first: a stopped process cannot fork, and once a scan of the whole tree finds no new process, all are killed at once.
 //!
-//! A process that forks and ends at once is gone before a look has got to it. Its process group is not: of groups that are
-//! the launch's alone, one signal kills all at the same instant.
+//! A process that forks and ends at once is gone before a scan finds it. Its process group is not: groups that belong
+//! to the launch alone are killed by one signal.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,18 +18,18 @@ use super::{Tree, handle, send};
 use crate::error::LaunchError;
 use crate::interrupt::Interrupt;
 
-/// How often the tree is looked at while it ends. A look reads all of `/proc`: some 10 us a process.
+/// Interval of scans while the tree ends. A scan reads all of `/proc`: some 10 us a process.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
-/// How long after SIGKILL a process may stay: one in uninterruptible sleep dies when its I/O is done.
+/// Time limit after SIGKILL: a process in uninterruptible sleep dies when its I/O is done.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
-/// A tree that forks faster than it can be frozen is killed as far as it is known, and then looked at again.
+/// A tree that forks faster than it can be frozen is killed as far as known, and then scanned again.
 const FREEZE_PASSES: usize = 50;
 
 impl Tree {
     /// Ends and reaps every process of the launch.
     ///
-    /// Each gets SIGTERM, then has `grace` to end by itself; a signal noted by `interrupt` in that time cuts it short.
-    /// `meanwhile` is called again and again while we wait.
+    /// Each gets SIGTERM, then has `grace` to end by itself; a signal recorded by `interrupt` in that time cuts it short.
+    /// `meanwhile` is called repeatedly while we wait.
     ///
     /// # Errors
     /// [`LaunchError::NotEnded`] when processes stay after SIGKILL, [`LaunchError::System`] when `/proc` cannot be read.
@@ -39,7 +39,7 @@ impl Tree {
         interrupt: Option<&Interrupt>,
         meanwhile: &mut dyn FnMut(),
     ) -> Result<(), LaunchError> {
-        // What fails from here on would fail again: the guard must not repeat it.
+        // A failure from here on would repeat: the guard must not retry.
         self.finished = true;
         if !grace.is_zero() {
             self.ask(grace, interrupt, meanwhile)?;
@@ -64,11 +64,11 @@ impl Tree {
                 return Ok(());
             }
             for member in &living {
-                // Those started since the last look are asked too.
+                // Including those started since the last scan.
                 if self.ended.insert(member.identity) {
                     send(member.identity, Signal::TERM);
                 }
-                // It will only see the signal when it runs. Of a process without its first thread, the state does not say.
+                // It sees the signal only when it runs. For a process without its first thread, the state is meaningless.
                 if matches!(member.stat.state, b'T' | b'Z') {
                     send(member.identity, Signal::CONT);
                 }
@@ -84,7 +84,7 @@ impl Tree {
         let mut deadline = None;
         self.kills_groups = true;
         loop {
-            // On a busy machine this alone may take as long as the limit, which therefore begins with the first SIGKILL.
+            // On a busy machine this alone may take as long as the limit, which therefore starts with the first SIGKILL.
             let living = self.freeze()?;
             if living.is_empty() {
                 return Ok(());
@@ -105,7 +105,7 @@ impl Tree {
         }
     }
 
-    /// Stops the whole tree; returns all who were in it at the last look.
+    /// Stops the whole tree; returns all processes of the last scan.
     fn freeze(&mut self) -> Result<Vec<Process>, LaunchError> {
         let mut frozen = HashSet::new();
         for _ in 0..FREEZE_PASSES {
@@ -136,7 +136,7 @@ fn wait(living: &[Process], limit: Duration, interrupt: Option<&Interrupt>) -> b
         polled.push(PollFd::from_borrowed_fd(interrupt.as_fd(), PollFlags::IN));
     }
     let limit = Timespec { tv_sec: 0, tv_nsec: i64::from(limit.subsec_nanos()) };
-    // Errors (EINTR) only make us look earlier.
+    // Errors (EINTR) only make us check earlier.
     let _ = poll(&mut polled, Some(&limit));
     interrupt.is_some() && polled.last().is_some_and(|last| !last.revents().is_empty())
 }

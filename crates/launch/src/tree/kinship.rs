@@ -1,24 +1,24 @@
-//! Which processes belong to one launch: a pure decision over a table of processes.
+//! Which processes belong to one launch: a pure decision over a process table.
 //!
-//! We are the subreaper, so whatever the launched program starts is below one of our children for as long as it lives:
-//! below the launched process itself, or below one that was handed to us when its parent died. What we must not touch
-//! are children of other parts of this process: those there before, and those that live in our own process group.
+//! We are the subreaper, so all living descendants of the program are below one of our children:
+//! below the launched process itself, or below an orphan reparented to us. The children of other parts of this process must not
+//! be touched: those that existed before, and those in our own process group.
 
 use std::collections::{HashMap, HashSet};
 
 use super::process::{Identity, Process};
 
-/// What tells the launch's processes from others.
+/// Criteria for the launch's processes.
 #[derive(Debug)]
 pub(crate) struct Kinship {
-    /// Our own number.
+    /// Our own PID.
     pub(crate) own: u32,
-    /// Our process group if the program was given another one: then a child in ours was not started by the program.
+    /// Our process group if the program got another one: then a child in ours was not started by the program.
     /// `None` if the program shares our group.
     pub(crate) foreign_group: Option<u32>,
     /// Our own session.
     pub(crate) session: u32,
-    /// Children that we had before the launch.
+    /// Children that existed before the launch.
     pub(crate) earlier_children: HashSet<Identity>,
     /// The first process, until it is reaped.
     pub(crate) launched: Option<u32>,
@@ -38,11 +38,11 @@ impl Kinship {
         })
     }
 
-    /// Process groups that hold nothing but processes of the launch.
+    /// Process groups that contain only processes of the launch.
     ///
-    /// A session cannot be joined, only begun (setsid(2)): whoever is in another one than ours descends from a process of
-    /// the launch that began it. Only groups of our own children are given, zombies included: until such a child is reaped,
-    /// the kernel gives its group's number to no other group.
+    /// A session cannot be joined, only created (setsid(2)): a process in another session than ours descends from a process of
+    /// the launch that created it. Only groups of our own children are returned, zombies included: until such a child is reaped,
+    /// the kernel does not reuse its group's number.
     pub(crate) fn own_groups(&self, table: &[Process]) -> HashSet<u32> {
         self.roots(table).filter(|root| root.stat.session != self.session).map(|root| root.stat.group).collect()
     }
@@ -54,7 +54,7 @@ impl Kinship {
             children.entry(process.stat.parent).or_default().push(process);
         }
         let mut members: Vec<Process> = self.roots(table).copied().collect();
-        // The table is not one moment's picture: a number reused meanwhile could make a ring.
+        // The table is not a snapshot: a reused PID could make a cycle.
         let mut seen: HashSet<u32> = members.iter().map(|process| process.identity.number).collect();
         let mut next = 0;
         while let Some(parent) = members.get(next).map(|process| process.identity.number) {

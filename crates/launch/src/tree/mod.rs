@@ -26,25 +26,25 @@ use self::process::{Identity, Process, all_processes, process};
 use self::subreaper::Subreaper;
 use crate::launched::Usage;
 
-/// The processes of one launch. Ends them by force when dropped before [`Tree::end`] has.
+/// The processes of one launch. Kills them when dropped before [`Tree::end`].
 #[derive(Debug)]
 pub(crate) struct Tree {
     kinship: Kinship,
     status: Option<ExitStatus>,
     usage: Usage,
-    /// A reaped process had ignored SIGCHLD: what its children used is in no figure.
+    /// A reaped process had ignored SIGCHLD: its children's usage is in no figure.
     lost_children: bool,
     ended: HashSet<Identity>,
     killed: HashSet<Identity>,
-    /// Whether whole process groups are killed as soon as one of their processes is seen.
+    /// Whether whole process groups are killed as soon as one of their processes is found.
     kills_groups: bool,
     finished: bool,
     _subreaper: Subreaper,
 }
 
 impl Tree {
-    /// Notes what is there before a launch. `shares_group`: the program will stay in our process group. `guardian`: a child
-    /// of ours that is not found as others are (see [`has_children`]).
+    /// Records the state before a launch. `shares_group`: the program will stay in our process group. `guardian`: a child
+    /// of ours that needs special treatment (see [`has_children`]).
     pub(crate) fn before_launch(shares_group: bool, guardian: Option<u32>) -> io::Result<Self> {
         let own = std::process::id();
         if own_number_shown().is_some_and(|shown| shown != *own.to_string()) {
@@ -104,9 +104,9 @@ impl Tree {
         Ok(self.status)
     }
 
-    /// Reaps a child of ours if it has ended, and adds up what it used.
+    /// Reaps a child of ours if it has ended, and adds up its usage.
     fn reap(&mut self, number: u32) -> io::Result<Option<ExitStatus>> {
-        // It says so until it is reaped. Once one has, there is nothing more to learn.
+        // This stays set until it is reaped. Once one was, the result is final.
         let loses_children = !self.lost_children && loses_children(number);
         let Some(reaped) = reap(number)? else { return Ok(None) };
         self.lost_children |= loses_children;
@@ -114,7 +114,7 @@ impl Tree {
         Ok(Some(reaped.status))
     }
 
-    /// What the processes reaped so far used.
+    /// The usage of all processes reaped so far.
     pub(crate) fn usage(&self) -> Usage {
         self.usage
     }
@@ -134,13 +134,13 @@ impl Tree {
         Ok(!self.living()?.is_empty())
     }
 
-    /// Whether the process with this number belongs to the launch, alive or not yet reaped.
+    /// Whether a process belongs to the launch, alive or not yet reaped.
     pub(crate) fn has_member(&self, number: u32) -> bool {
         // Its ancestors up to us are enough of the table.
         let mut line: Vec<Process> = Vec::new();
         let mut next = Some(number);
         while let Some(found) = next.and_then(process) {
-            // A number reused meanwhile could make a ring.
+            // A reused PID could make a cycle.
             let is_ring = line.iter().any(|known| known.identity.number == found.identity.number);
             next = (found.stat.parent != self.kinship.own && !is_ring).then_some(found.stat.parent);
             line.push(found);
@@ -150,9 +150,9 @@ impl Tree {
 
     /// The living processes of the launch, after reaping the dead.
     ///
-    /// Empty means that nothing is left: a living process always has one of our children above it, and where all were dead
-    /// we look again, for their children have come to us meanwhile. Where some live we do not: in a tree that forks all
-    /// the time there is always one to reap.
+    /// Empty means that nothing is left: a living process always has one of our children above it, and if all were dead
+    /// we scan again, because their children are reparented to us. If some live we do not: in a tree that keeps forking
+    /// there is always one to reap.
     fn living(&mut self) -> io::Result<Vec<Process>> {
         loop {
             if !has_children() {
@@ -193,13 +193,13 @@ impl Tree {
 impl Drop for Tree {
     fn drop(&mut self) {
         if !self.finished {
-            // An error or a panic is under way already; there is nobody to tell of another.
+            // An error or a panic is already being handled; another cannot be reported.
             let _ = self.end(Duration::ZERO, None, &mut || {});
         }
     }
 }
 
-/// Whether we have any child at all but guardians, zombies included; the question that costs least.
+/// Whether we have any child except guardians, zombies included; the cheapest check.
 fn has_children() -> bool {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::All, look), Err(rustix::io::Errno::CHILD))
@@ -214,15 +214,15 @@ fn ticks_since_boot() -> u64 {
     seconds * per_second + nanoseconds * per_second / 1_000_000_000
 }
 
-/// A handle on exactly this process; `None` if it is gone.
+/// A pidfd of exactly this process; `None` if it has ended.
 fn handle(identity: Identity) -> Option<OwnedFd> {
     let number = Pid::from_raw(i32::try_from(identity.number).ok()?)?;
     let handle = pidfd_open(number, PidfdFlags::empty()).ok()?;
-    // The number may have been given away between our look at it and the opening; from here on it cannot.
+    // The PID may have been reused before the opening; from here on it cannot be.
     (process(identity.number)?.identity == identity).then_some(handle)
 }
 
-/// Kills all processes of a group at once: none of them can start another that is not killed, since the kernel looks for
+/// Kills all processes of a group at once: none of them can start another that survives, since the kernel checks for
 /// signals before a fork adds a process to the group (`copy_process` in `kernel/fork.c`).
 fn kill_group(group: u32) {
     if let Some(group) = i32::try_from(group).ok().filter(|group| *group > 1).and_then(Pid::from_raw) {
@@ -230,8 +230,8 @@ fn kill_group(group: u32) {
     }
 }
 
-/// Sends a signal to exactly this process. A process that is gone, or that we may not signal, is left to the caller's
-/// next look.
+/// Sends a signal to exactly this process. A process that has ended, or that we may not signal, is left to the caller's
+/// next scan.
 fn send(identity: Identity, signal: Signal) {
     if let Some(handle) = handle(identity) {
         let _ = pidfd_send_signal(handle, signal);

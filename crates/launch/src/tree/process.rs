@@ -1,13 +1,13 @@
 //! The processes of the machine, as `stat` shows them (`proc_pid_stat(5)`).
 //!
-//! All processes are read rather than `/proc/PID/task/TID/children`: that file is only right while the children stand
-//! still (`proc_tid_children(5)`) and may be configured out of the kernel.
+//! All processes are read rather than `/proc/PID/task/TID/children`: that file is only right while the children are
+//! stopped (`proc_tid_children(5)`) and may be configured out of the kernel.
 
 use std::io;
 
 use coldstart_host::process::{ProcessFiles, Stat, numbers};
 
-/// A process number with its start time: numbers are reused, the pair is not.
+/// A PID with its start time: PIDs are reused, the pair is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Identity {
     pub(crate) number: u32,
@@ -28,7 +28,7 @@ impl Process {
     }
 }
 
-/// All processes that we may see. Those that end meanwhile are left out.
+/// All visible processes. Those that end meanwhile are left out.
 pub(crate) fn all_processes() -> io::Result<Vec<Process>> {
     Ok(numbers()?.into_iter().filter_map(Process::of).collect())
 }

@@ -1,11 +1,11 @@
-//! Being the parent of orphans: when a process of the launch dies, its children come to us instead of to init
-//! (`PR_SET_CHILD_SUBREAPER`, `prctl(2)`). Daemons escape their starter by just that death.
+//! Adopting orphans: when a process of the launch dies, its children are reparented to us instead of to init
+//! (`PR_SET_CHILD_SUBREAPER`, `prctl(2)`). Daemons leave their starter in exactly this way.
 
 use std::io;
 
 use rustix::process::{child_subreaper, getpid, set_child_subreaper};
 
-/// Puts the previous setting back when dropped.
+/// Restores the previous setting when dropped.
 #[derive(Debug)]
 pub(crate) struct Subreaper {
     was_set: bool,

@@ -148,7 +148,7 @@ fn a_program_that_never_listens_is_not_ready() {
     options.time_limit = Some(Duration::from_millis(200));
     let launched = launch(&behaving(&["sleep"]), &options, None, &mut || panic!("not ready")).unwrap();
     assert_eq!(launched.end, End::TimedOut);
-    assert!(launched.last_seen.unwrap().starts_with("nobody accepted connections for http://localhost:"));
+    assert!(launched.last_seen.unwrap().ends_with(" accepted no connections"));
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn a_stranger_is_not_heard() {
     stranger.join().unwrap();
     assert_eq!((launched.end, launched.ready_after), (End::Exited(3), None));
     let seen = launched.last_seen.unwrap();
-    assert!(seen.contains(&format!("process {}, which the program did not start", std::process::id())), "{seen}");
+    assert!(seen.contains(&format!("process {}, which is not part of the launch", std::process::id())), "{seen}");
     let socket = std::fs::read_to_string(name).unwrap();
     assert!(!Path::new(&socket).parent().unwrap().exists(), "{socket} was left behind");
 }

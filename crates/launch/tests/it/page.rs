@@ -81,11 +81,11 @@ fn a_page_that_is_never_shown_is_not_ready() {
     let line = "sh -c 'exec sleep 1000' {ready_url}".parse().unwrap();
     let (launched, _) = run_line(&line, |options| options.time_limit = Some(Duration::from_secs(1)));
     assert_eq!((launched.end, launched.ready_after), (End::TimedOut, None));
-    assert_eq!(launched.last_seen.unwrap(), "nobody asked for the page");
+    assert_eq!(launched.last_seen.unwrap(), "the page was never requested");
 
     let line = CommandLine::new("python3", [FAKE, "silent", "{ready_url}"]);
     let silent = |limit| run_line(&line, |options| options.time_limit = Some(limit)).0;
-    let has_asked = |launched: &Launched| launched.last_seen.as_ref().unwrap().starts_with("the page was asked for");
+    let has_asked = |launched: &Launched| launched.last_seen.as_ref().unwrap().starts_with("the page was requested");
     let launched = within_limits(&[Duration::from_secs(5), Duration::from_secs(60)], silent, has_asked);
     assert_eq!((launched.end, launched.ready_after), (End::TimedOut, None));
     assert!(has_asked(&launched), "{launched:?}");
@@ -112,10 +112,7 @@ fn a_program_that_is_not_told_the_address_is_refused() {
     let line = CommandLine::new("firefox", ["http://example.org/", "ready_url"]);
     let error = launch(&line, &options, None, &mut || {}).unwrap_err();
     assert!(matches!(&error, LaunchError::NoPageArgument { program } if program == "firefox"), "{error}");
-    assert_eq!(
-        error.to_string(),
-        "no argument of `firefox` holds {ready_url}, the address of the page that tells when it is ready"
-    );
+    assert_eq!(error.to_string(), "no argument of `firefox` contains {ready_url}, the address of the readiness page");
     assert!(error.hint().unwrap().contains("firefox --no-remote --profile DIR '{ready_url}'"));
 }
 

@@ -1,33 +1,33 @@
-//! Why the frequency cannot be held.
+//! Why the frequency cannot be fixed.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why the processors' frequency cannot be held, or was not put back.
+/// Why the processors' frequency could not be fixed or restored.
 #[derive(Debug, Error)]
 pub enum FrequencyError {
-    /// The kernel does not set frequencies here.
+    /// The kernel does not control frequencies here.
     #[error("cannot hold the processors' frequency: {}", reason(*.is_virtual))]
     NotThere {
         /// We run in a virtual machine.
         is_virtual: bool,
     },
-    /// Another coldstart holds it, or one that was killed is still putting it back.
+    /// Another coldstart has fixed it, or the guardian of a killed one is still restoring it.
     #[error("cannot hold the processors' frequency: another coldstart holds it (`{}` is locked)", .path.display())]
     HeldByAnother {
-        /// What is locked.
+        /// The locked directory.
         path: PathBuf,
     },
     /// A setting could not be written.
-    #[error("cannot hold the processors' frequency: `{}` does not take `{value}`", .path.display())]
+    #[error("cannot hold the processors' frequency: `{}` rejects `{value}`", .path.display())]
     Write {
         /// The setting's file.
         path: PathBuf,
-        /// What was to be written.
+        /// The value written.
         value: String,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A setting was written and reads back as something else.
@@ -40,22 +40,22 @@ pub enum FrequencyError {
         /// What it is.
         found: String,
     },
-    /// A policy does not say what frequencies it has.
-    #[error("cannot hold the processors' frequency: `{}` does not tell its frequencies", .policy.display())]
+    /// The frequencies of a policy are unknown.
+    #[error("cannot hold the processors' frequency: `{}` does not list its frequencies", .policy.display())]
     NotTold {
-        /// The policy's folder.
+        /// The policy's directory.
         policy: PathBuf,
     },
-    /// The lock could not be had, or the process that puts the settings back could not be started.
+    /// The lock failed, or the guardian could not be started.
     #[error("cannot hold the processors' frequency: cannot {action}")]
     System {
-        /// What was tried.
+        /// The failed action, as an infinitive.
         action: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// A setting could not be put back.
-    #[error("the processors' frequency was not put back: `{}` is `{found}` and was `{wanted}`", .path.display())]
+    /// A setting could not be restored.
+    #[error("the processors' frequency was not restored: `{}` is `{found}`, it was `{wanted}` before", .path.display())]
     NotPutBack {
         /// The setting's file.
         path: PathBuf,
@@ -68,35 +68,38 @@ pub enum FrequencyError {
 
 fn reason(is_virtual: bool) -> &'static str {
     if is_virtual {
-        "this is a virtual machine, whose hypervisor decides it"
+        "this is a virtual machine, so the hypervisor controls it"
     } else {
         "the kernel has no frequency scaling here (no policy in /sys/devices/system/cpu/cpufreq)"
     }
 }
 
 impl FrequencyError {
-    /// What the user can do about it.
+    /// Advice.
     pub fn hint(&self) -> Option<String> {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         Some(match self {
-            Self::NotThere { is_virtual: true } => "hold it on the host, or measure without --fixed-frequency: commands \
-                 compared in alternating order meet the same changes of frequency"
-                .to_owned(),
+            Self::NotThere { is_virtual: true } => {
+                "hold it on the host, or measure without --fixed-frequency: commands \
+                 compared in alternating order see the same changes of frequency"
+                    .to_owned()
+            }
             Self::NotThere { is_virtual: false } => {
-                "measure without --fixed-frequency; a driver may be missing or switched off in the firmware".to_owned()
+                "measure without --fixed-frequency; a driver may be missing or disabled in the firmware".to_owned()
             }
             Self::HeldByAnother { .. } => {
-                "wait until it has ended: two that measure at once disturb one another".to_owned()
+                "wait until it has ended: concurrent measurements disturb each other".to_owned()
             }
             Self::Write { source, .. } if source.kind() == PermissionDenied => {
                 "run as root, or measure without --fixed-frequency".to_owned()
             }
             Self::Write { source, .. } if source.kind() == ReadOnlyFilesystem => {
-                "run outside the container, which mounts /sys read-only, or measure without --fixed-frequency".to_owned()
+                "run outside the container, which mounts /sys read-only, or measure without --fixed-frequency"
+                    .to_owned()
             }
             Self::Write { .. } | Self::NotTaken { .. } | Self::NotTold { .. } => {
-                "everything was put back; firmware or a power daemon (tuned, power-profiles-daemon, thermald) may insist \
-                 on its own: stop it, or measure without --fixed-frequency"
+                "all settings were restored; firmware or a power daemon (tuned, power-profiles-daemon, thermald) may \
+                 override them: stop it, or measure without --fixed-frequency"
                     .to_owned()
             }
             Self::System { .. } => return None,

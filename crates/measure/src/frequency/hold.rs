@@ -14,36 +14,36 @@ use super::error::FrequencyError;
 use super::settings::{Setting, check, fix, saved, write};
 use super::tree::Tree;
 
-/// How often, and how long apart, the lock is tried: the guardian of one that was killed needs a moment.
+/// Retries of the lock, and their interval: the guardian of a killed coldstart needs a moment.
 const LOCK_ATTEMPTS: u32 = 40;
 const LOCK_INTERVAL: Duration = Duration::from_millis(25);
 
 /// The processors at their base frequency, without turbo, for as long as this lives.
 ///
-/// Everything is put back when it is dropped, and by a [`Guardian`] when this process dies without having done so. Hold
-/// before anything is timed or launched.
+/// All settings are restored on drop, and by a [`Guardian`] when this process dies before. Create it
+/// before any timing or launch.
 pub struct FixedFrequency {
     tree: Tree,
     before: Vec<Setting>,
     fixed: Vec<Setting>,
     range: Option<FrequencyRange>,
-    /// `None` once everything was put back.
+    /// `None` once all settings are restored.
     guardian: Option<Guardian>,
-    /// Held by the guardian, too: nobody else may begin until all is put back.
+    /// Held by the guardian, too: no other coldstart may begin until all is restored.
     _lock: File,
 }
 
 impl FixedFrequency {
-    /// Fixes the frequency of every processor below `root` (see [`SYSFS`](super::SYSFS)) and reads everything back.
+    /// Fixes the frequency of every processor below `root` (see [`SYSFS`](super::SYSFS)) and verifies the settings.
     ///
     /// # Errors
-    /// See [`FrequencyError`]; what had been changed by then has been put back.
+    /// See [`FrequencyError`]; earlier changes have been undone then.
     pub fn hold(root: &Path) -> Result<Self, FrequencyError> {
         super::check(root)?;
         let tree = Tree::new(root);
         let policies = tree.policies();
         let lock = lock(&tree)?;
-        // Under the lock: another's settings must not be taken for the machine's.
+        // Under the lock: another coldstart's settings must not count as the original ones.
         let before = saved(&tree, &policies)?;
         let guardian = guardian(&tree, &before, &lock)
             .map_err(|source| FrequencyError::System { action: "start the process that puts it back", source })?;
@@ -52,28 +52,28 @@ impl FixedFrequency {
         Ok(held)
     }
 
-    /// What the processors are held at.
+    /// The fixed frequencies.
     pub fn range(&self) -> Option<FrequencyRange> {
         self.range
     }
 
-    /// The number of the process that puts everything back.
+    /// The PID of the guardian that restores the settings.
     pub fn guardian(&self) -> Option<u32> {
         self.guardian.as_ref().map(Guardian::process)
     }
 
-    /// Whether all is still as it was set: a power daemon may have had its own mind.
+    /// Whether all settings are unchanged: a power daemon may have overridden them.
     ///
     /// # Errors
-    /// [`FrequencyError::NotTaken`] with the first setting that is not.
+    /// [`FrequencyError::NotTaken`] with the first changed setting.
     pub fn still_held(&self) -> Result<(), FrequencyError> {
         check(&self.tree, &self.fixed)
     }
 
-    /// Puts everything back, and looks whether it is.
+    /// Restores all settings, and verifies them.
     ///
     /// # Errors
-    /// [`FrequencyError::NotPutBack`] with the first setting that is not.
+    /// [`FrequencyError::NotPutBack`] with the first setting that is not restored.
     pub fn release(mut self) -> Result<(), FrequencyError> {
         self.put_back()
     }
@@ -85,7 +85,7 @@ impl FixedFrequency {
         if check(&self.tree, &self.before).is_ok() {
             return Ok(());
         }
-        // Somebody may have killed it.
+        // It may have been killed.
         for setting in &self.before {
             let _ = write(&self.tree, setting);
         }
@@ -98,7 +98,7 @@ impl FixedFrequency {
 
 impl Drop for FixedFrequency {
     fn drop(&mut self) {
-        // Who wants to know calls `release`.
+        // For errors, call `release`.
         let _ = self.put_back();
     }
 }
@@ -109,9 +109,9 @@ impl std::fmt::Debug for FixedFrequency {
     }
 }
 
-/// Locks the folder itself, which is there, needs no permission to be written, and is one for all users. (Each network
-/// namespace has a `/sys` of its own, so that a container with one is not seen; [`FixedFrequency::still_held`] tells
-/// then.)
+/// Locks the directory itself, which always exists, needs no write permission, and is the same for all users. (Each network
+/// namespace has its own `/sys`, so a container with one is not seen; then [`FixedFrequency::still_held`] reports
+/// it.)
 fn lock(tree: &Tree) -> Result<File, FrequencyError> {
     let path = tree.path("cpufreq");
     let failed = |source| FrequencyError::System { action: "lock it against other measurements", source };

@@ -1,11 +1,11 @@
-//! The processors' frequency: what it is, and holding it.
+//! The processors' frequency: reading and fixing it.
 //!
-//! A processor that may choose its frequency is fast in the first run after a pause and slow in a long row of runs, or the
-//! reverse. One that is held at its base frequency gives times that are larger and nearer to one another. What a newcomer
-//! might not guess: the settings are the machine's, not ours, and outlive us, so a second process puts them back if we
+//! A processor that chooses its frequency is fast in the first run after a pause and slow in a long row of runs, or the
+//! reverse. With a fixed base frequency, times are longer but closer to each other. Not obvious:
+//! the settings are machine-wide and outlive us, so a second process restores them if we
 //! are killed.
 //!
-//! The root of the kernel's files is a parameter, so that tests can play machines.
+//! The root of the kernel's files is a parameter, so that tests can simulate machines.
 
 mod error;
 mod hold;
@@ -19,16 +19,16 @@ pub use error::FrequencyError;
 pub use hold::FixedFrequency;
 pub(crate) use watch::FrequencyWatch;
 
-/// Where the kernel tells about processors.
+/// The kernel's directory of processors.
 pub const SYSFS: &str = "/sys/devices/system/cpu";
 
-/// What the kernel tells about the frequency now; `None` where it does not set frequencies, such as in most virtual
-/// machines. `root` is [`SYSFS`], or what stands in for it.
+/// The current frequency; `None` where the kernel does not control frequencies, as in most virtual
+/// machines. `root` is [`SYSFS`], or a stand-in.
 pub fn look(root: &std::path::Path) -> Option<coldstart_profile::measurement::Frequency> {
     tree::Tree::new(root).look()
 }
 
-/// Whether there is a frequency to hold below `root`, without changing anything: for asking before work that takes long.
+/// Whether the frequency can be fixed below `root`, without changing anything: for a check before long work.
 ///
 /// # Errors
 /// [`FrequencyError::NotThere`] where there is none.
@@ -37,7 +37,7 @@ pub fn check(root: &std::path::Path) -> Result<(), FrequencyError> {
     if is_there { Ok(()) } else { Err(FrequencyError::NotThere { is_virtual: is_virtual() }) }
 }
 
-/// Whether a hypervisor stands between us and the processor: x86 processors say so.
+/// Whether this is a virtual machine: x86 processors have a flag for it.
 pub(crate) fn is_virtual() -> bool {
     has_hypervisor(&std::fs::read(PROCESSORS).unwrap_or_default())
 }

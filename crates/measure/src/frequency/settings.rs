@@ -1,4 +1,4 @@
-//! The settings that decide the frequency: what they are, what they shall be, and in which order they are written.
+//! The settings that determine the frequency: current and wanted values, and the order of writing.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use coldstart_profile::measurement::FrequencyRange;
 use super::error::FrequencyError;
 use super::tree::{Policy, Tree};
 
-/// A file of the tree and what it says or shall say.
+/// A file of the tree and its current or wanted value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
     pub(crate) name: String,
@@ -19,12 +19,12 @@ const GOVERNOR: &str = "scaling_governor";
 const PREFERENCE: &str = "energy_performance_preference";
 const LEAST: &str = "scaling_min_freq";
 const GREATEST: &str = "scaling_max_freq";
-/// A frequency set may be rounded to what the processor has: multiples of 100 MHz on most.
+/// A frequency may be rounded to those of the processor: multiples of 100 MHz on most.
 const ROUNDING: u64 = 100_000;
 
-/// All settings as they are, in the order in which they are to be put back. Some come twice.
+/// All current settings, in the order of restoring. Some occur twice.
 ///
-/// Turbo comes first, because switching it sets the policies' greatest frequency anew (`cpufreq_boost_set_sw`,
+/// Turbo comes first, because switching it resets the policies' maximum frequency (`cpufreq_boost_set_sw`,
 /// `intel_pstate_update_policies`); the governor before the preference, which is busy under `performance`.
 pub(crate) fn saved(tree: &Tree, policies: &[Policy]) -> Result<Vec<Setting>, FrequencyError> {
     let setting = |name: String| tree.read(&name).map(|value| Setting { name, value });
@@ -33,7 +33,7 @@ pub(crate) fn saved(tree: &Tree, policies: &[Policy]) -> Result<Vec<Setting>, Fr
     for policy in policies {
         let number = |name: &str| tree.number(&policy.file(name));
         let governor = setting(policy.file(GOVERNOR));
-        // Under this governor somebody has chosen a frequency, which changing the governor forgets.
+        // Under this governor a user has chosen a frequency, which a change of governor discards.
         let chosen = governor
             .as_ref()
             .filter(|governor| governor.value == "userspace")
@@ -41,15 +41,16 @@ pub(crate) fn saved(tree: &Tree, policies: &[Policy]) -> Result<Vec<Setting>, Fr
         saved.extend(governor);
         saved.extend(setting(policy.file(PREFERENCE)));
         let range = number(LEAST).zip(number(GREATEST));
-        let (least, greatest) = range.ok_or_else(|| FrequencyError::NotTold { policy: tree.path(&policy.folder) })?;
+        let (least, greatest) =
+            range.ok_or_else(|| FrequencyError::NotTold { policy: tree.path(&policy.directory) })?;
         saved.extend(range_settings(policy, least, greatest));
         saved.extend(chosen);
     }
     Ok(saved)
 }
 
-/// Writes that lead from any range to this one, though the kernel may refuse one that would put the least above the
-/// greatest (before Linux 5.3): whichever of the two must come first, one of these does. The first may be refused.
+/// Writes that lead from any range to this one, although the kernel may refuse a minimum above the
+/// maximum (before Linux 5.3): whichever must come first, one of these does. The first may be refused.
 fn range_settings(policy: &Policy, least: u64, greatest: u64) -> [Setting; 3] {
     let setting = |name, value: u64| Setting { name: policy.file(name), value: value.to_string() };
     [setting(GREATEST, greatest), setting(LEAST, least), setting(GREATEST, greatest)]
@@ -67,7 +68,7 @@ pub(crate) fn fix(tree: &Tree, policies: &[Policy]) -> Result<(Vec<Setting>, Opt
         write(tree, setting)?;
     }
     for policy in policies {
-        let not_told = || FrequencyError::NotTold { policy: tree.path(&policy.folder) };
+        let not_told = || FrequencyError::NotTold { policy: tree.path(&policy.directory) };
         let base = tree.base_frequency(policy).ok_or_else(not_told)?;
         let available = tree.read(&policy.file("scaling_available_governors"));
         // Where the range is one frequency, any governor keeps to it.

@@ -1,4 +1,4 @@
-//! The kernel's files about the processors, below `/sys/devices/system/cpu` or wherever a test has put them.
+//! The kernel's files about the processors, below `/sys/devices/system/cpu` or a test's directory.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,15 +14,15 @@ pub(crate) struct Tree {
 /// Processors that share their frequency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Policy {
-    /// Its folder, relative to the root.
-    pub(crate) folder: String,
+    /// Its directory, relative to the root.
+    pub(crate) directory: String,
     /// The first processor that it governs.
     first_processor: String,
 }
 
-/// Intel's switch works the other way round.
+/// Intel's switch is inverted.
 const NO_TURBO: &str = "intel_pstate/no_turbo";
-/// Everybody else's, for all policies at once.
+/// That of all other drivers, for all policies at once.
 const BOOST: &str = "cpufreq/boost";
 
 impl Tree {
@@ -34,7 +34,7 @@ impl Tree {
         self.root.join(name)
     }
 
-    /// What a file says, without its line end; `None` if it is empty or cannot be read.
+    /// A file's content, without its line end; `None` if it is empty or cannot be read.
     pub(crate) fn read(&self, name: &str) -> Option<String> {
         let text = fs::read_to_string(self.path(name)).ok()?;
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
@@ -44,30 +44,30 @@ impl Tree {
         self.read(name)?.parse().ok()
     }
 
-    /// The policies that govern a processor which is online, in the order of their numbers.
+    /// The policies with an online processor, by number.
     pub(crate) fn policies(&self) -> Vec<Policy> {
         let entries = fs::read_dir(self.path("cpufreq")).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         let mut numbers: Vec<u32> = names.filter_map(|name| name.strip_prefix("policy")?.parse().ok()).collect();
         numbers.sort_unstable();
         let policy = |number| {
-            let folder = format!("cpufreq/policy{number}");
+            let directory = format!("cpufreq/policy{number}");
             // Empty when all its processors are offline; their files then answer EBUSY.
-            let processors = self.read(&format!("{folder}/affected_cpus"))?;
-            Some(Policy { folder, first_processor: processors.split(' ').next()?.to_owned() })
+            let processors = self.read(&format!("{directory}/affected_cpus"))?;
+            Some(Policy { directory, first_processor: processors.split(' ').next()?.to_owned() })
         };
         numbers.into_iter().filter_map(policy).collect()
     }
 
-    /// The switches that allow turbo, with the word that switches it off.
+    /// The switches that allow turbo, with the value that disables it.
     pub(crate) fn turbo_switches(&self, policies: &[Policy]) -> Vec<(String, &'static str)> {
         let whole = [(NO_TURBO.to_owned(), "1"), (BOOST.to_owned(), "0")];
         let parts = policies.iter().map(|policy| (policy.file("boost"), "0"));
         whole.into_iter().chain(parts).filter(|(name, _)| self.read(name).is_some()).collect()
     }
 
-    /// The highest frequency of a policy that it can keep: without turbo. Ask with turbo switched off, because some
-    /// drivers then tell it as the greatest one.
+    /// A policy's highest sustained frequency, without turbo. Call this with turbo disabled, because some
+    /// drivers then report it as the maximum.
     pub(crate) fn base_frequency(&self, policy: &Policy) -> Option<u64> {
         let number = |name: &str| self.number(&policy.file(name));
         let (least, greatest) = (number("cpuinfo_min_freq")?, number("cpuinfo_max_freq")?);
@@ -81,7 +81,7 @@ impl Tree {
         Some(base.clamp(least.min(greatest), greatest))
     }
 
-    /// What can be told without changing anything; `None` where the kernel does not set frequencies.
+    /// The current state, without changing anything; `None` where the kernel does not control frequencies.
     pub(crate) fn look(&self) -> Option<Frequency> {
         let policies = self.policies();
         if policies.is_empty() {
@@ -113,7 +113,7 @@ impl Tree {
 
     fn turbo(&self, policies: &[Policy]) -> Option<Turbo> {
         let is_off = |(name, off): &(String, &str)| self.read(name).as_deref() == Some(*off);
-        // A switch for all is above those of the policies.
+        // A global switch takes precedence over those of the policies.
         let (whole, parts): (Vec<_>, Vec<_>) =
             self.turbo_switches(policies).into_iter().partition(|(name, _)| name == NO_TURBO || name == BOOST);
         if whole.iter().any(is_off) {
@@ -130,17 +130,17 @@ impl Tree {
 
 impl Policy {
     #[cfg(test)]
-    pub(crate) fn new(folder: &str) -> Self {
-        Self { folder: folder.to_owned(), first_processor: "0".to_owned() }
+    pub(crate) fn new(directory: &str) -> Self {
+        Self { directory: directory.to_owned(), first_processor: "0".to_owned() }
     }
 
     pub(crate) fn file(&self, name: &str) -> String {
-        format!("{}/{name}", self.folder)
+        format!("{}/{name}", self.directory)
     }
 }
 
-/// The highest frequency of a list that is not turbo's. `acpi-cpufreq` lists turbo on Intel's processors as an entry 1 MHz
-/// above the highest real one (ACPI's `_PSS` says so); AMD's have theirs in a list of its own.
+/// The highest frequency of a list that is not turbo. `acpi-cpufreq` lists turbo on Intel processors as an entry 1 MHz
+/// above the highest real one (from ACPI's `_PSS`); AMD's are in a separate list.
 fn highest_steady(list: &str) -> Option<u64> {
     let mut frequencies: Vec<u64> = list.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
     frequencies.sort_unstable();

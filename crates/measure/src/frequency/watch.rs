@@ -1,4 +1,4 @@
-//! The frequency from the beginning of measuring to its end.
+//! The frequency during a measurement.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::error::FrequencyError;
 use super::hold::FixedFrequency;
 use super::tree::Tree;
 
-/// What was seen at the beginning, and what is held meanwhile.
+/// The frequency at the beginning, and the fixed one.
 #[derive(Debug)]
 pub(crate) struct FrequencyWatch {
     begin: Option<Frequency>,
@@ -16,17 +16,17 @@ pub(crate) struct FrequencyWatch {
 }
 
 impl FrequencyWatch {
-    /// Looks; before that holds the frequency, if that is asked for.
+    /// Reads the frequency; first fixes it, if requested.
     ///
     /// # Errors
-    /// When it cannot be held.
+    /// When it cannot be fixed.
     pub(crate) fn begin(root: &Path, hold: bool) -> Result<Self, FrequencyError> {
         let held = hold.then(|| FixedFrequency::hold(root)).transpose()?;
         Ok(Self { begin: Tree::new(root).look(), held })
     }
 
-    /// Looks again, and puts back what was held. Figures that were measured are not thrown away because of a setting:
-    /// what went wrong is told in the facts.
+    /// Reads it again, and restores the settings. Errors do not discard the measurement; they are
+    /// recorded in the facts.
     pub(crate) fn end(self, root: &Path) -> Option<Frequency> {
         let mut frequency = self.begin?;
         frequency.at_end = Tree::new(root).current();

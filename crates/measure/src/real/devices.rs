@@ -1,7 +1,7 @@
-//! The block devices that hold the files, and what is read from them.
+//! The block devices that hold the files, and their read counters.
 //!
-//! Their counters are the second witness beside the program's own: they see what anybody reads, so they also show when
-//! somebody else did. The counters' files stay open: opening them during a cold start would be work of ours in it.
+//! Their counters cross-check the program's own: they include all processes, so they also show
+//! reads by others. The counters' files stay open: opening them during a cold start would disturb it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -65,7 +65,7 @@ impl Devices {
         self.begin = self.now();
     }
 
-    /// What was read since. Cheap: one `pread` a device.
+    /// The reads since then. Cheap: one `pread` a device.
     pub(crate) fn since_begin(&self) -> Reading {
         let since = |(now, begin): (Option<Counters>, &Option<Counters>)| {
             let (now, begin) = (now?, (*begin)?);
@@ -100,7 +100,7 @@ impl Counted {
     fn new(device: &BlockDevice) -> Option<Self> {
         let place = fs::canonicalize(device.directory()).ok()?;
         let counters = File::open(place.join("stat")).ok()?;
-        // A partition has no queue and no drive of its own.
+        // A partition has no queue or drive; its disk has.
         let disk = device.disk_directory()?;
         let read_ahead = disk.join("queue/read_ahead_kb");
         let read_ahead_kib = read_number(&read_ahead);

@@ -1,4 +1,4 @@
-//! What of the machine bears on start-up times.
+//! Facts of the machine that affect start-up times.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use coldstart_host::machine::{Memory, PROCESSORS, processor_model};
 use coldstart_host::text::count_of_ranges;
 use coldstart_profile::measurement::{Device, Machine};
 
-/// Reads what stays as it is; what cannot be read stays empty. What may change meanwhile is entered by
+/// Reads the constant facts; unreadable ones stay empty. Those that may change meanwhile are entered by
 /// [`Surroundings`](crate::surroundings::Surroundings).
 pub(crate) fn machine(devices: Vec<Device>) -> Machine {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();

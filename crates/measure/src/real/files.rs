@@ -1,4 +1,4 @@
-//! The files of a command: what of them is in memory, and getting them out of it.
+//! A command's files: their residency, and their eviction.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use coldstart_pagecache::{Backing, Detail, Error, EvictOptions, evict as evict_file, residency};
 use coldstart_profile::measurement::{Residency, StayedFile};
 
-/// Adds up what of the files is in memory; `None` if there are none. `note` gets each file's resident pages.
+/// Sums the residency of the files; `None` if there are none. `note` gets each file's resident pages.
 ///
-/// Files in memory-backed file systems do not count: nothing can make them cold.
+/// Files in memory-backed file systems do not count: they can never be cold.
 pub(crate) fn look(files: &[PathBuf], note: &mut dyn FnMut(&Path, u64)) -> Option<Residency> {
     if files.is_empty() {
         return None;
@@ -20,7 +20,7 @@ pub(crate) fn look(files: &[PathBuf], note: &mut dyn FnMut(&Path, u64)) -> Optio
     Some(sum)
 }
 
-/// Evicts the files and adds up what stayed. Files that are gone, or have become something else, are no error.
+/// Evicts the files and sums the remaining pages. Files that were removed or replaced are not errors.
 pub(crate) fn evict(files: &[PathBuf], note: &mut dyn FnMut(&Path, u64)) -> Result<Residency, Error> {
     let mut sum = Residency::default();
     for path in files {
@@ -53,7 +53,7 @@ fn add(
     }
 }
 
-/// Files of which something stayed in memory, with the most pages that did.
+/// Files with remaining pages, and the most pages each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stayed(HashMap<PathBuf, u64>);
 

@@ -1,8 +1,8 @@
-//! Evicting the metadata of the commands' files, and keeping count of how well that went.
+//! Evicting the metadata of the commands' files, and recording the success.
 //!
-//! The first time a command is to start selectively cold, every way is gone: its metadata may have been in memory long
-//! before, charged to anybody. From then on all it needs has been brought in by itself, in a control group of ours, and
-//! the group alone is emptied: nobody else on the machine notices.
+//! Before a command's first selectively cold start all ways are used: its metadata may have been in memory long
+//! before, charged to any group. From then on all its metadata has been read in our own control group, and
+//! only the group is reclaimed: other processes are not affected.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,11 +11,11 @@ use coldstart_profile::measurement::EvictionWay;
 
 use crate::plan::MeasurePlan;
 
-/// The means, and what became of them.
+/// The ways of eviction, and their results.
 #[derive(Debug)]
 pub(super) struct Metadata {
     eviction: MetadataEviction,
-    /// Commands that have started after every way was gone.
+    /// Commands that have started after all ways were used.
     owned: HashSet<usize>,
     ways: HashMap<usize, Vec<EvictionWay>>,
 }
@@ -35,9 +35,9 @@ impl Metadata {
         Self { eviction: MetadataEviction::for_programs(files), owned: HashSet::new(), ways: HashMap::new() }
     }
 
-    /// Enters the group, so that what is read and started meanwhile is charged to it.
+    /// Enters the group, so that later reads and children are charged to it.
     pub(super) fn inside(&mut self) -> Inside<'_> {
-        // Refused: then there is no group any more, which the next eviction tells as the reason.
+        // Refused: then there is no group any more, which the next eviction reports as the reason.
         let _ = self.eviction.enter();
         Inside(&mut self.eviction)
     }

@@ -1,4 +1,4 @@
-//! The machine we run on.
+//! The real machine.
 
 mod devices;
 mod facts;
@@ -29,11 +29,11 @@ use crate::plan::{Candidate, MeasurePlan};
 use crate::runner::{Machine, RawRun, RestoredPages};
 use crate::surroundings::Surroundings;
 
-/// How often `true` is launched to learn what any launch takes. The first ones also bring our own code into memory,
+/// Launches of `true` to measure the launch floor. The first ones also bring our own code into memory,
 /// where it stays mapped and is not dropped with the caches.
 const FLOOR_LAUNCHES: usize = 11;
 
-/// Whether a cold start can be made: it takes root, and a `/proc/sys` that may be written.
+/// Whether a cold start is possible: it takes root and a writable `/proc/sys`.
 pub fn may_start_cold() -> bool {
     may_drop_caches()
 }
@@ -41,7 +41,7 @@ pub fn may_start_cold() -> bool {
 /// What the counters of devices and processors say.
 type Reading = (devices::Reading, Option<ProcessorUse>);
 
-/// The machine we run on, and what was learned about it on the way.
+/// The real machine, and facts learned during the measurement.
 pub(crate) struct RealMachine<'a> {
     plan: &'a MeasurePlan,
     devices: Devices,
@@ -49,27 +49,27 @@ pub(crate) struct RealMachine<'a> {
     surroundings: Surroundings,
     overhead: Option<Overhead>,
     stayed: HashMap<(usize, StartState), Stayed>,
-    /// Only where a state asks for it.
+    /// Only if a state needs it.
     metadata: Option<Metadata>,
     boot: Option<Boot<'a>>,
 }
 
-/// What was learned about the machine.
+/// Facts about the machine.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) machine: coldstart_profile::measurement::Machine,
     pub(crate) overhead: Option<Overhead>,
-    /// Files that stayed in memory in spite of eviction, most pages first.
+    /// Files that stayed in memory despite eviction, most pages first.
     pub(crate) stayed: HashMap<(usize, StartState), Vec<StayedFile>>,
     /// By command, how metadata was evicted for selective starts.
     pub(crate) ways: HashMap<usize, Vec<EvictionWay>>,
-    /// By command, how near starts as after boot came to the saved state.
+    /// By command, how close starts as after boot came to the saved state.
     pub(crate) saved_states: HashMap<usize, SavedStateFacts>,
 }
 
 impl<'a> RealMachine<'a> {
     pub(crate) fn new(plan: &'a MeasurePlan) -> Result<Self, MeasureError> {
-        // First of all: it may hold the frequency, which all that follows depends on.
+        // First: it may fix the frequency, which affects all that follows.
         let surroundings = Surroundings::begin(plan.fixed_frequency)?;
         let devices = Devices::of(plan.commands.iter().flat_map(|candidate| &candidate.files));
         let processors = Processors::new();
@@ -108,7 +108,7 @@ impl<'a> RealMachine<'a> {
         }
     }
 
-    /// What starting `true` takes, in seconds; none where there is no such program.
+    /// Times of starting `true`, in seconds; none if there is no such program.
     fn floor_times(&mut self) -> Result<Vec<f64>, MeasureError> {
         let Some(first) = self.plan.commands.first() else { return Ok(Vec::new()) };
         let options = LaunchOptions { interrupt: first.launch.interrupt.clone(), ..LaunchOptions::default() };
@@ -117,7 +117,7 @@ impl<'a> RealMachine<'a> {
         for _ in 0..FLOOR_LAUNCHES {
             let prepared = match PreparedLaunch::new(&command, &options, None) {
                 Ok(prepared) => prepared,
-                // A container may have nothing but the program.
+                // A container may contain nothing but the program.
                 Err(LaunchError::NotFound { .. }) => return Ok(Vec::new()),
                 Err(source) => return Err(MeasureError::Launch { label: "true".into(), source }),
             };
@@ -130,7 +130,7 @@ impl<'a> RealMachine<'a> {
 
     fn launch(&mut self, prepared: PreparedLaunch) -> Result<(Launched, Option<Reading>), LaunchError> {
         let (devices, processors) = (&mut self.devices, &mut self.processors);
-        // What the program brings in shall be charged to the group, whatever the state: so that it can be evicted later.
+        // The program's pages must be charged to the group, in any state, so that they can be evicted later.
         let _inside = self.metadata.as_mut().map(Metadata::inside);
         devices.begin();
         processors.begin();
@@ -139,8 +139,8 @@ impl<'a> RealMachine<'a> {
         Ok((launched, reading))
     }
 
-    /// Brings a state about and says what of the files is in memory right after, or for a cold start what was before the
-    /// second dropping.
+    /// Prepares a state and returns the residency right after, or for a cold start the residency before
+    /// the caches are dropped the second time.
     fn bring_about(
         &mut self,
         command: usize,
@@ -164,15 +164,15 @@ impl<'a> RealMachine<'a> {
                     evict(&candidate.files, &mut |path, pages| stayed.note(path, pages))
                         .map_err(|source| MeasureError::Evict { label: candidate.label.clone(), source })?
                 };
-                // Last, because looking at files brings metadata back.
+                // Last, because reading residency brings metadata back.
                 if let Some(metadata) = &mut self.metadata {
                     metadata.evict(command);
                 }
                 Ok(Brought::found(Some(residency)))
             }
             StartState::Cold => {
-                // Opening the files to look at them reads their directories and inodes, which must be cold, too. So drop
-                // again: what the first dropping had to leave, the second leaves as well.
+                // Opening the files to check them reads their directories and inodes, which must be cold, too. So drop
+                // again: pages that survived the first time survive the second time as well.
                 drop_all()?;
                 let stayed = self.stayed.entry((command, state)).or_default();
                 let residency = look(&candidate.files, &mut |path, pages| stayed.note(path, pages));
@@ -183,7 +183,7 @@ impl<'a> RealMachine<'a> {
     }
 }
 
-/// A state that has been brought about, as far as it was looked at.
+/// A prepared state, as far as it was checked.
 struct Brought {
     residency: Option<Residency>,
     restored: Option<RestoredPages>,
@@ -204,11 +204,11 @@ impl Machine for RealMachine<'_> {
         let plan = self.plan;
         let candidate = plan.commands.get(command).ok_or(MeasureError::NothingToMeasure)?;
         let failed = |source| MeasureError::Launch { label: candidate.label.clone(), source };
-        // Before the state is brought about: finding the program reads its directories.
+        // Before the state is prepared: finding the program reads its directories.
         let prepared = PreparedLaunch::new(&candidate.command_line, &candidate.launch, None).map_err(failed)?;
         let brought = self.bring_about(command, candidate, state)?;
         let (launched, reading) = self.launch(prepared).map_err(failed)?;
-        // Never ready: until the end, then.
+        // Never ready: then until the end.
         let (devices, processors) =
             reading.unwrap_or_else(|| (self.devices.since_begin(), self.processors.since_begin()));
         Ok(raw_run(&launched, brought, self.devices.reads(&devices), processors))

@@ -1,6 +1,6 @@
-//! What the machine's processors do during a run: the second witness beside the program's own use of them.
+//! Machine-wide processor use during a run, to cross-check the program's own.
 //!
-//! The counters' file stays open: opening it during a cold start would be work of ours in it.
+//! The counters' file stays open: opening it during a cold start would disturb it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -22,12 +22,12 @@ impl Processors {
         Self { counters: File::open(COUNTERS).ok(), begin: None, per_second }
     }
 
-    /// Notes the counters.
+    /// Records the counters.
     pub(crate) fn begin(&mut self) {
         self.begin = self.now();
     }
 
-    /// What was used since. One `pread`; `None` where the counters cannot be read.
+    /// The use since then. One `pread`; `None` where the counters cannot be read.
     pub(crate) fn since_begin(&self) -> Option<ProcessorUse> {
         let (begin, now) = (self.begin?, self.now()?);
         let seconds = |now: u64, begin: u64| now.saturating_sub(begin) as f64 / self.per_second;
@@ -38,7 +38,7 @@ impl Processors {
     }
 
     fn now(&self) -> Option<ProcessorTicks> {
-        // The first line is that of all processors.
+        // The first line is the sum of all processors.
         let mut buffer = [0; 256];
         let length = self.counters.as_ref()?.read_at(&mut buffer, 0).ok()?;
         ProcessorTicks::parse(buffer.get(..length)?)

@@ -1,4 +1,4 @@
-//! Starting as after boot: a saved state of the page cache is brought back before each launch.
+//! Starts as after boot: a saved state of the page cache is restored before each launch.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use crate::error::MeasureError;
 use crate::plan::{MeasurePlan, SavedState};
 use crate::runner::RestoredPages;
 
-/// The state, and how near the runs came to it.
+/// The state, and how close the runs came to it.
 pub(super) struct Boot<'a> {
     saved: &'a SavedState,
-    /// By command, those of its files that the state names. The others must not even be looked at: that would bring their
-    /// inodes in, which were not there after boot.
+    /// By command, its files in the state. The others must not even be opened: that would read their
+    /// inodes, which were not in memory after boot.
     files: Vec<Vec<PathBuf>>,
     facts: HashMap<usize, SavedStateFacts>,
 }
@@ -30,12 +30,12 @@ impl<'a> Boot<'a> {
         Self { saved, files: files.collect(), facts: HashMap::new() }
     }
 
-    /// The files of a command that may be looked at.
+    /// The files of a command that may be checked.
     pub(super) fn files_of(&self, command: usize) -> &[PathBuf] {
         self.files.get(command).map_or(&[], Vec::as_slice)
     }
 
-    /// Drops everything and brings the state back.
+    /// Drops all caches and restores the state.
     pub(super) fn bring_back(&mut self, command: usize) -> Result<RestoredPages, MeasureError> {
         let restored = restore(&self.saved.pages, &RestoreOptions::default())
             .map_err(|source| MeasureError::Restore { file: self.saved.file.clone(), source })?;

@@ -1,4 +1,4 @@
-//! Whether one command takes another time than the baseline.
+//! Whether a command's time differs from the baseline's.
 
 use coldstart_profile::measurement::{Interval, Method, Verdict};
 
@@ -7,10 +7,10 @@ use super::input_output::error_of_sum;
 use super::student::student_t;
 use super::{CLAIM_CONFIDENCE, CONFIDENCE};
 
-/// So many complete rounds are enough to go by pairs although others lack one side.
+/// With this many complete rounds, incomplete ones are ignored and pairs compared.
 const ENOUGH_PAIRS: usize = 5;
 
-/// A command's times against a baseline's.
+/// A command's times compared with a baseline's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compared {
     /// Command / baseline, geometric mean.
@@ -23,13 +23,13 @@ pub struct Compared {
     pub method: Method,
     /// Pairs, or samples of the smaller side.
     pub samples: usize,
-    /// What may be claimed.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// Compares times in seconds by round: each round has the baseline's and the command's, as far as they count.
+/// Compares times in seconds by round: each round has the baseline's and the command's, if counted.
 ///
-/// A difference is claimed when the 99 % interval of the ratio leaves out 1. Times that are not positive do not count.
+/// A difference is claimed when the 99 % interval of the ratio excludes 1. Times that are not positive are ignored.
 pub fn compare(rounds: &[(Option<f64>, Option<f64>)]) -> Compared {
     let logarithm = |time: Option<f64>| time.filter(|time| *time > 0.0 && time.is_finite()).map(f64::ln);
     let rounds: Vec<_> = rounds.iter().map(|&(baseline, command)| (logarithm(baseline), logarithm(command))).collect();

@@ -1,9 +1,9 @@
-//! Whether a program has become slower than it was when it was measured before: one-sided tests for a gate.
+//! Whether a program has become slower than in earlier measurements: one-sided tests for a regression gate.
 //!
-//! What a newcomer might not guess: runs of one session (one `coldstart measure`) resemble one another more than they
-//! resemble the runs of another day. Where the kernel put things, which processor, how warm, who else was busy: all runs
-//! of a session share it. More runs do not help against that; only more sessions do. So the sessions are the sample here,
-//! and each counts once, by the middle half of its runs. The reasons, and what was tried, are in
+//! Not obvious: runs of one session (one `coldstart measure`) resemble one another more than they
+//! resemble the runs of another day. Placement by the kernel, processor, temperature and other load are shared by all runs
+//! of a session. More runs do not help against that; only more sessions do. So the sessions are the sample here,
+//! and each counts once, by the middle half of its runs. For the reasons and rejected variants see
 //! `docs/decisions/0009-a-gate.md`.
 
 use coldstart_profile::measurement::{Interval, Verdict};
@@ -13,30 +13,30 @@ use super::input_output::error_of_sum;
 use super::student::student_t;
 use super::{CLAIM_CONFIDENCE, CONFIDENCE};
 
-/// Fewer counted runs are no session.
+/// The minimum of counted runs for a session.
 pub const LEAST_RUNS: usize = 3;
-/// How far sessions lie apart where only one is known: their standard deviation, as a part of the time.
+/// The spread assumed between sessions where only one is known: their standard deviation, as a part of the time.
 ///
 /// Measured: 120 sessions of 8 hot starts of `python3 -c pass` (15 ms) in a row on a virtual machine of two processors
 /// with other work going on; the spread of the sessions' middles was 0.13 to 0.15, and 0.3 while compilers ran.
 pub const SESSION_ALLOWANCE: f64 = 0.15;
-/// A few sessions that lie no further apart than this (standard deviation) are given the allowance, too, where that finds
-/// more: two or three tell their own spread so badly that they would find less than one.
+/// Two or three sessions that agree to within this (standard deviation) get the allowance, too, if it finds
+/// more: their own spread is so uncertain that they would find less than one session.
 ///
 /// Two thirds of the allowance, so that sessions which do differ by all of it keep the rate: simulated with two of them,
 /// 5.1 % of equals were called slower at 5 %, and 5.7 without this limit.
 const AGREEMENT: f64 = SESSION_ALLOWANCE * 2.0 / 3.0;
-/// So many complete rounds are enough to go by pairs although others lack one side.
+/// With this many complete rounds, incomplete ones are ignored and pairs compared.
 const ENOUGH_PAIRS: usize = 5;
-/// The chance with which [`GateTest::detectable`] is found.
+/// The statistical power for which [`GateTest::detectable`] is computed.
 pub const POWER: f64 = 0.8;
 
-/// What a gate asks.
+/// The terms of a gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
-    /// Slower by up to this part is let through: 0.05 are 5 %. Not negative.
+    /// The accepted slowdown, as a part of the time: 0.05 is 5 %. Not negative.
     pub threshold: f64,
-    /// How often this one test may call a program slower that is not; above 0, below 0.5.
+    /// The probability of calling an unchanged program slower; above 0, below 0.5.
     pub error_rate: f64,
 }
 
@@ -48,24 +48,24 @@ impl Terms {
     }
 }
 
-/// What the answer rests on.
+/// The basis of the answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Basis {
     /// The spread between earlier sessions.
     Sessions {
         /// Earlier sessions.
         count: usize,
-        /// Standard deviation by which a new session is expected to miss them, as a part of the time.
+        /// Standard deviation of a new session from them, as a part of the time.
         spread: f64,
     },
-    /// One earlier session or a few, and an allowance for what lies between sessions.
+    /// One or a few earlier sessions, and an allowance for the spread between sessions.
     Allowance {
         /// Earlier sessions.
         count: usize,
         /// Standard deviation allowed between sessions, as a part of the time.
         spread: f64,
     },
-    /// Pairs of the same round of one session: nothing lies between.
+    /// Pairs of the same round of one session.
     Pairs {
         /// How many.
         count: usize,
@@ -79,18 +79,18 @@ pub enum Basis {
 pub struct GateTest {
     /// New / baseline.
     pub ratio: f64,
-    /// One-sided confidence bound: the true ratio lies above it, but for the error rate.
+    /// One-sided confidence bound: the true ratio is above it, except with the error rate.
     pub bound: f64,
-    /// Ratio that the bound is held against.
+    /// The ratio that the bound is compared with.
     pub limit: f64,
-    /// The smallest true ratio that such a gate finds with a chance of [`POWER`].
+    /// The smallest true ratio that such a gate finds with a probability of [`POWER`].
     pub detectable: f64,
-    /// What it rests on.
+    /// The basis.
     pub basis: Basis,
 }
 
 impl GateTest {
-    /// Whether it has been shown to be slower than the terms allow.
+    /// Whether it is shown to be slower than the terms allow.
     pub fn is_slower(&self) -> bool {
         self.bound > self.limit
     }
@@ -103,7 +103,7 @@ pub fn against_sessions(baseline: &[Vec<f64>], new: &[f64], terms: Terms) -> Opt
     difference(baseline, new)?.test(terms)
 }
 
-/// Tests times in seconds that were measured side by side, by round: the baseline's and the new one's.
+/// Tests times in seconds measured side by side, by round: the baseline's and the new one's.
 ///
 /// `None` with fewer than [`LEAST_RUNS`] on a side.
 pub fn side_by_side(rounds: &[(Option<f64>, Option<f64>)], terms: Terms) -> Option<GateTest> {
@@ -134,9 +134,9 @@ pub fn side_by_side(rounds: &[(Option<f64>, Option<f64>)], terms: Terms) -> Opti
 pub struct SessionDifference {
     /// New / baseline.
     pub ratio: f64,
-    /// Where the true ratio lies, 95 %.
+    /// The 95 % interval of the true ratio.
     pub interval: Interval,
-    /// What may be claimed: a difference only if the 99 % interval leaves out 1.
+    /// The verdict: a difference only if the 99 % interval excludes 1.
     pub verdict: Verdict,
 }
 
@@ -157,7 +157,7 @@ pub fn session_difference(baseline: &[Vec<f64>], new: &[f64]) -> Option<SessionD
     })
 }
 
-/// A difference of logarithms and how far it may be off.
+/// A difference of logarithms and its uncertainty.
 struct Difference {
     logarithm: f64,
     scale: Scale,
@@ -180,7 +180,7 @@ impl Scale {
 }
 
 impl Difference {
-    /// The scale that says more at this confidence, and how far it reaches to either side.
+    /// The scale with the tighter bound at this confidence, and its extent to either side.
     fn surer(&self, confidence: f64) -> Option<(Scale, f64)> {
         let scales = [Some(self.scale), self.other].into_iter().flatten();
         let reaches = scales.filter_map(|scale| Some((scale, scale.reach(confidence)?)));
@@ -212,10 +212,10 @@ fn difference(baseline: &[Vec<f64>], new: &[f64]) -> Option<Difference> {
     }
 }
 
-/// Welch's test on the middles of both (Yuen 1974), plus what two sessions may differ by although nothing has changed.
+/// Welch's test on the middles of both (Yuen 1974), plus the allowance between two unchanged sessions.
 fn against_one(baseline: &Middle, new: &Middle) -> Difference {
     let within = baseline.variance + new.variance;
-    // What the runs of a session differ by (a slow spell from one run on), sessions may differ by, too.
+    // Whatever the runs of a session differ by (a slow spell from one run on), sessions may differ by, too.
     let spread = SESSION_ALLOWANCE.powi(2).max((baseline.spread + new.spread) / 2.0);
     let between = 2.0 * spread;
     let scaled = baseline.variance.powi(2) / baseline.degrees() + new.variance.powi(2) / new.degrees();
@@ -230,12 +230,12 @@ fn against_one(baseline: &Middle, new: &Middle) -> Difference {
     }
 }
 
-/// Whether the new session could be one more of the same: a prediction interval from the middles of those before.
+/// Whether the new session fits the earlier ones: a prediction interval from their middles.
 fn against_several(sessions: &[Middle], new: &Middle) -> Option<Difference> {
     let count = sessions.len() as f64;
     let middles: Vec<f64> = sessions.iter().map(|session| session.value).collect();
     let within = mean(&sessions.iter().map(|session| session.variance).collect::<Vec<_>>())?;
-    // What a session of as few runs as the new one would have by itself.
+    // The variance of a session with as few runs as the new one.
     let expected = mean(&sessions.iter().map(|session| session.variance * session.kept as f64).collect::<Vec<_>>())?
         / new.kept as f64;
     let spread = standard_deviation(&middles)?.powi(2).max(upper_variance(&middles)?).max(within);
@@ -257,7 +257,7 @@ fn against_several(sessions: &[Middle], new: &Middle) -> Option<Difference> {
 
 /// The middle of some logarithms: of a session's runs, or of pairs.
 struct Middle {
-    /// Mean of the middle half of them: the odd run that was held up does not move it.
+    /// Mean of the middle half of them: a single delayed run does not move it.
     value: f64,
     /// Variance of that mean, from the spread of these values alone.
     variance: f64,
@@ -281,7 +281,7 @@ impl Middle {
         let cut = values.len() / 4;
         let kept = values.get(cut..values.len() - cut)?;
         let (low, high) = (*kept.first()?, *kept.last()?);
-        // Yuen's: values that were cut off count as if they were as far as the last that was kept.
+        // Yuen's: trimmed values count as if they were as far as the last one kept.
         let drawn_in: Vec<f64> = values.iter().map(|value| value.clamp(low, high)).collect();
         let spread = standard_deviation(&drawn_in)?.powi(2);
         let count = kept.len() as f64;
@@ -294,18 +294,18 @@ impl Middle {
     }
 }
 
-/// The variance as the upper half alone tells it.
+/// The variance estimated from the upper half alone.
 ///
-/// Sessions are held up and never sped up, so they reach further upwards than the standard deviation says; a gate looks
-/// upwards. Of even spreads it is the same.
+/// Sessions are delayed but never sped up, so they reach further upwards than the standard deviation; a gate looks
+/// upwards. For symmetric spreads both are the same.
 fn upper_variance(values: &[f64]) -> Option<f64> {
     let centre = median(values)?;
     let squares: f64 = values.iter().filter(|value| **value > centre).map(|value| (value - centre).powi(2)).sum();
     Some(squares / ((values.len() as f64 - 1.0) / 2.0))
 }
 
-/// By how much more the next of a row is expected to miss the mean of those before it when neighbours resemble one
-/// another (a machine that has its slow hours): as in an autoregressive process of first order, with the correlation
+/// The factor by which the next of a row is expected to miss the mean of those before it when neighbours are
+/// correlated (a machine with slow hours): as in a first-order autoregressive process, with the correlation
 /// of neighbours estimated from the row and corrected for its bias (Kendall 1954). At least 1.
 fn inflation(row: &[f64]) -> f64 {
     let count = row.len();

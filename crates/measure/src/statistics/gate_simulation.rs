@@ -1,9 +1,9 @@
-//! How often a gate calls a program slower that is as fast as it was, and how often it finds one that is slower:
-//! simulated, with the noise of runs that machines have and with sessions that differ.
+//! How often a gate calls an unchanged program slower, and how often it finds a slower one:
+//! simulated, with the noise of real machines and with sessions that differ.
 //!
-//! Each case is tried so often that a rate of 5 % would be told from one of 9 %. Where sessions are held up seldom and
-//! much (a machine that is busy in one session of ten), the few sessions of a baseline cannot tell, and no rule could keep
-//! the rate; the last test says what it is then.
+//! Each case is repeated often enough to distinguish a rate of 5 % from one of 9 %. Where sessions are delayed rarely but
+//! strongly (a machine that is busy in one session of ten), a baseline's few sessions do not show it, and no rule could keep
+//! the rate; the last test states the rate for that case.
 
 use super::gate::{GateTest, Terms, against_sessions, side_by_side};
 use super::noise::{self, Noise, Random};

@@ -1,4 +1,4 @@
-//! What being cold costs one command more than another.
+//! The cost of being cold, compared between two commands.
 
 use coldstart_profile::measurement::{Interval, Verdict};
 
@@ -19,7 +19,7 @@ pub struct CostDifference {
     pub interval: Option<Interval>,
     /// 99 %.
     pub wide_interval: Option<Interval>,
-    /// What may be claimed of the command's cost.
+    /// The verdict on the command's cost.
     pub verdict: Verdict,
 }
 

@@ -1,4 +1,4 @@
-//! Figures from times: pure functions.
+//! Statistics of times: pure functions.
 //!
 //! Times of starts have heavy tails to one side (another program wanted the disk) and drift (the machine warms up).
 //! Comparisons therefore work on logarithms, in which a ratio is a difference and the tail is shorter, and on pairs from
@@ -27,7 +27,7 @@ pub use input_output::{CostDifference, cost_difference};
 pub use outliers::outliers;
 pub use student::student_t;
 
-/// The confidence of the intervals that are shown.
+/// The confidence of displayed intervals.
 pub const CONFIDENCE: f64 = 0.95;
-/// The confidence that a claim of a difference needs: with 40 comparisons of equals, 0.4 false claims are expected.
+/// The confidence required to claim a difference: with 40 comparisons of equals, 0.4 false claims are expected.
 pub const CLAIM_CONFIDENCE: f64 = 0.99;

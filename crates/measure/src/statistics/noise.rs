@@ -1,4 +1,4 @@
-//! The noise that machines have, for simulations: what the times of a row of runs look like that would all be 1.
+//! Noise of real machines, for simulations: times of a row of runs that would all be 1.
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 pub(super) struct Random(pub(super) u64);

@@ -1,7 +1,7 @@
 //! Values far from the others.
 //!
-//! Judged by the median absolute deviation, which outliers themselves hardly move; the standard deviation of ten values
-//! can be so stretched by one of them that nothing lies three of it away.
+//! By the median absolute deviation, which outliers hardly change; one of ten values can stretch the standard deviation
+//! so much that no value is three of it away.
 
 use super::describe::{mean, median};
 
@@ -12,7 +12,7 @@ const MOST_DEVIATIONS: f64 = 3.5;
 const MEDIAN_TO_STANDARD: f64 = 1.4826;
 /// The same for the mean absolute deviation, which stands in where more than half of the values are equal.
 const MEAN_TO_STANDARD: f64 = 1.253_314;
-/// Fewer values have no "others".
+/// The minimum number of values.
 const LEAST_VALUES: usize = 5;
 
 /// Indices of the values far from the others, in order.

@@ -1,4 +1,4 @@
-//! How often a command measured against itself is called different: simulated, with the noise that machines have.
+//! How often a command measured against itself is called different: simulated, with the noise of real machines.
 //!
 //! With a claim at 99 % confidence, 40 comparisons of equals should give 0.4 false claims. Student's t keeps that on
 //! heavy tails because a difference within a pair is symmetric, which makes the test claim less rather than more; no

@@ -2,14 +2,14 @@
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// From here on the distribution is so near the normal one that a series gives it to seven digits.
+/// Above this the distribution is so close to the normal one that a series is exact to seven digits.
 const MANY_DEGREES: f64 = 1000.0;
 
-/// How many standard errors to go to each side for an interval of this confidence; `None` unless the degrees of freedom
-/// are positive and the confidence lies between 0 and 1, or where the number would not be of use (above 10^9).
+/// The half-width of an interval of this confidence, in standard errors; `None` unless the degrees of freedom
+/// are positive and the confidence is between 0 and 1, or where the result would be useless (above 10^9).
 ///
 /// The distribution function is inverted by bisection: the library's own inverse (algorithm AS 64 and AS 109) was seen
-/// not to end for 10^9 degrees of freedom, and its error grows on the way there.
+/// not to terminate for 10^9 degrees of freedom, and its error grows on the way there.
 pub fn student_t(confidence: f64, degrees_of_freedom: f64) -> Option<f64> {
     if !(confidence > 0.0 && confidence < 1.0) || degrees_of_freedom.is_nan() || degrees_of_freedom <= 0.0 {
         return None;

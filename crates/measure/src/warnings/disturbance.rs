@@ -1,33 +1,33 @@
-//! What others did during the runs, as the counters of the whole machine tell less the program's own part.
+//! Other processes' activity during the runs: the machine-wide counters minus the program's own part.
 
 use coldstart_profile::measurement::{Cause, Disturbance, Sample, Use, Warning};
 
 use crate::statistics::median;
 
-/// Others may read as much as the program, and this much on top, before it is called interference.
+/// Reads by others are interference if they exceed the program's own by this much.
 const MOST_OTHERS_BYTES: u64 = 4 << 20;
-/// Others may use this part of the processors, or this many seconds of them: the counters go in steps of 10 ms for each
+/// Others may use this part of the processors, or this many seconds of them: the counters' resolution is 10 ms for each
 /// processor.
 const MOST_OTHERS_PART: f64 = 0.2;
 const MOST_OTHERS_SECONDS: f64 = 0.05;
-/// The hypervisor may take this part of a run's time, or this many seconds.
+/// The hypervisor may steal this part of a run's time, or this many seconds.
 const MOST_STOLEN_PART: f64 = 0.1;
 const MOST_STOLEN_SECONDS: f64 = 0.03;
-/// What others did explains a longer time only if it was this much more than in other runs: three steps of the counters,
-/// and half of the time that is to be explained.
+/// Activity of others explains a longer time only if it exceeded that in other runs by this: three steps of the counters,
+/// and half of the excess time.
 const LEAST_CAUSE_SECONDS: f64 = 0.03;
 const LEAST_CAUSE_PART: f64 = 0.5;
 
-/// Bytes that others read, if that is much. `None` also if the program's own part is not known.
+/// Bytes read by others, if significant. `None` also if the program's own part is unknown.
 fn others_bytes(sample: &Sample) -> Option<u64> {
     let all = sample.devices.iter().map(|device| device.bytes).fold(0, u64::saturating_add);
-    // What the tree read from other devices makes this too small, never too large.
+    // Reads of the tree from other devices make this too small, never too large.
     let own = sample.bytes_read?;
     let others = all.saturating_sub(own);
     (others > own.saturating_add(MOST_OTHERS_BYTES)).then_some(others)
 }
 
-/// Seconds of processor time that others used. What the tree used after readiness makes this too small.
+/// Seconds of processor time used by others. Use by the tree after readiness makes this too small.
 fn others_seconds(sample: &Sample) -> Option<f64> {
     Some((sample.processors?.busy_seconds - sample.user_seconds? - sample.system_seconds?).max(0.0))
 }
@@ -74,7 +74,7 @@ pub(super) fn time_stolen(samples: &[Sample]) -> Option<Warning> {
     Some(Warning::TimeStolen { samples, most_seconds })
 }
 
-/// What may explain that some runs, given by their numbers, took longer than the others of their command and state.
+/// Possible reasons why some runs, given by number, took longer than the others of their command and state.
 pub(super) fn causes<'s>(odd: &[u32], of_state: impl Iterator<Item = &'s Sample>) -> Vec<Cause> {
     let counted: Vec<&Sample> = of_state.filter(|sample| sample.used == Use::Counted).collect();
     let usual = |value: &dyn Fn(&Sample) -> Option<f64>| {

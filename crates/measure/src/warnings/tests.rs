@@ -154,10 +154,10 @@ fn what_cannot_be_checked_is_said_with_its_reason() {
             other => panic!("{other:?}"),
         }
     };
-    assert!(reason(None).contains("no files are known"));
-    assert!(reason(Some(Residency::default())).contains("none of its files lies on a disk"));
+    assert!(reason(None).contains("its files are unknown"));
+    assert!(reason(Some(Residency::default())).contains("none of its files is on a disk"));
     let hidden = Residency { file_pages: 5, unknown_files: 2, ..Residency::default() };
-    assert!(reason(Some(hidden)).contains("what of 2 of its files"));
+    assert!(reason(Some(hidden)).contains("residency of 2 of its files"));
 }
 
 #[test]

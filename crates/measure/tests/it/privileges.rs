@@ -53,7 +53,7 @@ fn what_the_kernel_does_not_tell_is_said_to_be_unknown() {
     let Some(output) = as_nobody(&["selective,hot", "3", name, &format!("cat {name}")]) else { return };
     assert!(output.status.success(), "{}", text(&output.stderr));
     let message = text(&output.stderr);
-    assert!(message.contains("the kernel does not tell us what of 1 of its files is in memory"), "{message}");
+    assert!(message.contains("the residency of 1 of its files is hidden"), "{message}");
     let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let samples = result["samples"].as_array().unwrap();
     // Evicting needs no privilege, only looking does: the bytes read tell that it worked.

@@ -1,54 +1,54 @@
-//! Whether the loader did the same for two starts.
+//! Whether the loader did the same in two starts.
 
 use std::path::{Path, PathBuf};
 
 use super::{Initialiser, LoaderLog, MappedObject};
 
-/// What differs between two starts.
+/// The differences between two starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoaderDifference {
     /// Objects mapped before the first initialiser.
-    pub objects: Option<Parting>,
-    /// Objects mapped later. These depend on what the program does, too.
-    pub opened_later: Option<Parting>,
-    /// Initialisers run until the program got control.
-    pub initialisers: Option<Parting>,
+    pub objects: Option<FirstDifference>,
+    /// Objects mapped later, which also depend on the program's own work.
+    pub opened_later: Option<FirstDifference>,
+    /// Initialisers run before control was transferred to the program.
+    pub initialisers: Option<FirstDifference>,
     /// Initialisers run later.
-    pub initialisers_later: Option<Parting>,
+    pub initialisers_later: Option<FirstDifference>,
     /// Libraries that only the second start did not find, by name.
     pub newly_missing: Vec<PathBuf>,
-    /// Files tried in vain, in the first start.
+    /// Failed probes of the first start.
     pub failed_probes_before: usize,
-    /// Files tried in vain, in the second start.
+    /// Failed probes of the second start.
     pub failed_probes_after: usize,
 }
 
-/// The first place where two lists are not the same.
+/// The first difference between two lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parting {
+pub struct FirstDifference {
     /// Counted from 0.
     pub place: usize,
-    /// What stands there in the first list; `None` if it has ended.
+    /// The element of the first list; `None` past its end.
     pub before: Option<PathBuf>,
-    /// What stands there in the second list.
+    /// The element of the second list; `None` past its end.
     pub after: Option<PathBuf>,
 }
 
 impl LoaderDifference {
-    /// Whether both starts mapped and initialised the same objects in the same order up to the moment when the program
-    /// got control, and all that was found is still found. How often was searched in vain may differ.
+    /// Whether both starts mapped and initialised the same objects in the same order until control was transferred to the
+    /// program, and no library is newly missing. The number of failed probes may differ.
     pub fn is_same_start(&self) -> bool {
         self.objects.is_none() && self.initialisers.is_none() && self.newly_missing.is_empty()
     }
 
-    /// As [`is_same_start`](Self::is_same_start), for what came later as well.
+    /// As [`is_same_start`](Self::is_same_start), including later objects.
     pub fn is_same(&self) -> bool {
         self.is_same_start() && self.opened_later.is_none() && self.initialisers_later.is_none()
     }
 }
 
-/// Compares two starts. Paths may differ where `same_file` says that they mean the same file; the program itself may be
-/// another file in each start, and who asked for an object may differ.
+/// Compares two starts. Paths may differ where `same_file` says that they are the same file; the program itself may be
+/// another file in each start, and the requesting objects may differ.
 pub fn compare(before: &LoaderLog, after: &LoaderLog, same_file: impl Fn(&Path, &Path) -> bool) -> LoaderDifference {
     let same_file = |one: &Path, other: &Path| one == other || same_file(one, other);
     let same_object = |one: &MappedObject, other: &MappedObject| {
@@ -84,10 +84,10 @@ fn parting<T>(
     after: &[T],
     same: impl Fn(&T, &T) -> bool,
     path: impl Fn(&T) -> PathBuf,
-) -> Option<Parting> {
+) -> Option<FirstDifference> {
     let place = before.iter().zip(after).position(|(one, other)| !same(one, other));
     let place = place.or_else(|| (before.len() != after.len()).then(|| before.len().min(after.len())))?;
-    Some(Parting { place, before: before.get(place).map(&path), after: after.get(place).map(&path) })
+    Some(FirstDifference { place, before: before.get(place).map(&path), after: after.get(place).map(&path) })
 }
 
 #[cfg(test)]
@@ -107,10 +107,10 @@ mod tests {
         let before = log(&["/a/x", "/a/y"], &["/a/y", "/a/x"], "/p");
         assert!(compare(&before, &log(&["/b/x", "/b/y"], &["/b/y", "/b/x"], "/q"), by_name).is_same());
         let moved = compare(&before, &log(&["/b/x", "/b/y"], &["/b/x", "/b/y"], "/p"), by_name);
-        let wanted = Parting { place: 0, before: Some("/a/y".into()), after: Some("/b/x".into()) };
+        let wanted = FirstDifference { place: 0, before: Some("/a/y".into()), after: Some("/b/x".into()) };
         assert_eq!((moved.is_same_start(), moved.initialisers), (false, Some(wanted)));
         let more = compare(&before, &log(&["/a/x", "/a/y", "/a/z"], &["/a/y", "/a/x"], "/p"), by_name);
-        assert_eq!(more.objects, Some(Parting { place: 2, before: None, after: Some("/a/z".into()) }));
+        assert_eq!(more.objects, Some(FirstDifference { place: 2, before: None, after: Some("/a/z".into()) }));
         let elsewhere = compare(&before, &log(&["/b/x"], &["/a/y", "/a/x"], "/p"), |_, _| false);
         assert_eq!(elsewhere.objects.unwrap().place, 0);
     }

@@ -1,4 +1,4 @@
-//! Why there is no log.
+//! Why a loader's log is missing.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use coldstart_launch::LaunchError;
 use thiserror::Error;
 
-/// Why the loader's log cannot be had.
+/// Why a loader's log is missing.
 #[derive(Debug, Error)]
 pub enum LoaderLogError {
     /// The program could not be started, or we were interrupted.
     #[error("cannot log what the loader does")]
     Launch(#[from] LaunchError),
     /// The program's loader wrote none, or would not.
-    #[error("no log of the loader can be had for `{}`: {reason}", .program.display())]
+    #[error("cannot get a log of the loader for `{}`: {reason}", .program.display())]
     NoLog {
         /// The file executed.
         program: PathBuf,
@@ -21,56 +21,57 @@ pub enum LoaderLogError {
         reason: NoLog,
     },
     /// The log has no statistics.
-    #[error("the loader's log for `{}` has no time of relocation: {}", .program.display(), if *.got_control { "this loader measures none" } else { "the program ended before it was relocated" })]
+    #[error("the loader's log for `{}` has no relocation time: {}", .program.display(), if *.got_control { "this loader does not measure it" } else { "the program ended before it was relocated" })]
     NoStatistics {
         /// The file executed.
         program: PathBuf,
         /// Whether the program began.
         got_control: bool,
     },
-    /// A file of ours failed.
+    /// A temporary file failed.
     #[error("cannot {what}")]
     Io {
-        /// What was tried, as an infinitive.
+        /// The action, as an infinitive.
         what: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
-/// Why a loader keeps no log.
+/// Why a loader writes no log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoLog {
-    /// musl's loader knows no `LD_DEBUG`.
-    #[error("its loader is musl's, which keeps none")]
+    /// musl's loader does not support `LD_DEBUG`.
+    #[error("its loader is musl's, which writes none")]
     Musl,
     /// A static program has no loader.
-    #[error("it is linked statically, and has no loader")]
+    #[error("it is linked statically and has no loader")]
     Static,
-    /// glibc ignores `LD_DEBUG` in programs that run with other rights than their caller's (`AT_SECURE`).
-    #[error("it runs with other rights than its caller's, for which the loader ignores LD_DEBUG")]
+    /// glibc ignores `LD_DEBUG` in programs with more privileges than their caller (`AT_SECURE`).
+    #[error("it runs with other privileges than its caller's, so the loader ignores LD_DEBUG")]
     OtherRights,
-    /// A loader that may not honour our variables.
-    #[error("its loader, `{}`, is not known to us", .0.display())]
+    /// An unknown loader, which may not honour our variables.
+    #[error("its loader, `{}`, is unknown", .0.display())]
     UnknownLoader(PathBuf),
-    /// Something else.
+    /// Another reason.
     #[error("the loader wrote none")]
     NotWritten,
 }
 
 impl LoaderLogError {
-    /// What the user can do about it, where there is advice. A cause's own advice is not repeated here.
+    /// Advice, if there is any. A cause's own advice is not repeated here.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoLog { reason: NoLog::OtherRights, .. } => {
-                Some("run it as the user whose rights it takes, such as root for set-user-ID programs".into())
+                Some("run it as the user whose privileges it gets, such as root for set-user-ID programs".into())
             }
             Self::NoLog { reason: NoLog::Musl | NoLog::Static, .. } => {
-                Some("count its system calls instead: they show each file that is tried".into())
+                Some("count its system calls instead: they include every failed probe".into())
             }
-            Self::NoLog { reason: NoLog::NotWritten, .. } => {
-                Some("the program may have removed LD_DEBUG from its environment, or may not write to TMPDIR".into())
-            }
+            Self::NoLog { reason: NoLog::NotWritten, .. } => Some(
+                "the program may have removed LD_DEBUG from its environment, or may lack write permission in TMPDIR"
+                    .into(),
+            ),
             _ => None,
         }
     }

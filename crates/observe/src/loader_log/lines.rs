@@ -1,13 +1,13 @@
-//! One line of the log, told apart by its wording.
+//! One line of the log, recognised by its wording.
 //!
 //! The wordings are those of `elf/dl-load.c`, `dl-init.c`, `rtld.c` and `dl-open.c`, the same since glibc 2.4. A name may
-//! hold any byte, so a line that merely looks like another cannot be excluded; no line can do harm.
+//! contain any byte, so a line may look like another one; that does no harm.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// A line that matters here.
+/// A relevant line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line<'l> {
     /// `file=NAME [NS];  needed by PATH [NS]` or `dynamically loaded by`.
@@ -28,12 +28,12 @@ pub(super) enum Line<'l> {
     Control(&'l Path),
     /// `runtime linker statistics:`.
     Statistics,
-    /// A line of them: its label without blanks at either end, and its first number.
+    /// A line of the statistics: its label without blanks at either end, and its first number.
     Figure(&'l [u8], u64),
 }
 
 impl<'l> Line<'l> {
-    /// Reads one line of a process; `None` for lines of others and those that do not matter.
+    /// Parses one line of a process; `None` for lines of others and irrelevant ones.
     pub(super) fn read(line: &'l [u8], process: u32) -> Option<Self> {
         let tab = line.iter().position(|&byte| byte == b'\t')?;
         let number = line.get(..tab)?.trim_ascii_start().strip_suffix(b":")?;

@@ -1,12 +1,12 @@
-//! What the loader did for one start, by its own account (`LD_DEBUG` of glibc, `ld.so(8)`).
+//! The loader's activity in one start, from its own log (`LD_DEBUG` of glibc, `ld.so(8)`).
 //!
-//! After a change to how a program's libraries are found, the same objects have to be mapped in the same order and initialised in
-//! the same order; [`compare()`] says so. What a newcomer would not guess: the log names the path of a library only where it tried it, and
-//! a search that ends at a file already loaded under another name looks in the log like one that found nothing, so parsing needs
-//! to be told which files are objects.
+//! After a change to a program's library search, the same objects have to be mapped in the same order and initialised in
+//! the same order; [`compare()`] checks that. Not obvious: the log names the path of a library only where it was tried, and
+//! a search that ends at a file already loaded under another name looks like one that found nothing, so the parser needs
+//! to know which files are objects.
 //!
-//! Only the first process counts, and of it only the first program: what it becomes by `execve` is appended by glibc to
-//! the same file, and cut off here ([`LoaderLog::became_another_program`]). musl's loader keeps no log.
+//! Only the first program of the first process counts: after `execve` glibc appends to
+//! the same file, which is cut off here ([`LoaderLog::became_another_program`]). musl's loader writes no log.
 
 mod compare;
 mod error;
@@ -20,49 +20,49 @@ use std::path::{Path, PathBuf};
 
 use coldstart_launch::End;
 
-pub use compare::{LoaderDifference, Parting, compare};
+pub use compare::{FirstDifference, LoaderDifference, compare};
 pub use error::{LoaderLogError, NoLog};
 pub use parse::parse;
 pub use run::{LoaderLogMode, loader_log, relocation_cycles};
 
-/// What the loader did.
+/// The loader's activity in one start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoaderLog {
-    /// The program as the kernel was told its name; `None` if control was never transferred to it.
+    /// The program, by the name passed to the kernel; `None` if control was never transferred to it.
     pub program: Option<PathBuf>,
-    /// Objects mapped before the first initialiser ran, in order: preloaded ones and those that the program needs. The program
-    /// and the loader itself are mapped by the kernel, and not among them.
+    /// Objects mapped before the first initialiser ran, in order: preloaded and needed ones. The program
+    /// and the loader itself are mapped by the kernel, and not included.
     pub objects: Vec<MappedObject>,
     /// Objects mapped later (`dlopen`), in order.
     pub opened_later: Vec<MappedObject>,
-    /// Initialisers run until the program got control, in order.
+    /// Initialisers run before control was transferred to the program, in order.
     pub initialisers: Vec<Initialiser>,
     /// Initialisers run later.
     pub initialisers_later: Vec<Initialiser>,
-    /// Files tried in vain, in order.
+    /// Failed probes, in order.
     pub failed_probes: Vec<FailedProbe>,
-    /// Libraries that were not found at all. `dlopen` reports that to its caller, who may not mind.
+    /// Libraries that were not found at all. `dlopen` reports that to its caller, which may ignore it.
     pub missing: Vec<Missing>,
-    /// Times and counts of relocation; `None` in a listing, and if the program did not get so far.
+    /// Times and counts of relocation; `None` in a listing, and if the program ended before.
     pub statistics: Option<Statistics>,
-    /// The process went on to execute another program, whose lines were cut off.
+    /// The process executed another program, whose lines were cut off.
     pub became_another_program: bool,
-    /// The log was longer than 256 MiB, and its end has not been read.
+    /// The log was longer than 256 MiB, and its end was not read.
     pub incomplete: bool,
     /// How the program ended; `None` for a log that was parsed only.
     pub end: Option<End>,
 }
 
-/// An object that the loader mapped.
+/// An object mapped by the loader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappedObject {
-    /// As asked for: a name, or a path.
+    /// As requested: a name, or a path.
     pub name: OsString,
-    /// The file that was opened; as asked for if no search was needed. May be relative to the program's working directory.
+    /// The file that was opened; as requested if no search was needed. May be relative to the program's working directory.
     pub path: PathBuf,
-    /// Path of the object that asked.
+    /// Path of the requesting object.
     pub requester: Option<PathBuf>,
-    /// 0 for the program's own; others hold audit libraries and what `dlmopen` loads.
+    /// Namespace: 0 for the program's own; others contain audit libraries and objects of `dlmopen`.
     pub namespace: u64,
 }
 
@@ -78,7 +78,7 @@ pub enum Initialiser {
 }
 
 impl Initialiser {
-    /// The object whose code it is.
+    /// The object that contains the code.
     pub fn path(&self) -> &Path {
         match self {
             Self::Early(path) | Self::Library(path) | Self::Program(path) => path,
@@ -86,29 +86,29 @@ impl Initialiser {
     }
 }
 
-/// A file that was tried and is not there, or not fit for this program.
+/// A file that was tried and does not exist, or does not fit this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedProbe {
-    /// The library looked for.
+    /// The requested library.
     pub name: OsString,
     /// The file tried.
     pub path: PathBuf,
-    /// After the program got control, or in an initialiser.
+    /// After control was transferred to the program, or in an initialiser.
     pub later: bool,
 }
 
 /// A library that was not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// As asked for.
+    /// As requested.
     pub name: OsString,
-    /// Path of the object that asked.
+    /// Path of the requesting object.
     pub requester: Option<PathBuf>,
-    /// After the program got control, or in an initialiser.
+    /// After control was transferred to the program, or in an initialiser.
     pub later: bool,
 }
 
-/// Figures of the loader's own (`print_statistics` in `elf/rtld.c`), taken before the first initialiser. Times are in
+/// The loader's own statistics (`print_statistics` in `elf/rtld.c`), taken before the first initialiser. Times are in
 /// cycles of the processor's time-stamp counter, or nanoseconds on processors without one that glibc uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -118,9 +118,9 @@ pub struct Statistics {
     pub relocation_cycles: Option<u64>,
     /// Time needed to find and map objects.
     pub load_cycles: Option<u64>,
-    /// Relocations that needed a symbol's look-up.
+    /// Relocations that needed a symbol look-up.
     pub relocations: Option<u64>,
-    /// Look-ups answered by the one right before.
+    /// Look-ups answered by the previous one.
     pub relocations_from_cache: Option<u64>,
     /// Relocations that only add the load bias.
     pub relative_relocations: Option<u64>,

@@ -1,4 +1,4 @@
-//! From the log's lines to what the loader did.
+//! Parsing the loader's log.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use super::lines::Line;
 use super::{FailedProbe, Initialiser, LoaderLog, MappedObject, Missing, Statistics};
 
-/// Reads the log of one process, by its number, which begins each of its lines; forked processes write to the same file.
+/// Parses the log of one process, by its PID, which begins each of its lines; forked processes write to the same file.
 ///
-/// `is_object` tells whether a file is one that the program could load; asked only about the last file of a search after
-/// which nothing was mapped. Any bytes are a log: lines that say nothing to us are passed over.
+/// `is_object` returns whether the program could load a file; called only for the last file of a search after
+/// which nothing was mapped. Any bytes are accepted: unknown lines are skipped.
 pub fn parse(log: &[u8], process: u32, is_object: &dyn Fn(&Path) -> bool) -> LoaderLog {
     let lines: Vec<Line<'_>> = log.split(|&byte| byte == b'\n').filter_map(|line| Line::read(line, process)).collect();
     let first_program = first_program(&lines);
@@ -23,11 +23,11 @@ pub fn parse(log: &[u8], process: u32, is_object: &dyn Fn(&Path) -> bool) -> Loa
     reader.finish()
 }
 
-/// How many lines belong to the first program that the process was.
+/// How many lines belong to the process's first program.
 ///
-/// A later one begins with its needs. Those of the same program are plain to see, since a running program needs nothing
-/// any more. Another program is known by what it needs, too, before its own start is told: its path is then that of no object of the
-/// first one.
+/// A later one begins with its needed libraries. If it is the same program, that is enough, since a running program needs none
+/// any more. Another program is recognised by its needed libraries, too, before its start is logged: its path then differs from that of
+/// every object of the first one.
 fn first_program(lines: &[Line<'_>]) -> usize {
     let all = lines.len();
     let Some(control) = lines.iter().position(|line| matches!(line, Line::Control(_))) else { return all };
@@ -50,14 +50,14 @@ fn first_program(lines: &[Line<'_>]) -> usize {
             _ => {}
         }
     }
-    // It needs nothing: its first line is the heading of its statistics.
+    // It needs none: its first line is the heading of its statistics.
     again.map_or(all, |again| {
         let is_heading = again.checked_sub(1).and_then(|before| lines.get(before)) == Some(&Line::Statistics);
         again.saturating_sub(usize::from(is_heading))
     })
 }
 
-/// A library that was asked for and not mapped yet.
+/// A library that was requested and not mapped yet.
 struct Request {
     name: OsString,
     requester: Option<PathBuf>,
@@ -84,7 +84,7 @@ impl Reader<'_> {
             }
             Line::Search { name } => match &mut self.request {
                 Some(request) if request.name == name => request.searched = true,
-                // A library that is preloaded, or asked for where `LD_DEBUG` has no `files`.
+                // A library that is preloaded, or requested where `LD_DEBUG` has no `files`.
                 _ => {
                     self.give_up();
                     let name = name.to_owned();
@@ -149,7 +149,7 @@ impl Reader<'_> {
         figure.get_or_insert(number);
     }
 
-    /// All but the last file were tried in vain; returns the last one.
+    /// All but the last file are failed probes; returns the last one.
     fn failed_but_last(&mut self, name: OsString, mut tried: Vec<PathBuf>) -> Option<PathBuf> {
         let last = tried.pop();
         self.failed(&name, tried);
@@ -161,7 +161,7 @@ impl Reader<'_> {
         self.log.failed_probes.extend(tried.into_iter().map(|path| FailedProbe { name: name.clone(), path, later }));
     }
 
-    /// The request at hand ends without a new object: a file that is loaded already was found, or nothing.
+    /// The current request ends without a new object: a loaded file was found, or nothing.
     fn give_up(&mut self) {
         let Some(Request { name, requester, searched, mut tried }) = self.request.take() else { return };
         if !searched {

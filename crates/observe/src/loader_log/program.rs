@@ -1,6 +1,6 @@
-//! Whose loader a program runs under, read from the head of its file.
+//! A program's loader, from the beginning of its file.
 //!
-//! `LD_TRACE_LOADED_OBJECTS` keeps glibc's loader from running the program; any other loader would run it. So this is asked
+//! `LD_TRACE_LOADED_OBJECTS` keeps glibc's loader from running the program; any other loader would run it. So this is checked
 //! before a listing, and after a run without a log.
 
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ use crate::syscalls::has_other_rights;
 /// Enough for a `#!` line (the kernel itself looks at 256 bytes) and for the program headers of ordinary files.
 const HEAD_LENGTH: usize = 8192;
 
-/// Why the loader of a program would keep no log; `None` if it is glibc's and may.
+/// Why a program's loader would write no log; `None` if it is glibc's and may.
 pub(super) fn obstacle(program: &Path, directory: Option<&Path>) -> Option<NoLog> {
     let directory = directory.map_or_else(|| PathBuf::from("."), Path::to_owned);
     let mut program = directory.join(program);
@@ -50,14 +50,14 @@ pub(super) fn obstacle(program: &Path, directory: Option<&Path>) -> Option<NoLog
     None
 }
 
-/// Class, byte order and machine of an ELF file, as its first 20 bytes tell them; none for other files.
+/// Class, byte order and machine of an ELF file, from its first 20 bytes; none for other files.
 pub(super) fn kind(path: &Path) -> Option<[u8; 4]> {
     let head: [u8; 20] = read_beginning(path, 20).ok()?.try_into().ok()?;
     let [0x7f, b'E', b'L', b'F', class, order, .., low, high] = head else { return None };
     Some([class, order, low, high])
 }
 
-/// The loader that a program names.
+/// The interpreter of a program.
 fn interpreter(head: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(ElfFile::parse(head).ok()?.interpreter()?)))
 }

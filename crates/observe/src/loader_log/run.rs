@@ -1,4 +1,4 @@
-//! Having the loader keep its log.
+//! Running a program with its loader's log.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,28 +11,28 @@ use super::error::{LoaderLogError, NoLog};
 use super::program::{kind, obstacle};
 use super::{LoaderLog, parse};
 
-/// The longest log that is read, in bytes: a hundred times that of the largest program we know.
+/// The limit for a log, in bytes: a hundred times that of the largest known program.
 const LONGEST_LOG: u64 = 256 << 20;
 
-/// How far the program goes.
+/// How far the program runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LoaderLogMode {
     /// The program runs, until it is ready in the sense of the launch's options.
     #[default]
     Run,
-    /// Nothing of the program runs: its libraries are found, mapped and relocated, all functions included, as `ldd -r` does. There are no
-    /// initialisers then, and no statistics, because glibc leaves before it would write them.
+    /// The program does not run: its libraries are found, mapped and relocated, all functions included, as with `ldd -r`. There are no
+    /// initialisers then, and no statistics, because glibc exits before it would write them.
     List,
 }
 
-/// Starts a program under a loader that keeps a log, and reads the log of its first process.
+/// Starts a program with a loader log, and parses the log of its first process.
 ///
-/// Variables `LD_DEBUG` and `LD_DEBUG_OUTPUT` are set for all that the program starts. A program that crashes or is
-/// not ready within the time limit is a result; [`LoaderLog::end`] tells.
+/// Variables `LD_DEBUG` and `LD_DEBUG_OUTPUT` are set for all its descendants. A program that crashes or is
+/// not ready within the time limit is a result; see [`LoaderLog::end`].
 ///
 /// # Errors
-/// When the program cannot be started, or its loader keeps no log: then [`LoaderLogError::NoLog`] says why. In mode
-/// [`List`](LoaderLogMode::List) that is known before, and the program is not run.
+/// When the program cannot be started, or its loader writes no log, with the reason in [`LoaderLogError::NoLog`]. In mode
+/// [`List`](LoaderLogMode::List) this is known before, and the program is not run.
 pub fn loader_log(
     command: &CommandLine,
     options: &LaunchOptions,
@@ -41,7 +41,7 @@ pub fn loader_log(
     log_of(command, options, mode, "libs,files,statistics")
 }
 
-/// The loader's own time for relocation in each of several runs, in cycles ([`Statistics`](super::Statistics)). The log is kept short
+/// The loader's own relocation time in each of several runs, in cycles ([`Statistics`](super::Statistics)). The log is short
 /// in these runs, so that writing it costs little.
 ///
 /// # Errors
@@ -76,9 +76,10 @@ fn log_of(
     {
         return Err(LoaderLogError::NoLog { program, reason });
     }
-    let folder = tempfile::Builder::new().prefix("coldstart-loader-").tempdir();
-    let folder = folder.map_err(|source| LoaderLogError::Io { what: "make a folder for the loader's log", source })?;
-    let log = folder.path().join("log");
+    let directory = tempfile::Builder::new().prefix("coldstart-loader-").tempdir();
+    let directory =
+        directory.map_err(|source| LoaderLogError::Io { what: "create a directory for the loader's log", source })?;
+    let log = directory.path().join("log");
     let mut options = options.clone();
     let mut set = |name: &str, value: OsString| options.environment.push((name.into(), Some(value)));
     set("LD_DEBUG", what.into());

@@ -1,7 +1,7 @@
 //! Counting at the stops of a tree: a handler of the event loop (`coldstart_follow`).
 //!
-//! Threads are counted when they are first seen alive, never when their maker tells of them: a thread may be gone by then. The loop
-//! looks for stops now and then, so that the time limit and signals are noticed in a program that sleeps.
+//! Threads are counted when they are first seen alive, not when their creator reports them: a thread may have ended by then. The loop
+//! polls for stops, so that the time limit and signals are noticed while the program sleeps.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,16 +20,16 @@ use super::first_image::{entry_point, file_with_rights, we_take_rights};
 use super::numbers::{CallName, Numbers};
 use super::options::{CountOptions, Until};
 
-/// How long after SIGKILL a process may stay: one in uninterruptible sleep dies when its I/O is done.
+/// Time limit after SIGKILL: a process in uninterruptible sleep dies when its I/O is done.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 const SIGTRAP: i32 = 5;
 
-/// What came of following.
+/// The result of tracing.
 pub(super) enum Followed {
     Counted(Box<Counted>),
-    /// `execve` answered with this error.
+    /// `execve` failed with this error.
     Refused(Errno),
-    /// The child ended before its `execve`; the spawn tells why.
+    /// The child ended before its `execve`; see the spawn's error.
     NotStarted,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Counted {
 #[derive(Default)]
 struct Thread {
     process: u32,
-    /// The call that it is in.
+    /// Its current call.
     call: Option<(CallName, Option<NamingCall>)>,
     probes: ProbeState,
 }
@@ -64,19 +64,19 @@ struct Counter<'o> {
     counted: Box<Counted>,
     /// Its first `execve` was begun.
     counting: bool,
-    /// Where the first process stands after it met the breakpoint.
+    /// The first process's instruction pointer after it hit the breakpoint.
     breakpoint: Option<u64>,
     begin: Instant,
     takes_rights: bool,
 }
 
-/// Why counting is over before everybody is gone.
+/// Why counting ended before all processes did.
 enum End {
     Reached(Ended),
     Refused(Errno),
 }
 
-/// Counts the calls of a seized process and all that it starts, to the point asked for, and kills what is left.
+/// Counts the calls of a seized process and its descendants until the requested point, and kills what is left.
 pub(super) fn count(tracer: Tracer, first: u32, options: &CountOptions) -> Result<Followed, SyscallsError> {
     let counter = Counter {
         options,
@@ -101,7 +101,7 @@ pub(super) fn count(tracer: Tracer, first: u32, options: &CountOptions) -> Resul
         Some(End::Reached(ended)) => Some(ended),
         None => Some(Ended::TreeGone),
     };
-    // A limit that is over before its `execve` is no fault of the program: nothing was counted.
+    // A limit that expires before its `execve` is not the program's failure: nothing was counted.
     if !counting && counted.ended != Some(Ended::TimedOut) {
         return Ok(Followed::NotStarted);
     }
@@ -155,7 +155,7 @@ impl Handler for Counter<'_> {
             && let Some(stop) = point(following, thread)?
         {
             let entry = entry_point(thread, stop.architecture & ARCHITECTURE_IS_64_BIT != 0);
-            let entry = entry.ok_or_else(|| std::io::Error::other("its auxiliary vector tells none"));
+            let entry = entry.ok_or_else(|| std::io::Error::other("its auxiliary vector has none"));
             let put = entry.and_then(|entry| following.tracer().put_breakpoint(thread, entry));
             self.breakpoint = Some(put.map_err(|source| SyscallsError::EntryPoint { source })?);
         }
@@ -163,7 +163,7 @@ impl Handler for Counter<'_> {
     }
 
     fn at_call(&mut self, following: &mut Following, thread: u32) -> Result<Next<End>, SyscallsError> {
-        // Killed meanwhile: its end is told next.
+        // Killed meanwhile: its end is reported next.
         let Some(stop) = point(following, thread)? else { return Ok(Next::Nothing) };
         match stop.point {
             SyscallPoint::Entry { number, arguments } => {
@@ -220,7 +220,7 @@ impl Counter<'_> {
         state.call = Some((name, NamingCall::at_entry(thread, name, arguments, is_64_bit)));
     }
 
-    /// A new thread returns from the `clone` that its parent made, which is not a call of its own.
+    /// A new thread returns from the `clone` of its creator, which is not a call of its own.
     fn returned(&mut self, thread: u32, errno: Option<i32>) {
         let Some(state) = self.threads.get_mut(&thread) else { return };
         let Some((name, naming)) = state.call.take() else { return };
@@ -256,7 +256,7 @@ fn point(following: &Following, thread: u32) -> Result<Option<SyscallStop>, Sysc
 /// The first program could not be executed.
 fn refused(following: &mut Following, thread: u32, errno: Errno) -> Result<Next<End>, SyscallsError> {
     if errno != Errno::NOEXEC {
-        // It tells std, which waits for it: from now on no stop of it may be ours.
+        // It reports to std, which waits for it: from now on its stops must not be ours.
         let released = following.let_go(thread);
         released.map_err(|error| SyscallsError::system("let the program go", error))?;
     }

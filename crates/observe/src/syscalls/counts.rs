@@ -1,4 +1,4 @@
-//! What was counted.
+//! The counts.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,15 +10,15 @@ use super::numbers::CallName;
 /// The system calls of one start.
 #[derive(Clone, Debug)]
 pub struct SyscallCounts {
-    /// The file that was executed, as found in `PATH`.
+    /// The executed file, as found in `PATH`.
     pub program: PathBuf,
     /// Calls of all processes, beginning with the first `execve`.
     pub tree: CallTable,
-    /// Those of the first process alone: all its threads, and all programs that it became by `execve`.
+    /// Those of the first process alone: all its threads, and all its programs after `execve`.
     pub first_process: CallTable,
-    /// File-name calls that failed, in the order in which they returned.
+    /// File-name calls that failed, in the order of return.
     pub failed_names: Vec<FailedName>,
-    /// How many failed besides, beyond [`CountOptions::most_failed_names`](super::CountOptions::most_failed_names).
+    /// Number of further failures, beyond [`CountOptions::most_failed_names`](super::CountOptions::most_failed_names).
     pub failed_names_left_out: u64,
     /// Processes, the first one included.
     pub processes: u64,
@@ -30,28 +30,28 @@ pub struct SyscallCounts {
     pub ended: Ended,
     /// How the first process ended; `None` if we ended it.
     pub status: Option<ExitStatus>,
-    /// Programs that would have run with other rights than their caller's (set-user-ID, set-group-ID, file capabilities)
-    /// and did not, because a tracer without `CAP_SYS_PTRACE` followed them (`security/commoncap.c`).
+    /// Programs that lost their additional privileges (set-user-ID, set-group-ID, file capabilities),
+    /// because a tracer without `CAP_SYS_PTRACE` followed them (`security/commoncap.c`).
     pub without_their_rights: Vec<PathBuf>,
 }
 
 /// Why a counting ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ended {
-    /// The last process was gone.
+    /// The last process ended.
     TreeGone,
-    /// The first process ended, and that was the point to stop at.
+    /// The first process ended, as requested.
     FirstProcessGone,
     /// The program's entry point was reached.
     LoaderDone,
-    /// The time limit was reached, and all were killed.
+    /// The time limit was reached, and all processes were killed.
     TimedOut,
 }
 
-/// How often one call was made.
+/// The counts of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallCount {
-    /// Times it was begun.
+    /// Times it was entered.
     pub calls: u64,
     /// Times it returned an error. As in strace, a call that the kernel restarts after a signal is one of these.
     pub failed: u64,
@@ -103,7 +103,7 @@ impl CallTable {
 }
 
 impl SyscallCounts {
-    /// Failed calls that looked for a library, or for a directory that one may stand in.
+    /// Failed calls that searched for a library, or for a directory of libraries.
     pub fn library_probes(&self) -> impl Iterator<Item = &FailedName> {
         self.failed_names.iter().filter(|failed| failed.probe.is_some())
     }

@@ -14,32 +14,32 @@ pub enum SyscallsError {
     /// The program could not be started, or we were interrupted.
     #[error("cannot count the system calls of a start")]
     Launch(#[from] LaunchError),
-    /// Tracing is forbidden here.
+    /// Tracing is forbidden.
     #[error("cannot trace the program to count its system calls: {obstacle}")]
     Forbidden {
-        /// What stands in the way, as far as can be told.
+        /// The obstacle, as far as known.
         obstacle: TracingObstacle,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The kernel is older than the request that tells a call's number on every architecture.
+    /// The kernel lacks the request for a call's number.
     #[error("cannot count system calls: this kernel has no PTRACE_GET_SYSCALL_INFO (Linux 5.3)")]
     OldKernel {
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The program's entry point could not be marked.
+    /// No breakpoint could be set at the program's entry point.
     #[error("cannot stop the program at its entry point")]
     EntryPoint {
-        /// The kernel's answer; `Unsupported` on processors for which we know no breakpoint.
+        /// The kernel's error; `Unsupported` on processors without breakpoint support here.
         source: io::Error,
     },
     /// The kernel refused something else.
     #[error("cannot {what}")]
     System {
-        /// What was tried, as an infinitive.
+        /// The action, as an infinitive.
         what: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -47,10 +47,10 @@ pub enum SyscallsError {
 /// What forbids tracing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TracingObstacle {
-    /// Somebody traces us and all we start.
-    #[error("process {tracer} traces it already")]
+    /// Another tracer follows us and all our descendants.
+    #[error("process {tracer} already traces it")]
     AlreadyTraced {
-        /// Its number.
+        /// The tracer's PID.
         tracer: u32,
     },
     /// The Yama security module's setting.
@@ -59,16 +59,16 @@ pub enum TracingObstacle {
         /// `/proc/sys/kernel/yama/ptrace_scope`: 2 or 3.
         scope: u32,
     },
-    /// A seccomp filter stands around us, as in containers.
-    #[error("we run under a seccomp filter, which seems to refuse ptrace(2)")]
+    /// We run under a seccomp filter, as in containers.
+    #[error("we run under a seccomp filter, which probably forbids ptrace(2)")]
     Seccomp,
-    /// Nothing that we know of.
+    /// Unknown.
     #[error("the kernel refused ptrace(2)")]
     Unknown,
 }
 
 impl SyscallsError {
-    /// What the user can do about it, where there is advice. A cause's own advice is not repeated here.
+    /// Advice, if there is any. A cause's own advice is not repeated here.
     pub fn hint(&self) -> Option<String> {
         let obstacle = match self {
             Self::EntryPoint { .. } => return Some("count to the exit of the program instead".into()),
@@ -77,10 +77,10 @@ impl SyscallsError {
         };
         Some(match obstacle {
             TracingObstacle::AlreadyTraced { tracer } => {
-                format!("run this outside of the debugger or tracer that is process {tracer}")
+                format!("run this outside of the debugger or tracer with PID {tracer}")
             }
             TracingObstacle::Yama { scope: 3.. } => {
-                "the value 3 cannot be lowered before a restart of the machine: look for it in /etc/sysctl.d".into()
+                "the value 3 cannot be lowered without a reboot: look for it in /etc/sysctl.d".into()
             }
             TracingObstacle::Yama { .. } => "as root: sysctl kernel.yama.ptrace_scope=1".into(),
             TracingObstacle::Seccomp => {
@@ -88,8 +88,7 @@ impl SyscallsError {
                     .into()
             }
             TracingObstacle::Unknown => {
-                "security modules such as SELinux (deny_ptrace) tell of refusals in the kernel's log: journalctl -k"
-                    .into()
+                "security modules such as SELinux (deny_ptrace) log refusals in the kernel's log: journalctl -k".into()
             }
         })
     }

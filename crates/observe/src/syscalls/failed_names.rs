@@ -1,9 +1,9 @@
-//! Calls that name a file and fail, and which of them are library probes.
+//! Failed calls with a file name, and which of them are library probes.
 //!
-//! Rule, in two parts. A name whose last part ends in `.so` or holds `.so.` is a library's, save those that begin with
-//! `ld.so.`, which are the loader's own files (`ld.so.preload`). And a directory asked for by the same thread in its next
-//! file-name call is a probe's directory: glibc asks once whether a directory exists after the first library that was
-//! not in it (`open_path` in `elf/dl-load.c`). Only failures are looked at, so a probe that finds its directory counts once.
+//! Rule, in two parts. A name whose last component ends in `.so` or contains `.so.` is a library's, except those that begin with
+//! `ld.so.`, which are the loader's own files (`ld.so.preload`). And a directory looked up by the same thread in its next
+//! file-name call is a probe's directory: glibc checks once whether a directory exists after the first library that was
+//! not in it (`open_path` in `elf/dl-load.c`). Only failures are considered, so a probe that finds its directory counts once.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -14,42 +14,42 @@ use coldstart_sys::tracing::read_name;
 
 use super::numbers::CallName;
 
-/// A call that named a file and failed.
+/// A failed call with a file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedName {
-    /// Process that called, by its number.
+    /// The PID of the caller.
     pub process: u32,
-    /// Whether that was the first one.
+    /// Whether that was the first process.
     pub in_first_process: bool,
     /// The call.
     pub call: CallName,
-    /// Where a relative name starts.
+    /// The directory of a relative name.
     pub base: NameBase,
-    /// As the program wrote it, at most 4095 bytes; `None` if it could not be read.
+    /// As the program passed it, at most 4095 bytes; `None` if it could not be read.
     pub name: Option<OsString>,
     /// Error number, such as 2 for `ENOENT`.
     pub errno: i32,
-    /// Whether it was a library that was looked for.
+    /// Whether it was a library probe.
     pub probe: Option<LibraryProbe>,
 }
 
-/// How a failed call belongs to the search for a library.
+/// The kind of a library probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LibraryProbe {
     /// It named a library.
     Library,
-    /// It asked for the directory of the library that had just been looked for.
+    /// It looked up the directory of the library that had just been searched for.
     Directory,
 }
 
-/// What a call asks of a file: what matters is which calls a loader uses for what.
+/// What a call does with a file, as far as it matters for loaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Open,
     LookUp,
 }
 
-/// The calls that name a file: directory's argument, name's argument.
+/// The calls with a file name: index of the directory argument, index of the name argument.
 const CALLS: &[(&str, Option<usize>, usize, Kind)] = &[
     ("open", None, 0, Kind::Open),
     ("openat", Some(0), 1, Kind::Open),
@@ -79,13 +79,13 @@ pub(super) struct NamingCall {
 }
 
 impl NamingCall {
-    /// If the call names a file: the name is read now, while the thread stands before the call.
+    /// If the call has a file name: the name is read now, at the entry.
     pub(super) fn at_entry(thread: u32, call: CallName, arguments: &[u64; 6], is_64_bit: bool) -> Option<Self> {
         let called = call.known()?;
         let &(_, base, name, kind) = CALLS.iter().find(|(name, ..)| *name == called)?;
         // Upper halves of registers are not part of a 32-bit program's pointer.
         let address = arguments.get(name).map(|address| if is_64_bit { *address } else { address & 0xffff_ffff })?;
-        // Descriptors travel as 32-bit integers; the upper half of the register is not defined.
+        // Descriptors are 32-bit integers; the upper half of the register is undefined.
         let base = match base.and_then(|base| arguments.get(base)).map(|base| *base as u32 as i32) {
             None | Some(AT_FDCWD) => NameBase::WorkingDirectory,
             Some(descriptor) => NameBase::Descriptor(descriptor),
@@ -97,7 +97,7 @@ impl NamingCall {
 /// `linux/fcntl.h`.
 const AT_FDCWD: i32 = -100;
 
-/// Where a thread stands in its search for a library.
+/// The state of a thread's library search.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProbeState {
     /// Directory of the library that its last file-name call did not find.
@@ -105,7 +105,7 @@ pub(super) struct ProbeState {
 }
 
 impl ProbeState {
-    /// Learns of the thread's next file-name call, and tells what it was if it failed.
+    /// Records the thread's next file-name call, and classifies it if it failed.
     pub(super) fn after(&mut self, call: &NamingCall, failed: bool) -> Option<LibraryProbe> {
         let before = self.directory.take();
         let name = call.name.as_deref()?;
@@ -123,7 +123,7 @@ impl ProbeState {
     }
 }
 
-/// Apart from slashes at the end.
+/// Equal apart from trailing slashes.
 fn same_directory(one: &OsStr, other: &OsStr) -> bool {
     let without_slash = |name: &OsStr| {
         let bytes = name.as_bytes();

@@ -1,11 +1,11 @@
 //! Counting a start's system calls, without strace and without root.
 //!
-//! Before and after a change to a program's library search, the calls that failed say whether it worked. What a newcomer
-//! would not guess: the count begins with the program's own `execve` and holds the loader's calls like any others, so a
+//! Before and after a change to a program's library search, the failed calls show whether it worked. Not obvious:
+//! the count begins with the program's own `execve` and includes the loader's calls, so a
 //! program that does nothing makes some thirty of them; [`Until::AfterLoader`] gives the loader's share alone.
 //!
-//! The program behaves as if alone, only slower, with two exceptions: set-user-ID programs run without
-//! their rights ([`SyscallCounts::without_their_rights`]), and a program that traces others cannot trace its own children.
+//! The program behaves as without us, only slower, with two exceptions: set-user-ID programs lose
+//! their privileges ([`SyscallCounts::without_their_rights`]), and a program that traces others cannot trace its own children.
 
 mod counter;
 mod counts;
@@ -29,20 +29,21 @@ pub use options::{CountOptions, Until};
 use counter::Followed;
 pub(crate) use first_image::has_other_rights;
 
-/// Starts a program, counts the system calls of it and of all it starts, and ends whatever is there after the point asked
-/// for.
+/// Starts a program, counts the system calls of it and its descendants, and kills whatever is left after the requested
+/// point.
 ///
-/// A program that crashes, or is not done within the time limit, is a result. While it runs, nobody else in this
-/// process may wait for children in general, and no launch may run beside it, which would take it for its own.
+/// A program that crashes, or is not done within the time limit, is a result. Meanwhile no other thread of this
+/// process may wait for any child, and no launch may run, which would count the program as its own.
 ///
 /// # Errors
-/// When the program cannot be started or traced, or we are interrupted; whatever was started has been ended then, too.
+/// When the program cannot be started or traced, or we are interrupted; started processes have been killed then, too.
 pub fn count_syscalls(command: &CommandLine, options: &CountOptions) -> Result<SyscallCounts, SyscallsError> {
     if let Some(signal) = options.interrupt.as_ref().and_then(coldstart_launch::Interrupt::signal) {
         return Err(coldstart_launch::LaunchError::Interrupted { signal }.into());
     }
     let (mut child, program) = start::command(command, options)?;
-    let pending = traced(&mut child).map_err(|error| SyscallsError::system("make a socket for the program", error))?;
+    let pending =
+        traced(&mut child).map_err(|error| SyscallsError::system("create a socket for the program", error))?;
     let (spawned, followed) = std::thread::scope(|scope| {
         let follower = scope.spawn(|| match pending.seize() {
             Ok(Some((tracer, process))) => counter::count(tracer, process, options),
@@ -55,7 +56,7 @@ pub fn count_syscalls(command: &CommandLine, options: &CountOptions) -> Result<S
         (spawned, follower.join())
     });
     let followed = followed.map_err(|_| {
-        SyscallsError::system("follow the program", std::io::Error::other("the following thread has failed"))
+        SyscallsError::system("trace the program", std::io::Error::other("the tracing thread has failed"))
     })??;
     let refused = match followed {
         Followed::Counted(counted) => return Ok(counted.into_counts(program)),

@@ -1,18 +1,18 @@
-//! System calls' names: each architecture numbers its calls in its own way.
+//! Names of system calls: each architecture has its own numbers.
 //!
-//! A 64-bit kernel also runs 32-bit programs, whose calls have other numbers, so the same process may use two tables one
-//! after the other: the architecture comes with each call. The tables stand in text files beside this one.
+//! A 64-bit kernel also runs 32-bit programs, whose calls have other numbers, so one process may use two tables one
+//! after the other: the architecture comes with each call. The tables are text files beside this one.
 
 use std::fmt;
 
 use coldstart_sys::tracing::{ARCHITECTURE_AARCH64, ARCHITECTURE_I386, ARCHITECTURE_RISCV64, ARCHITECTURE_X86_64};
 
-/// The name of a call; its number where we know no name.
+/// The name of a call; its number if the name is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CallName {
     /// As in the kernel's table, such as `newfstatat`.
     Known(&'static str),
-    /// A call that is newer than our tables, or one of an architecture without a table here.
+    /// A call newer than our tables, or of an architecture without a table here.
     Unknown {
         /// `AUDIT_ARCH_*` (`linux/audit.h`).
         architecture: u32,
@@ -22,7 +22,7 @@ pub enum CallName {
 }
 
 impl CallName {
-    /// The name in the kernel's table, if we know it.
+    /// The name in the kernel's table, if known.
     pub fn known(self) -> Option<&'static str> {
         match self {
             Self::Known(name) => Some(name),
@@ -43,7 +43,7 @@ impl fmt::Display for CallName {
 
 /// Set in the number of an x32 call (`__X32_SYSCALL_BIT`).
 const X32_BIT: u64 = 0x4000_0000;
-/// From here on x32 calls have numbers of their own.
+/// The first number of x32's own calls.
 const FIRST_X32_NUMBER: u64 = 512;
 
 /// The tables, read once.
@@ -72,7 +72,7 @@ impl Numbers {
                 Some(number) => (&self.x32, number),
                 None => (&self.x86_64, number),
             },
-            // The whole register is told, of which a 32-bit program's call uses the lower half.
+            // The whole register, of which a 32-bit program's call uses the lower half.
             ARCHITECTURE_I386 => (&self.i386, number & 0xffff_ffff),
             ARCHITECTURE_AARCH64 | ARCHITECTURE_RISCV64 => (&self.generic, number),
             _ => return CallName::Unknown { architecture, number },

@@ -1,4 +1,4 @@
-//! How a program is to be started and how long its calls are counted.
+//! Options of counting.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,21 +6,21 @@ use std::time::Duration;
 
 use coldstart_launch::{Input, Interrupt, Output};
 
-/// How long calls are counted. Whatever is still there then is killed.
+/// When counting ends. Remaining processes are killed then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Until {
-    /// Until the last process that the program started is gone.
+    /// When the last process of the program has ended.
     #[default]
     Exit,
-    /// Until the first process ends, whatever it leaves behind.
+    /// When the first process ends, whatever it leaves behind.
     FirstProcessExit,
-    /// Until the first program's entry point is reached: all libraries are mapped and relocated, and those linked to it have been
-    /// initialised; `main` has not begun. Of a script the interpreter is that program.
+    /// When the first program's entry point is reached: all libraries are mapped and relocated, and those linked to it have been
+    /// initialised; `main` has not begun. For a script that program is the interpreter.
     AfterLoader,
 }
 
-/// How a program is to be started and how long its calls are counted. The default is silent, without a limit, to the
-/// end of the last process.
+/// Options of counting. The default is silent, without a limit, until the
+/// last process has ended.
 #[derive(Clone, Debug)]
 pub struct CountOptions {
     /// When to stop.
@@ -29,7 +29,7 @@ pub struct CountOptions {
     pub input: Input,
     /// The program's standard output and error.
     pub output: Output,
-    /// End it after this long; what was counted so far is the result.
+    /// End it after this time; the counts so far are the result.
     pub time_limit: Option<Duration>,
     /// Variables to set, or with `None` to remove; the rest is as ours.
     pub environment: Vec<(OsString, Option<OsString>)>,
@@ -37,12 +37,12 @@ pub struct CountOptions {
     pub working_directory: Option<PathBuf>,
     /// Signals that end the counting, with an error.
     pub interrupt: Option<Interrupt>,
-    /// So many failed file-name calls are kept with their names; of the others only the number.
+    /// Maximum number of failed file-name calls with names; others are only counted.
     pub most_failed_names: usize,
 }
 
 impl CountOptions {
-    /// Ten times the failures of the worst library search we have seen.
+    /// Ten times the failures of the worst known library search.
     pub const DEFAULT_MOST_FAILED_NAMES: usize = 150_000;
 }
 

@@ -1,7 +1,7 @@
-//! Starting the program that is to be followed.
+//! Starting the program to be traced.
 //!
-//! The same program, arguments, streams and process group as crate launch gives a program; that crate's own start cannot
-//! be used, because it waits for the program, and whoever waits besides the tracer takes its stops away.
+//! With the same program, arguments, streams and process group as crate `launch`; that crate's own start cannot
+//! be used, because it waits for the program, and a second waiter would take the tracer's stops.
 
 use std::fs::File;
 use std::io::{self, IsTerminal};

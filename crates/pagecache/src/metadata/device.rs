@@ -1,7 +1,7 @@
 //! The block devices under files: their pages are the file systems' metadata blocks.
 //!
-//! Evicting them touches everybody's metadata on that file system, so it is only done where it is little: a file server
-//! may keep gigabytes of it, which others need.
+//! Evicting them affects all users of that file system, so it is only done if there are few: a file server
+//! may have gigabytes of metadata in memory, which others need.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -36,22 +36,22 @@ pub(super) struct MetadataDevice {
 #[derive(Clone, Debug)]
 pub(super) struct Skipped {
     pub(super) device: PathBuf,
-    /// A sentence's end.
+    /// The end of a sentence.
     pub(super) reason: String,
 }
 
 impl MetadataDevice {
-    /// Evicts its pages, unless they are too many for others to lose.
+    /// Evicts its pages, unless they are too many.
     pub(super) fn evict(&self) -> Result<Taken, String> {
         let pages = |file: &CacheFile| {
             let residency = file.residency(Detail::Counts).map_err(|error| error.to_string())?;
-            residency.resident_pages().ok_or_else(|| "the kernel does not tell what of it is in memory".to_owned())
+            residency.resident_pages().ok_or_else(|| "its residency is hidden".to_owned())
         };
         let before = pages(&self.file)?;
         let all = Memory::here().page_cache.unwrap_or(0) / PAGE_SIZE;
         if before > SMALL && before.saturating_mul(MOST_PART) > all {
             return Err(format!(
-                "its {before} pages are more than a hundredth of all {all} pages in memory, and other programs' too"
+                "its {before} pages are more than a hundredth of all {all} pages in memory, and other programs use them"
             ));
         }
         let evicted = self.file.evict(EvictOptions { write_first: true }).map_err(|error| error.to_string())?;

@@ -1,15 +1,15 @@
-//! Evicting what belongs to files without being in them: directory entries, inodes, the file systems' own blocks.
+//! Evicting the metadata of files: directory entries, inodes, the file systems' own blocks.
 //!
 //! Evicting files alone leaves a start too warm: on ext4 every twelfth read of a cold LibreOffice start is of directories,
-//! inode tables and extent blocks. Three ways reach those, each with its limits, so they are taken together:
+//! inode tables and extent blocks. Three ways reach those, each with its limits, so they are combined:
 //!
-//! - the *control group* in which the program ran is told to give its memory back. It touches nobody else, but owns only
-//!   what was not in memory before the program came;
-//! - unused *entries* (directory entries and inodes) of the whole machine are dropped. Nobody's pages go;
-//! - the *block device*'s pages are evicted: metadata blocks of the whole file system. Some devices may not be opened.
+//! - the memory of the *control group* in which the program ran is reclaimed. It affects no other process, but covers only
+//!   pages that were not in memory before the program started;
+//! - unused *entries* (directory entries and inodes) of the whole machine are dropped. No pages go;
+//! - the *block device*'s pages are evicted: metadata blocks of the whole file system. Some devices cannot be opened.
 //!
-//! Entries come before devices, and must: as long as an inode is in memory its block is not read again, whether or not it
-//! is there. Once a program has run in the group after all three, the group alone finds everything again.
+//! Entries must come before devices: while an inode is in memory its block is not read again, resident
+//! or not. Once a program has run in the group after all three, the group alone covers everything.
 
 mod device;
 
@@ -24,7 +24,7 @@ use self::device::{MetadataDevice, Skipped};
 /// One way of evicting metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Way {
-    /// The program's control group gives back what is charged to it.
+    /// The program's control group is reclaimed.
     Group,
     /// Unused directory entries and inodes are dropped.
     Entries,
@@ -52,16 +52,16 @@ impl Way {
     }
 }
 
-/// What a way has done.
+/// The result of a way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WayOutcome {
     /// The way.
     pub way: Way,
-    /// What it could have taken, and what of that was still there afterwards; or why it was not gone.
+    /// The amount before and after; or why the way was not used.
     pub result: Result<Taken, String>,
 }
 
-/// How much a way found, and left. In bytes charged for a group, in numbers of entries, in pages of 4 KiB for a device.
+/// An amount before and after. In bytes charged for a group, in numbers of entries, in pages of 4 KiB for a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// Before.
@@ -70,24 +70,24 @@ pub struct Taken {
     pub after: u64,
 }
 
-/// Evicts metadata, by the ways that there are here.
+/// Evicts metadata, by the ways available here.
 #[derive(Debug)]
 pub struct MetadataEviction {
-    /// `None`: no program is run, so that a group would have nothing.
+    /// `None`: no program is run, so a group would be useless.
     group: Option<Result<MemoryGroup, String>>,
     devices: Vec<MetadataDevice>,
     skipped: Vec<Skipped>,
 }
 
 impl MetadataEviction {
-    /// Finds the ways for files that programs will read: a group is made, and the devices of their file systems are looked
-    /// for.
+    /// Prepares the ways for files that programs will read: creates a group, and finds the devices of their file
+    /// systems.
     pub fn for_programs(files: impl IntoIterator<Item = PathBuf>) -> Self {
         let group = MemoryGroup::create().map_err(|error| told(&error));
         Self { group: Some(group), ..Self::for_files(files) }
     }
 
-    /// Finds the ways for these files, whoever has read them: entries and devices.
+    /// Prepares the ways for files read by any process: entries and devices.
     pub fn for_files(files: impl IntoIterator<Item = PathBuf>) -> Self {
         let (devices, skipped) = device::devices_of(files);
         Self { group: None, devices, skipped }
@@ -96,7 +96,7 @@ impl MetadataEviction {
     /// Moves this process into the group, so that a program started next belongs to it. Without a group it does nothing.
     ///
     /// # Errors
-    /// When we may not, or the group has been frozen; then there is no group from here on.
+    /// When that is not permitted, or the group has been frozen; then there is no group from here on.
     pub fn enter(&mut self) -> Result<(), GroupError> {
         let Some(Ok(group)) = &mut self.group else { return Ok(()) };
         group.enter().inspect_err(|error| self.group = Some(Err(told(error))))
@@ -104,7 +104,7 @@ impl MetadataEviction {
 
     /// Moves this process back out of the group; what was started in it stays there.
     pub fn leave(&mut self) {
-        // Refused only if our own group was removed meanwhile, which it cannot be while we are to return to it.
+        // Refused only if our former group was removed meanwhile, which cannot happen while we return to it.
         if let Some(Ok(group)) = &mut self.group {
             let _ = group.leave();
         }
@@ -115,10 +115,10 @@ impl MetadataEviction {
         matches!(self.group, Some(Ok(_)))
     }
 
-    /// Evicts by every way there is.
+    /// Evicts by all available ways.
     pub fn all_ways(&mut self) -> Vec<WayOutcome> {
         let mut outcomes = self.group_only();
-        let entries = if may_drop_caches() { evict_entries() } else { Err("it takes root".to_owned()) };
+        let entries = if may_drop_caches() { evict_entries() } else { Err("this requires root".to_owned()) };
         outcomes.push(WayOutcome { way: Way::Entries, result: entries });
         for device in &self.devices {
             outcomes.push(WayOutcome { way: Way::Device(device.path.clone()), result: device.evict() });
@@ -129,7 +129,7 @@ impl MetadataEviction {
         outcomes
     }
 
-    /// Evicts what is charged to the group, and nothing of anybody else's.
+    /// Evicts only what is charged to the group.
     pub fn group_only(&mut self) -> Vec<WayOutcome> {
         let result = self.group.as_ref().map(|group| match group {
             Ok(group) => reclaim(group),
@@ -152,7 +152,7 @@ fn evict_entries() -> Result<Taken, String> {
     Ok(Taken { before, after: unused_entries() })
 }
 
-/// Directory entries and inodes that nobody uses (`Documentation/admin-guide/sysctl/fs.rst`, `dentry-state` and
+/// Unused directory entries and inodes (`Documentation/admin-guide/sysctl/fs.rst`, `dentry-state` and
 /// `inode-nr`: the second number of each).
 fn unused_entries() -> u64 {
     let second = |setting| numbers(setting).get(1).and_then(|&number| u64::try_from(number).ok()).unwrap_or(0);

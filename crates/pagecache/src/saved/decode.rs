@@ -1,4 +1,4 @@
-//! From the bytes of a file to a saved page cache. The bytes may be anybody's.
+//! Decoding a saved page cache. The bytes are untrusted.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -11,7 +11,7 @@ use super::layout::{
 };
 use super::{Origin, SavedFile, SavedFormatError, SavedPageCache};
 
-/// The length that a header asks for, when it is one.
+/// The length stated in a header, if it is one.
 pub(super) fn length(bytes: &[u8]) -> Result<u64, SavedFormatError> {
     if !bytes.starts_with(&MAGIC) {
         return Err(SavedFormatError::NotSaved);
@@ -26,9 +26,9 @@ pub(super) fn length(bytes: &[u8]) -> Result<u64, SavedFormatError> {
 }
 
 impl SavedPageCache {
-    /// Checks the bytes of a file and reads them: magic, version, length, checksum, each record.
+    /// Checks and decodes the bytes of a file: magic, version, length, checksum, each record.
     ///
-    /// Memory is taken in proportion to the number of bytes, whatever stands in them.
+    /// Memory use is proportional to the number of bytes, whatever they contain.
     ///
     /// # Errors
     /// See [`SavedFormatError`].
@@ -62,7 +62,7 @@ impl SavedPageCache {
     }
 }
 
-/// What is left of the tables.
+/// The undecoded part of the tables.
 struct Reader<'bytes> {
     /// Length of the table of entries.
     entries: usize,
@@ -84,7 +84,7 @@ impl Reader<'_> {
         };
         for (number, record) in entries.chunks_exact(ENTRY_SIZE).enumerate() {
             let bad = |what| SavedFormatError::BadRecord { offset: (HEADER_SIZE + number * ENTRY_SIZE) as u64, what };
-            let path = self.name(u32_at(record, entry::NAME_LENGTH)).ok_or(bad("its name is longer than the names"))?;
+            let path = self.name(u32_at(record, entry::NAME_LENGTH)).ok_or(bad("its name exceeds the name table"))?;
             if !path.starts_with(b"/") || path.contains(&0) {
                 return Err(bad("its name is not an absolute path"));
             }
@@ -96,7 +96,7 @@ impl Reader<'_> {
                     if kind == kind::FILE { &mut saved.files } else { &mut saved.devices }.push(file);
                 }
                 kind::DIRECTORY | kind::LINK if u64_at(record, entry::RANGES) != 0 => {
-                    return Err(bad("pages of something that has none"));
+                    return Err(bad("pages of an entry without content"));
                 }
                 kind::DIRECTORY => saved.directories.push(path),
                 kind::LINK => saved.links.push(path),
@@ -105,16 +105,19 @@ impl Reader<'_> {
         }
         let behind = |table: usize, what| Err(SavedFormatError::BadRecord { offset: table as u64, what });
         if !self.ranges.is_empty() {
-            return behind(HEADER_SIZE + self.entries + self.ranges_length - self.ranges.len(), "ranges of no file");
+            return behind(
+                HEADER_SIZE + self.entries + self.ranges_length - self.ranges.len(),
+                "ranges without a file",
+            );
         }
         if !self.names.is_empty() {
-            return behind(header.len() - self.names.len(), "names of nothing");
+            return behind(header.len() - self.names.len(), "names without an entry");
         }
         Ok(saved)
     }
 
     fn origin(&mut self, bytes: &[u8]) -> Result<Origin, SavedFormatError> {
-        let bad = SavedFormatError::BadRecord { offset: 0, what: "the kernel's name is longer than the names" };
+        let bad = SavedFormatError::BadRecord { offset: 0, what: "the kernel's name exceeds the name table" };
         let kernel = self.name(u32_at(bytes, header::KERNEL_LENGTH)).ok_or(bad)?;
         let boot_id = bytes.get(header::BOOT_ID..header::BOOT_ID + 16).and_then(|id| id.try_into().ok());
         Ok(Origin {
@@ -138,23 +141,23 @@ impl Reader<'_> {
         let length =
             usize::try_from(u64_at(record, entry::RANGES)).ok().and_then(|count| count.checked_mul(RANGE_SIZE));
         let table = length.and_then(|length| self.ranges.split_at_checked(length));
-        let (own, rest) = table.ok_or(bad("it has more ranges than there are"))?;
+        let (own, rest) = table.ok_or(bad("its ranges exceed the range table"))?;
         self.ranges = rest;
         if own.is_empty() {
             return Err(bad("a file without pages"));
         }
         // Byte offsets must fit `off_t`.
         if i64::try_from(size).is_err() {
-            return Err(bad("a file longer than files can be"));
+            return Err(bad("a file larger than the maximum file size"));
         }
         let mut ranges: Vec<PageRange> = Vec::with_capacity(own.len() / RANGE_SIZE);
         for record in own.chunks_exact(RANGE_SIZE) {
             let range = PageRange::new(u64_at(record, 0), u64_at(record, 8)).ok_or(bad("a range without pages"))?;
             if range.end().0 > page_count(size) {
-                return Err(bad("pages behind the end of the file"));
+                return Err(bad("pages past the end of the file"));
             }
             if ranges.last().is_some_and(|last| range.start <= last.end()) {
-                return Err(bad("ranges that do not ascend, or touch"));
+                return Err(bad("ranges out of order or adjacent"));
             }
             ranges.push(range);
         }
@@ -260,7 +263,7 @@ mod tests {
         let huge = (1u64 << 63).to_le_bytes();
         assert_eq!(
             with(header::VERSION, &9u32.to_le_bytes()),
-            "it has version 9; this coldstart reads up to version 1"
+            "it has format version 9; this coldstart reads versions up to 1"
         );
         for at in [header::ENTRIES, header::RANGES, header::NAMES_LENGTH] {
             assert!(with(at, &huge).starts_with("it should be "), "{at}");
@@ -268,15 +271,15 @@ mod tests {
         assert_eq!(with(HEADER_SIZE, &[4]), "it is damaged at byte 128: an entry of unknown kind");
         assert_eq!(
             with(HEADER_SIZE + entry::RANGES, &huge),
-            "it is damaged at byte 128: it has more ranges than there are"
+            "it is damaged at byte 128: its ranges exceed the range table"
         );
         assert_eq!(
             with(HEADER_SIZE + entry::NAME_LENGTH, &[255; 4]),
-            "it is damaged at byte 128: its name is longer than the names"
+            "it is damaged at byte 128: its name exceeds the name table"
         );
         assert_eq!(
             with(HEADER_SIZE + entry::SIZE, &[255; 8]),
-            "it is damaged at byte 128: a file longer than files can be"
+            "it is damaged at byte 128: a file larger than the maximum file size"
         );
         assert_eq!(with(first_range + 8, &huge), "it is damaged at byte 128: pages behind the end of the file");
         assert_eq!(with(first_range + 8, &[5]), "it is damaged at byte 128: ranges that do not ascend, or touch");

@@ -1,7 +1,7 @@
-//! The block devices beneath file systems, whose pages are the file systems' metadata (ext4, FAT; btrfs and XFS keep
+//! The block devices under file systems, whose pages are the file systems' metadata (ext4, FAT; btrfs and XFS keep
 //! theirs elsewhere).
 //!
-//! A device that may not be opened is told, and no error.
+//! A device that may not be opened is reported, not an error.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! From a saved page cache to its bytes.
+//! Encoding a saved page cache.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -7,22 +7,22 @@ use coldstart_sys::named_file::InodeKind;
 
 use super::layout::VERSION;
 
-/// Why bytes are not a saved page cache that this build can use.
+/// Why this build cannot use bytes as a saved page cache.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SavedFormatError {
-    /// Something else, or an empty file.
+    /// Another kind of file, or an empty one.
     #[error("not a saved page cache: the first 8 bytes are not \"coldpage\"")]
     NotSaved,
     /// Written by a newer coldstart.
-    #[error("it has version {found}; this coldstart reads up to version {VERSION}")]
+    #[error("it has format version {found}; this coldstart reads versions up to {VERSION}")]
     NewerVersion {
         /// Version in the file.
         found: u32,
     },
-    /// Cut off, or something stands behind it.
+    /// Truncated, or too long.
     #[error("it should be {expected} bytes long but is {found}")]
     WrongLength {
-        /// Length that the header asks for, or the most that is read.
+        /// The length in the header, or the limit.
         expected: u64,
         /// Length of the bytes.
         found: u64,
@@ -35,7 +35,7 @@ pub enum SavedFormatError {
         /// Of the bytes.
         found: u32,
     },
-    /// A record that nobody writes.
+    /// An invalid record.
     #[error("it is damaged at byte {offset}: {what}")]
     BadRecord {
         /// Where the record starts.
@@ -43,8 +43,8 @@ pub enum SavedFormatError {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// Longer than the format can say.
-    #[error("a name of {length} bytes is more than a saved page cache can hold (4,294,967,295)")]
+    /// Longer than the format allows.
+    #[error("a name of {length} bytes exceeds the limit of the format (4,294,967,295)")]
     TooLong {
         /// Its length.
         length: u64,
@@ -62,10 +62,10 @@ pub enum SavedError {
         /// Why.
         source: io::Error,
     },
-    /// Something other than a regular file stands there.
+    /// Not a regular file.
     #[error("`{}` is {kind}, not a saved page cache", path.display())]
     NotAFile {
-        /// What was named.
+        /// The named path.
         path: PathBuf,
         /// What it is.
         kind: InodeKind,
@@ -78,31 +78,31 @@ pub enum SavedError {
         /// Why.
         source: SavedFormatError,
     },
-    /// A named path is not there or cannot be looked at.
-    #[error("cannot save what is cached of `{}`", path.display())]
+    /// A named path does not exist or cannot be examined.
+    #[error("cannot save the cached pages of `{}`", path.display())]
     Named {
-        /// The path as it was named.
+        /// The path as given.
         path: PathBuf,
         /// Why.
         source: io::Error,
     },
-    /// The list of mounted file systems cannot be read, and without it there is no whole system.
-    #[error("cannot read which file systems are mounted from `/proc/self/mountinfo`")]
+    /// The list of mounted file systems, required for the whole system, cannot be read.
+    #[error("cannot read the mounted file systems from `/proc/self/mountinfo`")]
     Mounts {
         /// Why.
         source: io::Error,
     },
-    /// No threads can be had.
+    /// No threads can be created.
     #[error("cannot start threads for the walk")]
     Threads {
         /// Why.
         source: io::Error,
     },
-    /// The caller asked to stop.
-    #[error("stopped before everything was looked at")]
+    /// The caller requested a stop.
+    #[error("stopped before all files were checked")]
     Stopped,
     /// Dropping the caches is not permitted, so nothing was done.
-    #[error("the page cache may not be dropped by this user")]
+    #[error("this user may not drop the page cache")]
     MayNotDrop,
     /// The caches could not be dropped.
     #[error("cannot drop the page cache")]
@@ -110,8 +110,8 @@ pub enum SavedError {
         /// Why.
         source: io::Error,
     },
-    /// It asks for more pages than there is memory, so nothing was done.
-    #[error("the saved page cache holds {asked} bytes, and this machine has {memory} bytes of memory")]
+    /// It has more pages than fit in memory, so nothing was done.
+    #[error("the saved page cache has {asked} bytes, but this machine has only {memory} bytes of memory")]
     MoreThanMemory {
         /// Bytes of all saved pages.
         asked: u64,
@@ -121,20 +121,20 @@ pub enum SavedError {
 }
 
 impl SavedError {
-    /// What to do about it, where there is advice.
+    /// Advice, if there is any.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Format { source: SavedFormatError::NewerVersion { .. }, .. } => {
                 Some("use a newer coldstart, or save the state again with this one")
             }
             Self::Format { source: SavedFormatError::NotSaved, .. } | Self::NotAFile { .. } => {
-                Some("`coldstart pagecache save FILE` writes one")
+                Some("create one with `coldstart pagecache save FILE`")
             }
-            Self::Format { .. } => Some("save the state again: a damaged file is not used in part"),
-            Self::MayNotDrop => Some(
-                "run as root, or add the saved pages to what is in memory now: `coldstart pagecache restore --add`",
-            ),
-            Self::MoreThanMemory { .. } => Some("it was saved on a larger machine, or is no honest file"),
+            Self::Format { .. } => Some("save the state again: a damaged file is not used at all"),
+            Self::MayNotDrop => {
+                Some("run as root, or add the saved pages to the current ones: `coldstart pagecache restore --add`")
+            }
+            Self::MoreThanMemory { .. } => Some("it was saved on a machine with more memory, or is corrupt"),
             _ => None,
         }
     }

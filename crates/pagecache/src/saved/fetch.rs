@@ -1,11 +1,11 @@
-//! Reading saved pages in again, and no others.
+//! Reading saved pages back in, and no others.
 //!
-//! `POSIX_FADV_RANDOM` makes the kernel read what is asked for and leave the neighbours alone; without it, readahead
-//! would bring up to twice as much. The bytes are read and thrown away: `POSIX_FADV_WILLNEED` would save the copy, but it
-//! stops early without a word (at the device's readahead window), and nobody would learn of errors.
+//! `POSIX_FADV_RANDOM` makes the kernel read only the requested pages; without it, readahead
+//! would read up to twice as much. The bytes are read and discarded: `POSIX_FADV_WILLNEED` would avoid the copy, but it
+//! stops silently at the device's readahead window, and does not report errors.
 //!
-//! Files are opened twice, once to find out where on the device their pages lie and once to read them in that order.
-//! The first time brings inodes in, which the program that starts afterwards would find in memory as well.
+//! Files are opened twice, once to find their pages' device offsets and once to read them in that order.
+//! The first time reads inodes, which the program that starts afterwards would find in memory as well.
 //!
 //! Source: `mm/readahead.c`, `page_cache_sync_ra` and `force_page_cache_ra`.
 
@@ -25,23 +25,23 @@ use crate::block_device;
 /// Longest single read, in bytes.
 const LONGEST_READ: u64 = 1 << 20;
 
-/// Ranges of one file farther apart than this on the device are read apart, so that a disk with one head does not go
-/// there and back. 64 MiB are a second's way for it.
+/// Ranges of one file farther apart than this on the device are read separately, to avoid seeks back and forth
+/// on a disk. 64 MiB take about a second.
 const FAR: u64 = 64 << 20;
 
-/// A part of a file's pages that lie near one another on the device.
+/// A part of a file whose pages are close together on the device.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece<'a> {
-    /// Which file it is of, by the caller's count.
+    /// The file's index, as counted by the caller.
     pub(super) file: usize,
     ranges: &'a [PageRange],
-    /// On the device, in bytes, where known.
+    /// Device offset, in bytes, where known.
     place: Option<u64>,
 }
 
-/// Opens a saved file, if it still is the one that was saved.
+/// Opens a saved file, if it is still the saved one.
 pub(super) fn open_saved(file: &SavedFile) -> Result<OwnedFd, MissingReason> {
-    // What took its place is not opened: that alone could have effects.
+    // A replaced file is not opened: opening could have effects.
     let found = NamedFile::find(&file.path, LastLink::Keep).map_err(|error| MissingReason::of_error(&error))?;
     if found.kind() != InodeKind::Regular {
         return Err(MissingReason::OtherKind);
@@ -54,7 +54,7 @@ pub(super) fn open_saved(file: &SavedFile) -> Result<OwnedFd, MissingReason> {
 /// The pieces of a file, or why there are none.
 pub(super) fn pieces(number: usize, file: &SavedFile) -> Result<Vec<Piece<'_>>, MissingReason> {
     let opened = open_saved(file)?;
-    // Where the file system does not tell, the order of the file has to do.
+    // Without device offsets, file order has to do.
     let extents = fiemap(&opened).unwrap_or_default();
     Ok(cut(number, &file.ranges, &extents))
 }
@@ -77,16 +77,16 @@ fn cut<'a>(number: usize, ranges: &'a [PageRange], extents: &[Extent]) -> Vec<Pi
     pieces
 }
 
-/// Where on the device a range begins; extents ascend.
+/// The device offset of a range; extents are sorted.
 fn place(extents: &[Extent], range: &PageRange) -> Option<u64> {
     let offset = range.offset();
     let before = extents.partition_point(|extent| extent.file_offset <= offset);
     let extent = extents.get(before.checked_sub(1)?)?;
     let within = offset.checked_sub(extent.file_offset).filter(|within| *within < extent.length)?;
-    extent.place()?.checked_add(within)
+    extent.device_offset()?.checked_add(within)
 }
 
-/// Puts pieces into the order of their devices. Those without a place come first, in the order of their files.
+/// Sorts pieces by device offset. Those without one come first, in file order.
 pub(super) fn sort(pieces: &mut [Piece<'_>], files: &[SavedFile]) {
     pieces.sort_by_key(|piece| (files.get(piece.file).map(|file| file.device), piece.place, piece.file));
 }
@@ -107,7 +107,7 @@ pub(super) fn fetch_device(device: &SavedFile) -> Result<(), MissingReason> {
     read(&opened.file, &device.ranges, opened.size).map_err(MissingReason::ReadFailed)
 }
 
-/// Reads every range as far as it can; the first error is handed back.
+/// Reads every range as far as possible; returns the first error.
 fn read(file: impl AsFd, ranges: &[PageRange], size: u64) -> rustix::io::Result<()> {
     rustix::fs::fadvise(&file, 0, None, Advice::Random)?;
     let longest = ranges.iter().map(PageRange::length).max().unwrap_or(0).min(LONGEST_READ);
@@ -118,7 +118,7 @@ fn read(file: impl AsFd, ranges: &[PageRange], size: u64) -> rustix::io::Result<
         while at < end {
             let length = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
             match rustix::io::pread(&file, buffer.get_mut(..length).unwrap_or_default(), at) {
-                // It has been cut meanwhile; the check will say so.
+                // It has been truncated meanwhile; the check will report it.
                 Ok(0) => break,
                 Ok(count) => at = at.saturating_add(count as u64),
                 Err(Errno::INTR) => {}

@@ -1,7 +1,7 @@
-//! The walk that asks what of each file is resident: many directories at a time, each file once.
+//! The walk that collects the residency of all files: many directories at a time, each file once.
 //!
-//! It never steps onto a mount point: what is mounted there is a root of its own if it is wanted, and may hang for ever
-//! if it is on a server. Files are opened and not read; of the walk itself only directories and inodes enter the caches.
+//! It never crosses a mount point: a mounted file system is a separate root if wanted, and may hang for ever
+//! if it is on a server. Files are opened but not read; the walk itself only adds directories and inodes to the caches.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, OsStr};
@@ -24,34 +24,34 @@ use crate::file_system::{Backing, backing};
 /// Directories that could not be read are listed up to this number; beyond it they are only counted.
 const MOST_NAMED: usize = 20;
 
-/// What a walk has found and what it has passed over.
+/// The results of a walk, and what was skipped.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     /// Files with resident pages; hard links may come twice.
     pub(super) files: Vec<SavedFile>,
-    /// Symbolic links and what they hold.
+    /// Symbolic links with their targets.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
-    /// Regular files looked at.
+    /// Regular files checked.
     pub(super) looked_at: u64,
-    /// Files whose pages may not be seen, or which may not be opened.
+    /// Files with hidden residency, or that may not be opened.
     pub(super) hidden_files: u64,
-    /// Files that the kernel or the disk failed on.
+    /// Files with kernel or disk errors.
     pub(super) failed_files: u64,
     /// Directories that could not be read.
     pub(super) unread_directories: u64,
     /// The first of them.
     pub(super) unread: Vec<(PathBuf, io::Error)>,
-    /// Files and trees on file systems that live in memory.
+    /// Files and trees on memory-backed file systems.
     pub(super) in_memory: u64,
 }
 
-/// A walk that is under way.
+/// A running walk.
 pub(super) struct Gather<'a> {
-    /// Places that are not stepped onto.
+    /// Paths that are not entered.
     pub(super) mount_places: &'a HashSet<PathBuf>,
-    /// Device and inode of files that are left out.
+    /// Device and inode of excluded files.
     pub(super) leave_out: &'a [(u64, u64)],
-    /// Told how many more files were looked at; may stop the walk.
+    /// Called with the number of further files checked; may stop the walk.
     pub(super) progress: &'a (dyn Fn(u64) -> ControlFlow<()> + Sync),
     pub(super) stopped: AtomicBool,
     /// Directories seen, by device and inode: bind mounts show some again.
@@ -76,7 +76,7 @@ impl Gather<'_> {
         self.add(found);
     }
 
-    /// Walks a directory; `beneath` is where the file system keeps its content, when that is known.
+    /// Walks a directory; `beneath` is where the file system stores its content, if known.
     fn directory<'scope>(&'scope self, scope: &rayon::Scope<'scope>, path: PathBuf, beneath: Option<Backing>) {
         if self.stopped.load(Ordering::Relaxed) {
             return;
@@ -146,7 +146,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Not every file system says in the directory what an entry is.
+    /// Not every file system reports an entry's type in the directory.
     fn kind(&self, directory: &OwnedFd, name: &CStr, said: FileType) -> FileType {
         if said != FileType::Unknown {
             return said;
@@ -167,7 +167,7 @@ impl Gather<'_> {
         let opened = open(directory, name, OFlags::empty()).and_then(|file| Ok((rustix::fs::fstat(&file)?, file)));
         let (stat, file) = match opened {
             Ok(opened) => opened,
-            // It went away, or became something else, since the directory was read.
+            // It was removed or replaced since the directory was read.
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::NOTDIR) => return,
             Err(Errno::ACCESS | Errno::PERM) => return found.hidden_files += 1,
             Err(_) => return found.failed_files += 1,
@@ -199,7 +199,7 @@ fn saved(path: PathBuf, stat: &Stat, ranges: Vec<PageRange>) -> SavedFile {
 
 impl Gathered {
     fn unread(&mut self, path: PathBuf, errno: Errno) {
-        // Directories come and go.
+        // Directories are created and removed meanwhile.
         if errno != Errno::NOENT {
             self.unread_directories += 1;
             self.unread.push((path, errno.into()));

@@ -1,4 +1,4 @@
-//! Where things stand in the file of a saved page cache. All numbers are little-endian.
+//! Layout of a saved page cache file. All numbers are little-endian.
 
 /// First bytes of each file.
 pub const MAGIC: [u8; 8] = *b"coldpage";

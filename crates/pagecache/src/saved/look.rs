@@ -1,7 +1,7 @@
-//! What of an open file is resident, with one question for most files.
+//! The residency of an open file, with one query for most files.
 //!
-//! Most files of a system are in memory whole or not at all, and one `cachestat` tells that. Only the others, and
-//! those on file systems where `cachestat` does not see the pages, take the long way of [`crate::CacheFile`].
+//! Most files of a system are fully resident or not at all, which one `cachestat` shows. Only the others, and
+//! those on file systems where `cachestat` does not see the pages, need the queries of [`crate::CacheFile`].
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -16,15 +16,15 @@ use crate::cache_file::CacheFile;
 use crate::file_system::Backing;
 use crate::residency::{Cached, Detail, Unknown};
 
-/// What a look at a file found.
+/// The result for a file.
 pub(super) enum Look {
-    /// The resident runs, in order, not touching, none behind the size of the file as `stat` gave it.
+    /// The resident runs, in order, not adjacent, none past the file's size as `stat` gave it.
     Resident(Vec<PageRange>),
-    /// The kernel does not tell.
+    /// Hidden from this caller.
     Hidden(Unknown),
 }
 
-/// What is resident of an open file of `size` bytes.
+/// The residency of an open file of `size` bytes.
 ///
 /// # Errors
 /// When the kernel fails.
@@ -40,7 +40,7 @@ pub(super) fn look(file: &OwnedFd, size: u64, backing: Backing) -> Result<Look, 
                 return Ok(Look::Resident(PageRange::new(0, pages).into_iter().collect()));
             }
             Err(FacilityError::NotPermitted { .. }) => return Ok(Look::Hidden(Unknown::NotPermitted)),
-            // The long way knows what to do, or fails with the file's name.
+            // The full query handles it, or fails with the file's name.
             Ok(_) | Err(_) => {}
         }
     }
@@ -51,7 +51,7 @@ pub(super) fn look(file: &OwnedFd, size: u64, backing: Backing) -> Result<Look, 
     })
 }
 
-/// Without the pages from `end` on: the file may have grown since its size was asked for.
+/// Without the pages from `end` on: the file may have grown since.
 fn cut(ranges: Vec<PageRange>, end: u64) -> Vec<PageRange> {
     let cut = |range: PageRange| PageRange::new(range.start.0, range.end().0.min(end).saturating_sub(range.start.0));
     ranges.into_iter().filter_map(cut).collect()
@@ -73,13 +73,13 @@ pub(super) fn shared_pages(left: &[PageRange], right: &[PageRange]) -> u64 {
     shared
 }
 
-/// Opens for reading without following a symbolic link, without waiting for a pipe, and without touching the access time
+/// Opens for reading without following a symbolic link, without blocking on a pipe, and without changing the access time
 /// where that is permitted.
 pub(super) fn open(directory: Option<&OwnedFd>, name: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let directory = directory.map_or(CWD, AsFd::as_fd);
     let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     match rustix::fs::openat(directory, name, flags | OFlags::NOATIME, Mode::empty()) {
-        // Only an owner may leave the access time alone.
+        // Only the owner may use O_NOATIME.
         Err(Errno::PERM) => rustix::fs::openat(directory, name, flags, Mode::empty()),
         opened => opened,
     }

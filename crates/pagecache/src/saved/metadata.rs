@@ -1,4 +1,4 @@
-//! Bringing names back: directories are opened and read, links and the way to them looked up.
+//! Restoring names: directories are opened and read, links looked up.
 
 use std::path::{Path, PathBuf};
 
@@ -6,22 +6,22 @@ use rustix::fs::{OFlags, RawDir};
 
 use super::look::open;
 use super::missing::{Missing, MissingReason};
-use super::restore::Came;
+use super::restore::NameTally;
 use super::threads::map;
 
 /// Reads directories.
-pub(super) fn read_directories(directories: &[PathBuf], threads: usize, missing: &mut Vec<Missing>) -> Came {
+pub(super) fn read_directories(directories: &[PathBuf], threads: usize, missing: &mut Vec<Missing>) -> NameTally {
     count(directories, map(directories, threads, |path| read_directory(path)), missing)
 }
 
 /// Reads symbolic links.
-pub(super) fn read_links(links: &[PathBuf], threads: usize, missing: &mut Vec<Missing>) -> Came {
+pub(super) fn read_links(links: &[PathBuf], threads: usize, missing: &mut Vec<Missing>) -> NameTally {
     let read = |path: &PathBuf| rustix::fs::readlink(path, Vec::new()).map(|_| ());
     count(links, map(links, threads, read), missing)
 }
 
-fn count(paths: &[PathBuf], results: Vec<rustix::io::Result<()>>, missing: &mut Vec<Missing>) -> Came {
-    let mut came = Came { asked: paths.len() as u64, back: 0 };
+fn count(paths: &[PathBuf], results: Vec<rustix::io::Result<()>>, missing: &mut Vec<Missing>) -> NameTally {
+    let mut came = NameTally { asked: paths.len() as u64, back: 0 };
     for (path, result) in paths.iter().zip(results) {
         match result {
             Ok(()) => came.back += 1,

@@ -1,4 +1,4 @@
-//! What did not come back, and why.
+//! What was not restored, and why.
 
 use std::fmt;
 use std::io;
@@ -9,36 +9,36 @@ use rustix::io::Errno;
 
 use crate::residency::Unknown;
 
-/// Something that did not come back, or not all of it.
+/// An item that was not, or not completely, restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// What: a file, block device, directory or symbolic link.
+    /// The path of a file, block device, directory or symbolic link.
     pub path: PathBuf,
-    /// Pages of it that are missing; 0 for names.
+    /// Number of missing pages; 0 for names.
     pub pages: u64,
     /// Why.
     pub reason: MissingReason,
 }
 
-/// Why something did not come back.
+/// Why something was not restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingReason {
-    /// It is not there any more.
+    /// It does not exist any more.
     Gone,
-    /// It has another size or modification time, so its pages are not those that were saved.
+    /// It has another size or modification time, so its pages are not the saved ones.
     Changed {
-        /// What it is now.
+        /// Its current state.
         now: FileIdentity,
     },
-    /// Something of another kind took its place.
+    /// It was replaced by a file of another type.
     OtherKind,
-    /// It may not be opened, or opening failed.
+    /// It cannot be opened.
     Unreadable(Errno),
     /// Reading some of its pages failed.
     ReadFailed(Errno),
-    /// Its pages were read and had left memory again when they were looked for.
+    /// Its pages were read, but evicted again before the check.
     EvictedAgain,
-    /// Its pages were read, and the kernel does not tell this user whether they stayed.
+    /// Its pages were read, but their residency is hidden from this user.
     NotTold(Unknown),
 }
 
@@ -56,7 +56,7 @@ impl MissingReason {
         }
     }
 
-    /// Whether what was saved is no longer there to be brought back.
+    /// Whether the saved content does not exist any more.
     pub fn is_lost(self) -> bool {
         matches!(self, Self::Gone | Self::Changed { .. } | Self::OtherKind)
     }
@@ -65,7 +65,7 @@ impl MissingReason {
     pub(super) fn of_name(errno: Errno) -> Self {
         match errno {
             Errno::NOENT => Self::Gone,
-            // A link, a file or a socket stands where a file, a directory or a link stood.
+            // A link, a file or a socket replaced a file, a directory or a link.
             Errno::LOOP | Errno::NOTDIR | Errno::NXIO | Errno::INVAL | Errno::NOTBLK => Self::OtherKind,
             errno => Self::Unreadable(errno),
         }
@@ -80,13 +80,13 @@ impl MissingReason {
 impl fmt::Display for MissingReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Gone => formatter.write_str("it is gone"),
+            Self::Gone => formatter.write_str("it does not exist any more"),
             Self::Changed { .. } => formatter.write_str("it has changed"),
-            Self::OtherKind => formatter.write_str("something of another kind took its place"),
+            Self::OtherKind => formatter.write_str("it was replaced by a file of another type"),
             Self::Unreadable(errno) => write!(formatter, "it cannot be opened: {}", io::Error::from(*errno)),
             Self::ReadFailed(errno) => write!(formatter, "it cannot be read: {}", io::Error::from(*errno)),
             Self::EvictedAgain => formatter.write_str("evicted again before the check"),
-            Self::NotTold(unknown) => write!(formatter, "nobody tells whether it came: {unknown}"),
+            Self::NotTold(unknown) => write!(formatter, "its residency is unknown: {unknown}"),
         }
     }
 }

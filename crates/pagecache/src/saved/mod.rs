@@ -1,11 +1,11 @@
-//! The state of the page cache, saved to a file and brought back: cold after boot without a reboot.
+//! The state of the page cache, saved to a file and restored: cold after boot without a reboot.
 //!
-//! [`SavedPageCache::save`] asks which pages of which files are resident, [`restore()`] drops everything and reads exactly
-//! those again. What is not obvious: the kernel tells nothing about cached directories and inodes. So what a saved state
-//! knows of metadata is inferred: the pages of block devices where they may be asked for, the directories on the way to
+//! [`SavedPageCache::save`] records which pages of which files are resident, [`restore()`] drops all caches and reads exactly
+//! those again. Not obvious: the kernel does not list cached directories and inodes. So the metadata of a saved state
+//! is inferred: the pages of block devices where they can be queried, the directories above
 //! each recorded page, and the symbolic links that lead to one.
 //!
-//! A state is parsed once and may be restored many times. Layout of the file in `docs/formats/saved-page-cache.md`.
+//! A state is parsed once and may be restored many times. File format: `docs/formats/saved-page-cache.md`.
 
 mod decode;
 mod devices;
@@ -25,7 +25,7 @@ mod threads;
 pub use error::{SavedError, SavedFormatError};
 pub use layout::MAGIC as SAVED_MAGIC;
 pub use missing::{Missing, MissingReason};
-pub use restore::{Came, PageTally, RestoreOptions, Restored, restore};
+pub use restore::{NameTally, PageTally, RestoreOptions, Restored, restore};
 pub use save::{SaveNotes, SaveOptions, UnseenDevice};
 
 use std::io::Read;
@@ -38,9 +38,9 @@ use rustix::fs::OFlags;
 /// Saved states are read whole; a larger file is refused. 4 GiB hold about 30 million files.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// What the page cache held at one moment.
+/// The content of the page cache at one moment.
 ///
-/// However it was made, ranges ascend within a file without touching one another and end where the file ends; paths are
+/// Invariants: ranges ascend within a file, are not adjacent, and end where the file ends; paths are
 /// absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedPageCache {
@@ -51,33 +51,33 @@ pub struct SavedPageCache {
     links: Vec<PathBuf>,
 }
 
-/// Where and when a state was saved. For reports: nothing is refused because of it.
+/// The origin of a state. For reports only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// When: seconds since 1970-01-01 UTC.
+    /// Seconds since 1970-01-01 UTC.
     pub saved_at: i64,
-    /// `/proc/sys/kernel/random/boot_id`, which is another one after each boot; zeros where it could not be read.
+    /// `/proc/sys/kernel/random/boot_id`, different after each boot; zeros where it could not be read.
     pub boot_id: [u8; 16],
     /// `/proc/sys/kernel/osrelease`.
     pub kernel: Vec<u8>,
-    /// The unit in which that kernel cached, in bytes; page numbers count 4096 bytes all the same.
+    /// The kernel's page size, in bytes; page numbers count 4096 bytes in any case.
     pub base_page: u32,
-    /// Whether it holds all storage file systems rather than chosen trees.
+    /// Whether it covers all storage file systems rather than chosen trees.
     pub is_whole_system: bool,
-    /// Files whose pages could not be seen.
+    /// Files with hidden residency.
     pub hidden_files: u64,
-    /// Block devices whose pages could not be seen.
+    /// Block devices with hidden residency.
     pub hidden_devices: u32,
 }
 
-/// A file, or a block device, and which of its pages were resident.
+/// A file or block device, and its resident pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedFile {
     /// Absolute path without symbolic links.
     pub path: PathBuf,
-    /// What it was; of a block device only the size counts.
+    /// Its identity; for a block device only the size counts.
     pub identity: FileIdentity,
-    /// `st_dev`; of a block device its own number.
+    /// `st_dev`; for a block device its own number.
     pub device: u64,
     /// `st_ino`.
     pub inode: u64,
@@ -108,7 +108,7 @@ impl SavedPageCache {
         &self.devices
     }
 
-    /// Directories on the way to the recorded files.
+    /// Directories above the recorded files.
     pub fn directories(&self) -> &[PathBuf] {
         &self.directories
     }
@@ -123,7 +123,7 @@ impl SavedPageCache {
         self.files.iter().chain(&self.devices).fold(0, |sum, file| sum.saturating_add(file.pages()))
     }
 
-    /// Reads the file that a state was saved to.
+    /// Reads a saved state from a file.
     ///
     /// # Errors
     /// [`SavedError::Read`]; [`SavedError::NotAFile`], without waiting for a pipe; [`SavedError::Format`].
@@ -135,7 +135,7 @@ impl SavedPageCache {
         }
         let (mut file, stat) = found.open(OFlags::empty()).map_err(error)?;
         let mut bytes = Vec::new();
-        // What is something else is not read whole to find that out.
+        // Other files are recognised without reading them completely.
         file.by_ref().take(layout::HEADER_SIZE as u64).read_to_end(&mut bytes).map_err(error)?;
         let format = |source| SavedError::Format { path: path.to_owned(), source };
         let length = decode::length(&bytes).map_err(format)?;
@@ -146,7 +146,7 @@ impl SavedPageCache {
         if length > MOST_BYTES {
             return Err(error(NotUsable::TooLarge { limit: MOST_BYTES }.into()));
         }
-        // One byte more than it should have: growing meanwhile is noticed, too.
+        // One byte more than expected, to notice a growing file.
         let rest = length.saturating_sub(bytes.len() as u64).saturating_add(1);
         file.take(rest).read_to_end(&mut bytes).map_err(error)?;
         Self::from_bytes(&bytes).map_err(format)

@@ -1,22 +1,22 @@
-//! Which directories and symbolic links belong to a state: those on the way to recorded pages.
+//! The directories and symbolic links of a state: those that lead to recorded pages.
 //!
-//! The kernel does not tell which names it remembers. A page that is resident was once reached through the directories
-//! above its file, so these were read; a link that leads to such a file or directory probably was. Where a link leads is
-//! found out by its text alone: following it could wake an automounter.
+//! The kernel does not list its cached names. A resident page was once reached through the directories
+//! above its file, so these were read; a link to such a file or directory probably was. A link's target
+//! is determined by its text alone: following it could trigger an automounter.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::SavedFile;
 
-/// Links that lead to links that lead to links: the kernel follows 40, and nobody builds more than a few.
+/// Links to links: the kernel follows 40, and more than a few are rare.
 const MOST_ROUNDS: usize = 8;
 
-/// All directories above the files, those above first.
+/// All directories above the files, parents first.
 pub(super) fn directories(files: &[SavedFile]) -> Vec<PathBuf> {
     let mut directories: HashSet<&Path> = HashSet::new();
     for file in files {
-        // Whoever stands in the set has brought its ancestors along.
+        // A directory in the set has its ancestors in it, too.
         for directory in file.path.ancestors().skip(1) {
             if !directories.insert(directory) {
                 break;
@@ -28,7 +28,7 @@ pub(super) fn directories(files: &[SavedFile]) -> Vec<PathBuf> {
     directories
 }
 
-/// Those links that lead to a recorded file or directory, also by way of one another.
+/// Those links that lead to a recorded file or directory, also through other links.
 pub(super) fn links(links: Vec<(PathBuf, PathBuf)>, files: &[SavedFile], directories: &[PathBuf]) -> Vec<PathBuf> {
     let mut known: HashSet<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     known.extend(directories.iter().cloned());
@@ -50,7 +50,7 @@ pub(super) fn links(links: Vec<(PathBuf, PathBuf)>, files: &[SavedFile], directo
     chosen
 }
 
-/// Where a link leads, by its text.
+/// The target of a link, by its text.
 fn aim(link: &Path, target: &Path) -> Option<PathBuf> {
     let mut aim = PathBuf::new();
     for component in link.parent()?.join(target).components() {

@@ -1,9 +1,9 @@
-//! Restoring: drop, bring names and pages back, look how close it came.
+//! Restoring: drop the caches, read names and pages, check the result.
 //!
 //! Device pages come first, so that directories and inodes are found in them rather than read one by one, which would
-//! bring their neighbours. The check at the end asks the kernel about every recorded file: pages that were read a moment
-//! ago can be gone again where memory is short or unused pages are reclaimed proactively (DAMON), and pages mapped by
-//! running programs have survived the dropping.
+//! also read their neighbours. The check at the end queries every recorded file: pages read a moment
+//! ago can be evicted again where memory is short or unused pages are reclaimed proactively (DAMON), and pages mapped by
+//! running programs have survived the drop.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -26,9 +26,9 @@ use crate::residency::{Cached, Detail};
 /// How to restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestoreOptions {
-    /// Drop everything first; only root may. Without it the saved pages are added to what is in memory.
+    /// Drop all caches first, which takes root. Otherwise the saved pages are added to the current ones.
     pub drop: bool,
-    /// Reads under way at a time, 1 to 64.
+    /// Concurrent reads, 1 to 64.
     pub threads: usize,
 }
 
@@ -38,28 +38,28 @@ impl Default for RestoreOptions {
     }
 }
 
-/// What came back.
+/// The result of restoring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// Whether everything was dropped first.
+    /// Whether the caches were dropped first.
     pub dropped: bool,
     /// Pages of regular files.
     pub files: PageTally,
     /// Pages of block devices: file systems' metadata.
     pub devices: PageTally,
     /// Directories read.
-    pub directories: Came,
+    pub directories: NameTally,
     /// Symbolic links read.
-    pub links: Came,
-    /// Whatever did not come back, most pages first.
+    pub links: NameTally,
+    /// What was not restored, most pages first.
     pub missing: Vec<Missing>,
-    /// Pages that had to be read twice, because they had left memory before the check.
+    /// Pages read twice, because they were evicted before the check.
     pub read_twice: u64,
-    /// Bytes in the whole page cache before, without what lives only in memory.
+    /// Bytes in the whole page cache before, without memory-backed files.
     pub cache_before: Option<u64>,
     /// The same, after the check.
     pub cache_after: Option<u64>,
-    /// From the end of dropping to the last page.
+    /// From the end of the drop to the last page.
     pub reading: Duration,
 }
 
@@ -68,53 +68,53 @@ pub struct Restored {
 pub struct PageTally {
     /// Files, or devices.
     pub count: u64,
-    /// Saved, so asked for.
+    /// Requested (saved).
     pub asked: u64,
-    /// Asked for and resident at the end.
+    /// Requested, and resident at the end.
     pub back: u64,
-    /// Resident in the recorded files at the end, and not asked for.
+    /// Resident in the recorded files at the end, but not requested.
     pub extra: u64,
 }
 
-/// Things that were asked for and that came.
+/// Names requested and restored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Came {
-    /// Asked for.
+pub struct NameTally {
+    /// Requested.
     pub asked: u64,
-    /// Came.
+    /// Restored.
     pub back: u64,
 }
 
 impl Restored {
-    /// Pages asked for, of files and devices.
+    /// Requested pages, of files and devices.
     pub fn asked(&self) -> u64 {
         self.files.asked.saturating_add(self.devices.asked)
     }
 
-    /// Pages that are back, of files and devices.
+    /// Restored pages, of files and devices.
     pub fn back(&self) -> u64 {
         self.files.back.saturating_add(self.devices.back)
     }
 
-    /// Bytes of the page cache that belong neither to what was asked for nor to other pages of the recorded files.
+    /// Bytes of the page cache outside the recorded files.
     pub fn elsewhere(&self) -> Option<u64> {
         let pages = self.back().saturating_add(self.files.extra).saturating_add(self.devices.extra);
         self.cache_after.map(|after| after.saturating_sub(pages.saturating_mul(PAGE_SIZE)))
     }
 
-    /// Whether at least 99 % of the pages are back and nothing that was saved is gone or has changed.
+    /// Whether at least 99 % of the pages are restored and no saved file was removed or changed.
     pub fn is_close(&self) -> bool {
         let enough = u128::from(self.back()) * 100 >= u128::from(self.asked()) * 99;
         enough && !self.missing.iter().any(|missing| missing.reason.is_lost())
     }
 }
 
-/// Brings a saved state back. It may be called again with the same state.
+/// Restores a saved state. It may be called again with the same state.
 ///
-/// What is gone, has changed or cannot be read is left out and reported.
+/// What was removed, has changed or cannot be read is skipped and reported.
 ///
 /// # Errors
-/// Before anything is done: [`SavedError::MayNotDrop`], [`SavedError::MoreThanMemory`]. [`SavedError::Drop`].
+/// Before any change: [`SavedError::MayNotDrop`], [`SavedError::MoreThanMemory`]. [`SavedError::Drop`].
 pub fn restore(saved: &SavedPageCache, options: &RestoreOptions) -> Result<Restored, SavedError> {
     if options.drop && !may_drop_caches() {
         return Err(SavedError::MayNotDrop);
@@ -126,7 +126,7 @@ pub fn restore(saved: &SavedPageCache, options: &RestoreOptions) -> Result<Resto
     let mut restored =
         Restored { dropped: options.drop, cache_before: Memory::here().page_cache, ..Restored::default() };
     if options.drop {
-        // Inodes whose pages went with the first dropping, and what else had to wait for them, go with the second.
+        // The second drop removes inodes whose pages the first one dropped, and what depended on them.
         for _ in 0..2 {
             drop_caches().map_err(|source| SavedError::Drop { source })?;
         }
@@ -152,12 +152,12 @@ pub fn restore(saved: &SavedPageCache, options: &RestoreOptions) -> Result<Resto
     Ok(restored)
 }
 
-/// What the check finds of one file.
+/// The check's result for one file.
 #[derive(Clone, Copy, Debug)]
 struct State {
     back: u64,
     extra: u64,
-    /// Why not all is back, where that is known.
+    /// Why pages are missing, where known.
     reason: Option<MissingReason>,
 }
 
@@ -173,18 +173,18 @@ impl State {
     }
 }
 
-/// Regular files on their way back.
+/// Regular files being restored.
 struct Bringing<'a> {
     files: &'a [SavedFile],
     threads: usize,
-    /// In the order they are read.
+    /// In read order.
     pieces: Vec<Piece<'a>>,
     failed: HashMap<usize, MissingReason>,
     states: Vec<State>,
 }
 
 impl<'a> Bringing<'a> {
-    /// Opens every file to find out whether it is still the same and where its pages lie.
+    /// Opens every file to check its identity and find its pages' device offsets.
     fn new(files: &'a [SavedFile], threads: usize) -> Self {
         let numbered: Vec<(usize, &SavedFile)> = files.iter().enumerate().collect();
         let mut pieces = Vec::new();
@@ -215,7 +215,7 @@ impl<'a> Bringing<'a> {
         self.failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     }
 
-    /// Looks at every file; what was read and is gone is read once more. Returns the number of pages of the latter.
+    /// Checks every file; evicted pages are read once more. Returns the number of the latter.
     fn check(&mut self) -> u64 {
         self.states = map(self.files, self.threads, state_of);
         let lacking = |number: usize| {

@@ -1,4 +1,4 @@
-//! Saving: what to walk, in which order to ask, and what to say about it.
+//! Saving: the trees to walk, the order of queries, and the notes.
 
 use std::collections::HashSet;
 use std::io;
@@ -20,63 +20,63 @@ use super::{Origin, SavedError, SavedFile, SavedPageCache, devices, names};
 use crate::file_system::shows_kernel_state;
 use crate::mounts::MountKind;
 
-/// Threads of the walk. More than processors: a directory that is not in memory is waited for.
+/// Threads of the walk. More than processors: uncached directories block.
 const THREADS: usize = 8;
 
 /// What to save.
 #[derive(Clone, Debug, Default)]
 pub struct SaveOptions {
-    /// Files and directories with all below them; none for the whole system.
+    /// Files and directories with their content; none for the whole system.
     pub paths: Vec<PathBuf>,
-    /// Leave out what is mounted below the named directories.
+    /// Skip file systems mounted below the named directories.
     pub one_file_system: bool,
-    /// Files that are not saved, such as the one that this state will be written to. They need not be there.
+    /// Files that are not saved, such as the output itself. They need not exist.
     pub leave_out: Vec<PathBuf>,
 }
 
-/// What a saved state does not hold, and why.
+/// What a saved state does not contain, and why.
 #[derive(Debug, Default)]
 pub struct SaveNotes {
-    /// Regular files looked at.
+    /// Regular files checked.
     pub looked_at: u64,
-    /// Files that may not be opened or whose pages Linux does not show to this user.
+    /// Files that may not be opened or whose residency is hidden from this user.
     pub hidden_files: u64,
-    /// Files that the kernel or the disk failed on.
+    /// Files with kernel or disk errors.
     pub failed_files: u64,
     /// Directories that could not be read.
     pub unread_directories: u64,
     /// The first of them.
     pub unread: Vec<(PathBuf, io::Error)>,
-    /// Block devices whose pages cannot be seen.
+    /// Block devices with hidden residency.
     pub unseen_devices: Vec<UnseenDevice>,
     /// Mounts on servers, or served by programs, that were not named.
     pub network_mounts: Vec<PathBuf>,
-    /// Mounts that lie under other mounts, so that no path leads to them.
+    /// Mounts hidden under other mounts, so that no path leads to them.
     pub hidden_mounts: Vec<PathBuf>,
-    /// Named files and trees in memory or of kernel state: there is nothing to bring back.
+    /// Named files and trees in memory or of kernel state: there is nothing to restore.
     pub in_memory: u64,
-    /// Bytes in the whole page cache when the walk began, without what lives only in memory.
+    /// Bytes in the whole page cache when the walk began, without memory-backed files.
     pub page_cache: Option<u64>,
 }
 
-/// A block device whose pages cannot be seen.
+/// A block device with hidden residency.
 #[derive(Debug)]
 pub struct UnseenDevice {
-    /// What is mounted, as the kernel lists it.
+    /// The mount source, as the kernel lists it.
     pub path: PathBuf,
     /// Why.
     pub reason: io::Error,
 }
 
 impl SavedPageCache {
-    /// Asks what the page cache holds: first of block devices, because a walk brings metadata in, then of all files.
+    /// Records the page cache: first of block devices, because a walk reads metadata, then of all files.
     ///
-    /// `progress` is told after each directory how many files were looked at in it, by several threads at a time, and may
+    /// `progress` is called after each directory with the number of its files, by several threads at a time, and may
     /// stop the walk.
-    /// What may not be seen is in the notes and no error.
+    /// Hidden files are in the notes and are not errors.
     ///
     /// # Errors
-    /// [`SavedError::Named`] for a named path that is not there; [`SavedError::Mounts`] for the whole system without
+    /// [`SavedError::Named`] for a named path that does not exist; [`SavedError::Mounts`] for the whole system without
     /// `/proc`; [`SavedError::Stopped`]; [`SavedError::Threads`].
     pub fn save(
         options: &SaveOptions,
@@ -110,7 +110,7 @@ impl SavedPageCache {
 }
 
 impl SaveNotes {
-    /// Takes over what a walk passed over; hands on what it found.
+    /// Adds a walk's notes; returns its results.
     fn take(&mut self, gathered: Gathered) -> (Vec<SavedFile>, Vec<(PathBuf, PathBuf)>) {
         self.looked_at = gathered.looked_at;
         self.hidden_files = gathered.hidden_files;
@@ -122,7 +122,7 @@ impl SaveNotes {
     }
 }
 
-/// Where to walk. A path that does not end in a mount's place is followed by what is mounted below it.
+/// The roots to walk. A path that is not a mount point is followed by the mounts below it.
 fn roots(options: &SaveOptions, mounts: &Mounts, notes: &mut SaveNotes) -> Result<Vec<PathBuf>, SavedError> {
     let mut roots = Vec::new();
     for path in &options.paths {
@@ -150,7 +150,7 @@ fn roots(options: &SaveOptions, mounts: &Mounts, notes: &mut SaveNotes) -> Resul
     Ok(roots)
 }
 
-/// Adds what is worth walking and can be reached.
+/// Adds mounts that are worth walking and reachable.
 fn add_mounts<'a>(
     wanted: impl Iterator<Item = &'a Mount>,
     mounts: &Mounts,
@@ -159,11 +159,11 @@ fn add_mounts<'a>(
     notes: &mut SaveNotes,
 ) {
     for mount in wanted {
-        // The root of everything may be a layered or network file system, as in containers and diskless machines.
+        // The root may be a stacked or network file system, as in containers and diskless machines.
         let is_root = mount.place == Path::new("/");
         let is_wanted = match MountKind::of(mount) {
             MountKind::Storage => true,
-            // Its pages belong to the files beneath, which are walked where they lie.
+            // Its pages belong to the lower files, which are walked there.
             MountKind::Layered => is_root || !whole_system,
             MountKind::Network if !is_root => {
                 notes.network_mounts.push(mount.place.clone());
@@ -188,7 +188,7 @@ fn is_reached(mount: &Mount, mounts: &Mounts) -> bool {
     if mounts.of(&mount.place).is_some_and(|on_top| on_top != mount) {
         return false;
     }
-    // What `stat` says of a file system with several devices or none has nothing to do with its line in mountinfo.
+    // For file systems with several devices or none, `stat` and mountinfo disagree.
     let is_there = rustix::fs::lstat(&mount.place);
     is_there.is_ok_and(|stat| mount.device.major == 0 || DeviceNumber::of_stat(stat.st_dev) == mount.device)
 }
@@ -217,13 +217,13 @@ fn walk(
     Ok(gather.found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Device and inode numbers of those paths that are there.
+/// Device and inode numbers of those paths that exist.
 fn identities(paths: &[PathBuf]) -> Vec<(u64, u64)> {
     let metadata = paths.iter().filter_map(|path| std::fs::metadata(path).ok());
     metadata.map(|metadata| (metadata.dev(), metadata.ino())).collect()
 }
 
-/// In order of inode, which is the order of the disk's tables; of several names of a file the first.
+/// Sorted by inode, which is the order of the disk's tables; of several names of a file the first.
 fn each_once(mut files: Vec<SavedFile>) -> Vec<SavedFile> {
     files.sort_unstable_by(|left, right| {
         (left.device, left.inode, &left.path).cmp(&(right.device, right.inode, &right.path))
@@ -245,7 +245,7 @@ impl Origin {
         }
     }
 
-    /// Whether the machine has not been booted since.
+    /// Whether the machine has not been rebooted since.
     pub fn is_this_boot(&self) -> bool {
         self.boot_id != [0; 16] && self.boot_id == Self::here().boot_id
     }

@@ -1,11 +1,11 @@
-//! A list of things to do, done by several threads.
+//! A work list for several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Calls `work` for each item, in order as far as the threads take them up; a thread that cannot be had only makes it
-/// slower. `threads` beyond 64 are not started.
+/// Calls `work` for each item, roughly in order; fewer threads only make it
+/// slower. At most 64 `threads` are started.
 pub(super) fn each<T: Sync>(items: &[T], threads: usize, work: impl Fn(&T) + Sync) {
     let next = AtomicUsize::new(0);
     let take = || {

@@ -1,7 +1,7 @@
 //! A trace: what one start of a program really did, in order.
 //!
 //! Recorders fill it, the trace file keeps it, figures and viewers read it. Files, processes and threads are named by their place
-//! in the lists here, so that an event takes few bytes. What a newcomer would not guess: a page of an ELF object is named by
+//! in the lists here, so that an event takes few bytes. Not obvious: a page of an ELF object is named by
 //! its place in the *file*, except in the zero-filled memory behind it (`.bss`), which has none: there it is named by address.
 
 mod event;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use coldstart_output::{OutputKind, OutputPlace, StagedFile};
+use coldstart_output::{OutputKind, OutputTarget, StagedFile};
 use rustix::fs::{AtFlags, CWD, Stat, StatxAttributes, StatxFlags, lstat, stat, statx};
 use rustix::io::Errno;
 
@@ -19,7 +19,7 @@ pub enum Target {
     /// In place of the original. Symbolic links to it stay and lead to the result.
     InPlace,
     /// An output of its own, by the rule for outputs. The original counts as one of its inputs.
-    At(Box<OutputPlace>),
+    At(Box<OutputTarget>),
 }
 
 /// Whatever stands there: for places whose rule is another.
@@ -28,7 +28,7 @@ const ANY: OutputKind = OutputKind { name: "any file", recognises: |_| Ok(true),
 /// A place for a file, and what has its name.
 #[derive(Clone, Debug)]
 pub(super) struct Destination {
-    pub(super) place: OutputPlace,
+    pub(super) place: OutputTarget,
     /// What has the name now, if anything: a regular file or a symbolic link.
     pub(super) existing: Option<Stat>,
     /// Whether the original itself is replaced.
@@ -51,7 +51,7 @@ impl Destination {
         Ok(Self { is_in_place: true, ..Self::named(original.real_path())? })
     }
 
-    fn at(place: &OutputPlace, original: &OriginalFile) -> Result<Self, ReplaceError> {
+    fn at(place: &OutputTarget, original: &OriginalFile) -> Result<Self, ReplaceError> {
         check_not_original(place, original)?;
         place.check()?;
         check_not_frozen(&place.real_path())?;
@@ -60,10 +60,10 @@ impl Destination {
 
     /// The place of this name, whatever stands there.
     pub(super) fn named(path: &Path) -> Result<Self, ReplaceError> {
-        Self::of_place(OutputPlace::new(path, ANY, true)?)
+        Self::of_place(OutputTarget::new(path, ANY, true)?)
     }
 
-    fn of_place(place: OutputPlace) -> Result<Self, ReplaceError> {
+    fn of_place(place: OutputTarget) -> Result<Self, ReplaceError> {
         let existing = match lstat(place.real_path()) {
             Ok(found) => Some(found),
             Err(Errno::NOENT) => None,
@@ -94,7 +94,7 @@ impl Destination {
 }
 
 /// That the output is not the original, by whatever name.
-fn check_not_original(place: &OutputPlace, original: &OriginalFile) -> Result<(), ReplaceError> {
+fn check_not_original(place: &OutputTarget, original: &OriginalFile) -> Result<(), ReplaceError> {
     if stat(place.real_path()).is_ok_and(|found| original.identity().is_same_file(&found)) {
         let original = original.path().to_owned();
         return Err(ReplaceError::SameFile { path: place.path().to_owned(), original });

@@ -1,4 +1,4 @@
-//! How much memory a ring gets.
+//! The size of a ring.
 //!
 //! The kernel takes a ring's memory at once and never swaps it, so many processors get smaller ones. Without `CAP_IPC_LOCK` a
 //! user has `kernel.perf_event_mlock_kb` (516 KiB) for each processor and, beyond that, what `RLIMIT_MEMLOCK` leaves

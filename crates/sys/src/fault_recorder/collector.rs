@@ -1,7 +1,7 @@
 //! A thread that empties the rings before they overflow.
 //!
-//! It sleeps until the kernel says that a ring is a quarter full. So whoever follows the program may block wherever it
-//! likes, and a ring of half a megabyte, which is what the kernel grants without root, loses nothing.
+//! It sleeps until the kernel reports a ring a quarter full. So the thread that follows the program may block at any
+//! time, and a ring of half a megabyte, the most that the kernel grants without root, loses nothing.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -14,7 +14,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use super::event::PerfEvent;
 use super::ring::Ring;
 
-/// What is kept at most, of all rings together: 15 million faults. Later ones stay in the rings, and are counted as lost when those are full.
+/// Limit for all rings together: 15 million faults. Later ones stay in the rings, and are counted as lost when those are full.
 const MOST_BYTES: usize = 1 << 30;
 
 /// The running thread. Dropping it stops it.
@@ -54,7 +54,7 @@ impl Drop for Collector {
     }
 }
 
-/// Runs `spawn` with all signals blocked, so that the new thread never handles one: they are for those who expect them.
+/// Runs `spawn` with all signals blocked, so that the new thread never handles one.
 fn without_signals<T>(spawn: impl FnOnce() -> T) -> T {
     let mut before = MaybeUninit::uninit();
     let mut all = MaybeUninit::uninit();
@@ -71,7 +71,7 @@ fn without_signals<T>(spawn: impl FnOnce() -> T) -> T {
     spawned
 }
 
-/// Empties rings until it is told to stop, and once more then.
+/// Empties rings until it is stopped, and once more then.
 fn collect(rings: Vec<(Ring, Arc<[PerfEvent]>)>, stop: &OwnedFd) -> Vec<Vec<u8>> {
     let mut rings: Vec<Collected> =
         rings.into_iter().map(|(ring, events)| Collected { ring, events, bytes: Vec::new(), is_over: false }).collect();
@@ -87,7 +87,7 @@ struct Collected {
     ring: Ring,
     events: Arc<[PerfEvent]>,
     bytes: Vec<u8>,
-    /// All recorded processes are gone: the descriptor would be ready for ever.
+    /// All recorded processes have ended: the descriptor would be ready for ever.
     is_over: bool,
 }
 
@@ -107,7 +107,7 @@ fn wait(rings: &mut [Collected], stop: &OwnedFd, kept: &mut usize) -> bool {
     match poll(&mut waits, None) {
         Ok(_) => {}
         Err(rustix::io::Errno::INTR) => return false,
-        // Nothing to be done but to keep what there is: the rings are emptied once more.
+        // Keep what was recorded: the rings are emptied once more.
         Err(_) => return true,
     }
     let answers: Vec<PollFlags> = waits.iter().map(PollFd::revents).collect();
@@ -116,7 +116,7 @@ fn wait(rings: &mut [Collected], stop: &OwnedFd, kept: &mut usize) -> bool {
         ring.drain(kept);
         if answer.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
             ring.is_over = true;
-            // Or other processes would fill the ring, and what finds no place there be counted as lost.
+            // Otherwise other processes would fill the ring, and records without room be counted as lost.
             for event in ring.events.iter() {
                 let _ = event.disable();
             }

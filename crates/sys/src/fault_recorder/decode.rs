@@ -1,17 +1,17 @@
-//! From the ring's bytes to records, without trust in either.
+//! Decoding the ring's bytes into records, without trusting them.
 //!
-//! Every sample begins with the number of its event (`PERF_SAMPLE_IDENTIFIER`), which tells how to read the rest; every other record
-//! ends with thread, moment and that number (`sample_id_all`). Layouts: `include/uapi/linux/perf_event.h`, `enum perf_event_type`.
+//! Every sample begins with the ID of its event (`PERF_SAMPLE_IDENTIFIER`), which determines the layout of the rest; every other record
+//! ends with thread, time and that ID (`sample_id_all`). Layouts: `include/uapi/linux/perf_event.h`, `enum perf_event_type`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use perf_event_open_sys::bindings;
 
-use super::record::{Fault, Mapped, Record, RecordKind};
+use super::record::{Fault, Mapped, PerfRecord, PerfRecordKind};
 use super::tracepoint::FaultFields;
 
-/// What a sample consists of, besides number of the event, thread and moment.
+/// The layout of a sample, after event ID, thread and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SampleLayout {
     /// There are no samples.
@@ -23,7 +23,7 @@ pub(super) enum SampleLayout {
     },
     /// The tracepoint's own record: a fault begins.
     Begun {
-        /// Where its fields stand.
+        /// The offsets of its fields.
         fields: FaultFields,
         /// Whether the kernel used the page.
         by_kernel: bool,
@@ -35,7 +35,7 @@ pub(super) enum SampleLayout {
 pub(super) struct RingLayout(Vec<(u64, SampleLayout)>);
 
 impl RingLayout {
-    /// Samples of the event with this number look so.
+    /// Sets the layout of the samples of an event, by its ID.
     pub(super) fn add(&mut self, event: u64, layout: SampleLayout) {
         self.0.push((event, layout));
     }
@@ -45,20 +45,20 @@ impl RingLayout {
     }
 }
 
-/// What bytes of a ring mean.
+/// A decoded record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Decoded {
     /// A record for the caller.
-    Record(Record),
-    /// A fault that has been served after the disk was waited for; told of before, when it began.
-    Served(Record),
-    /// As many records found the ring full.
+    Record(PerfRecord),
+    /// A served fault that waited for the disk; reported before, when it began.
+    Served(PerfRecord),
+    /// This many records were lost because the ring was full.
     Lost(u64),
-    /// The kernel left faults out because there were too many.
+    /// The kernel dropped faults because there were too many.
     Throttled,
-    /// Nothing that matters here: a thread's new name, the end of a throttling.
+    /// Of no interest: a thread's new name, the end of throttling.
     Nothing,
-    /// A record of a type, or of an event, that we did not ask for.
+    /// A record of a type or an event that was not requested.
     Unknown,
     /// Too short for its type.
     Damaged,
@@ -72,7 +72,7 @@ pub(super) struct RawRecord<'a> {
     body: &'a [u8],
 }
 
-/// Takes the record at `offset` and says where the next one begins; `None` at the end, or if the bytes are not a record.
+/// The record at `offset` and the offset of the next one; `None` at the end, or if the bytes are not a record.
 pub(super) fn record_at(bytes: &[u8], offset: usize) -> Option<(RawRecord<'_>, usize)> {
     let mut reader = Reader(bytes.get(offset..)?);
     let (kind, misc, size) = (reader.u32()?, reader.u16()?, reader.u16()?);
@@ -81,7 +81,7 @@ pub(super) fn record_at(bytes: &[u8], offset: usize) -> Option<(RawRecord<'_>, u
     Some((RawRecord { kind, misc: misc.into(), body }, offset.checked_add(size.into())?))
 }
 
-/// Says what a record means.
+/// Decodes a record.
 pub(super) fn decode(raw: RawRecord<'_>, layout: &RingLayout) -> Decoded {
     match raw.kind {
         bindings::PERF_RECORD_SAMPLE => sample(raw, layout),
@@ -104,12 +104,12 @@ pub(super) fn decode(raw: RawRecord<'_>, layout: &RingLayout) -> Decoded {
 
 impl RawRecord<'_> {
     /// Reads a record that ends with thread (8 bytes), moment and number of the event.
-    fn record(self, read: impl Fn(&mut Reader<'_>) -> Option<(u32, u32, RecordKind)>) -> Decoded {
+    fn record(self, read: impl Fn(&mut Reader<'_>) -> Option<(u32, u32, PerfRecordKind)>) -> Decoded {
         let read = || {
             let (body, end) = self.body.split_at_checked(self.body.len().checked_sub(24)?)?;
             let at = Reader(end.get(8..)?).u64()?;
             let (process, thread, what) = read(&mut Reader(body))?;
-            Some(Record { at, process, thread, what })
+            Some(PerfRecord { at, process, thread, what })
         };
         read().map_or(Decoded::Damaged, Decoded::Record)
     }
@@ -135,16 +135,16 @@ fn sample(raw: RawRecord<'_>, layout: &RingLayout) -> Decoded {
 }
 
 /// `ip`, `pid`, `tid`, `time`, `addr`.
-fn served(reader: &mut Reader<'_>, major: bool, by_kernel: bool) -> Option<Record> {
+fn served(reader: &mut Reader<'_>, major: bool, by_kernel: bool) -> Option<PerfRecord> {
     let instruction = reader.u64()?;
     let (process, thread, at) = (reader.u32()?, reader.u32()?, reader.u64()?);
     let address = reader.u64()?;
     let fault = Fault { address, instruction, write: None, fetch: None, major, by_kernel };
-    Some(Record { at, process, thread, what: RecordKind::Fault(fault) })
+    Some(PerfRecord { at, process, thread, what: PerfRecordKind::Fault(fault) })
 }
 
 /// `pid`, `tid`, `time`, size of the tracepoint's record, that record.
-fn begun(reader: &mut Reader<'_>, fields: FaultFields, by_kernel: bool) -> Option<Record> {
+fn begun(reader: &mut Reader<'_>, fields: FaultFields, by_kernel: bool) -> Option<PerfRecord> {
     let (process, thread, at) = (reader.u32()?, reader.u32()?, reader.u64()?);
     let size = usize::try_from(reader.u32()?).ok()?;
     let record = reader.take(size)?;
@@ -157,11 +157,11 @@ fn begun(reader: &mut Reader<'_>, fields: FaultFields, by_kernel: bool) -> Optio
         major: false,
         by_kernel,
     };
-    Some(Record { at, process, thread, what: RecordKind::Fault(fault) })
+    Some(PerfRecord { at, process, thread, what: PerfRecordKind::Fault(fault) })
 }
 
 /// `pid`, `tid`, `addr`, `len`, `pgoff`, `maj`, `min`, `ino`, `ino_generation`, `prot`, `flags`, path with its NUL and padding.
-fn mapped(reader: &mut Reader<'_>) -> Option<(u32, u32, RecordKind)> {
+fn mapped(reader: &mut Reader<'_>) -> Option<(u32, u32, PerfRecordKind)> {
     let (process, thread) = (reader.u32()?, reader.u32()?);
     let (address, length, offset) = (reader.u64()?, reader.u64()?, reader.u64()?);
     let (major, minor) = (u64::from(reader.u32()?), u64::from(reader.u32()?));
@@ -170,27 +170,27 @@ fn mapped(reader: &mut Reader<'_>) -> Option<(u32, u32, RecordKind)> {
     let path = reader.text();
     let device = major << 20 | minor;
     let mapped = Mapped { address, length, offset, device, inode, protection, flags, path };
-    Some((process, thread, RecordKind::Mapped(mapped)))
+    Some((process, thread, PerfRecordKind::Mapped(mapped)))
 }
 
 /// `pid`, `tid`, name.
-fn executed(reader: &mut Reader<'_>) -> Option<(u32, u32, RecordKind)> {
+fn executed(reader: &mut Reader<'_>) -> Option<(u32, u32, PerfRecordKind)> {
     let (process, thread) = (reader.u32()?, reader.u32()?);
-    Some((process, thread, RecordKind::Executed { name: reader.text() }))
+    Some((process, thread, PerfRecordKind::Executed { name: reader.text() }))
 }
 
 /// `pid`, `ppid`, `tid`, `ptid`, `time`.
-fn began(reader: &mut Reader<'_>) -> Option<(u32, u32, RecordKind)> {
+fn began(reader: &mut Reader<'_>) -> Option<(u32, u32, PerfRecordKind)> {
     let (process, parent) = (reader.u32()?, reader.u32()?);
     let (thread, parent_thread) = (reader.u32()?, reader.u32()?);
-    Some((process, thread, RecordKind::Began { parent, parent_thread }))
+    Some((process, thread, PerfRecordKind::Began { parent, parent_thread }))
 }
 
-fn ended(reader: &mut Reader<'_>) -> Option<(u32, u32, RecordKind)> {
-    began(reader).map(|(process, thread, _)| (process, thread, RecordKind::Ended))
+fn ended(reader: &mut Reader<'_>) -> Option<(u32, u32, PerfRecordKind)> {
+    began(reader).map(|(process, thread, _)| (process, thread, PerfRecordKind::Ended))
 }
 
-/// Reads from the front; everything answers `None` at the end.
+/// Reads from the front; every method returns `None` at the end.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

@@ -71,7 +71,7 @@ fn served_sample(event: u64, thread: u32, at: u64, address: u64, misc: u32) -> V
 }
 
 /// All records of the rings in order.
-fn all(rings: Vec<Vec<u8>>) -> Vec<Record> {
+fn all(rings: Vec<Vec<u8>>) -> Vec<PerfRecord> {
     let rings: Vec<_> = rings.into_iter().map(|bytes| (bytes, layout())).collect();
     let order = order(&rings, 100, true);
     assert_eq!((order.unreadable, order.lost, order.throttled), (0, 0, 0));
@@ -84,9 +84,9 @@ fn only(bytes: &[u8]) -> Decoded {
     decode(raw, &layout())
 }
 
-fn faults(records: &[Record]) -> Vec<(u32, Fault)> {
-    let fault = |record: &Record| match record.what {
-        RecordKind::Fault(fault) => Some((record.thread, fault)),
+fn faults(records: &[PerfRecord]) -> Vec<(u32, Fault)> {
+    let fault = |record: &PerfRecord| match record.what {
+        PerfRecordKind::Fault(fault) => Some((record.thread, fault)),
         _ => None,
     };
     records.iter().filter_map(fault).collect()
@@ -95,7 +95,7 @@ fn faults(records: &[Record]) -> Vec<(u32, Fault)> {
 #[test]
 fn the_error_code_tells_writes_and_fetches_apart() {
     let of = |code| match only(&begun_sample(USER, 101, 5, 0x7000, code)) {
-        Decoded::Record(Record { at: 5, process: 100, thread: 101, what: RecordKind::Fault(fault) }) => fault,
+        Decoded::Record(PerfRecord { at: 5, process: 100, thread: 101, what: PerfRecordKind::Fault(fault) }) => fault,
         other => panic!("{other:?}"),
     };
     assert_eq!(
@@ -114,7 +114,7 @@ fn software_events_tell_of_the_kernel_by_its_mode() {
         let Decoded::Record(record) = only(&served_sample(MINOR, 101, 5, 0x7008, misc)) else { panic!() };
         let expected =
             Fault { address: 0x7008, instruction: 0x40_1000, write: None, fetch: None, major: false, by_kernel };
-        assert_eq!(record.what, RecordKind::Fault(expected));
+        assert_eq!(record.what, PerfRecordKind::Fault(expected));
     }
 }
 
@@ -132,19 +132,19 @@ fn a_mapping_has_file_place_and_path() {
         flags: 2,
         path: "/usr/lib/libfoo.so".into(),
     };
-    let expected = Record { at: 77, process: 100, thread: 101, what: RecordKind::Mapped(mapped) };
+    let expected = PerfRecord { at: 77, process: 100, thread: 101, what: PerfRecordKind::Mapped(mapped) };
     assert_eq!(only(&record.record(bindings::PERF_RECORD_MMAP2, 2)), Decoded::Record(expected));
 }
 
 #[test]
 fn processes_begin_execute_and_end() {
     let task = || Bytes::default().u32(200).u32(100).u32(200).u32(101).u64(78).end(78);
-    let expected = |what| Decoded::Record(Record { at: 78, process: 200, thread: 200, what });
-    let began = RecordKind::Began { parent: 100, parent_thread: 101 };
+    let expected = |what| Decoded::Record(PerfRecord { at: 78, process: 200, thread: 200, what });
+    let began = PerfRecordKind::Began { parent: 100, parent_thread: 101 };
     assert_eq!(only(&task().record(bindings::PERF_RECORD_FORK, 0)), expected(began));
-    assert_eq!(only(&task().record(bindings::PERF_RECORD_EXIT, 0)), expected(RecordKind::Ended));
+    assert_eq!(only(&task().record(bindings::PERF_RECORD_EXIT, 0)), expected(PerfRecordKind::Ended));
     let name = || Bytes::default().u32(200).u32(200).text("soffice.bin").end(78);
-    let executed = RecordKind::Executed { name: "soffice.bin".into() };
+    let executed = PerfRecordKind::Executed { name: "soffice.bin".into() };
     let exec = bindings::PERF_RECORD_MISC_COMM_EXEC;
     assert_eq!(only(&name().record(bindings::PERF_RECORD_COMM, exec)), expected(executed));
     assert_eq!(only(&name().record(bindings::PERF_RECORD_COMM, 0)), Decoded::Nothing);

@@ -1,4 +1,4 @@
-//! Why nothing is recorded.
+//! Why recording failed.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use coldstart_host::kernel::{number, settings};
 use coldstart_host::process::ProcessFiles;
 use rustix::io::Errno;
 
-/// Why nothing is recorded.
+/// Why recording failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FaultRecorderError {
     /// The kernel, or a filter before it, forbids it.
@@ -14,20 +14,20 @@ pub enum FaultRecorderError {
     NotPermitted {
         /// The process.
         process: u32,
-        /// `kernel.perf_event_paranoid`: up to 2, a user may record the own processes; `None` if it cannot be read.
+        /// `kernel.perf_event_paranoid`: up to 2, users may record their own processes; `None` if it cannot be read.
         paranoid: Option<i64>,
-        /// Whether a seccomp filter stands between us and the kernel, as in most containers.
+        /// Whether a seccomp filter is active, as in most containers.
         filtered: bool,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A kernel without `CONFIG_PERF_EVENTS`.
     #[error("this kernel cannot record page faults (`perf_event_open`: {source})")]
     Unsupported {
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The tracepoints were demanded, and they are not here or we may not read about them.
+    /// The tracepoints were requested, but are missing or not accessible.
     #[error("the tracepoints of page faults (exceptions:page_fault_user) are not available")]
     NoTracepoints,
     /// There is no such process.
@@ -37,21 +37,21 @@ pub enum FaultRecorderError {
         process: u32,
     },
     /// Not enough file descriptors for events of all processors.
-    #[error("recording page faults takes {needed} file descriptors, and this process may have {limit}")]
+    #[error("recording page faults takes {needed} file descriptors, but this process may have only {limit}")]
     TooManyDescriptors {
         /// How many there must be at once.
         needed: usize,
-        /// `RLIMIT_NOFILE`, soft; 0 if there is none, and the whole system has too few.
+        /// `RLIMIT_NOFILE`, soft; 0 if there is none, and the system-wide limit was hit.
         limit: u64,
     },
-    /// The kernel gives no memory for the smallest ring.
-    #[error("the kernel gives no memory for recording page faults ({bytes} bytes for each processor)")]
+    /// The kernel refuses memory even for the smallest ring.
+    #[error("the kernel grants no memory for recording page faults ({bytes} bytes per processor)")]
     NoMemory {
-        /// What was asked for last.
+        /// The last size requested.
         bytes: usize,
         /// `kernel.perf_event_mlock_kb`, in KiB; `None` if it cannot be read.
         allowed_kib: Option<u64>,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
     /// Anything else.
@@ -59,13 +59,13 @@ pub enum FaultRecorderError {
     Failed {
         /// An infinitive.
         what: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
 impl FaultRecorderError {
-    /// Sorts what the kernel answers to `perf_event_open`.
+    /// Classifies the kernel's error of `perf_event_open`.
     pub(super) fn opening(process: u32, needed: usize, errno: Errno) -> Self {
         match errno {
             Errno::PERM | Errno::ACCESS => Self::NotPermitted {
@@ -89,7 +89,7 @@ impl FaultRecorderError {
         Self::NoMemory { bytes, allowed_kib, source }
     }
 
-    /// For anything that cannot be done, said as an infinitive.
+    /// Any other failure, as an infinitive.
     pub(super) fn failed<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> Self {
         move |source| Self::Failed { what, source: source.into() }
     }
@@ -99,28 +99,29 @@ impl FaultRecorderError {
         matches!(self, Self::NotPermitted { .. })
     }
 
-    /// What helps, as a sentence without its full stop.
+    /// Advice, as a sentence without its full stop.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotPermitted { paranoid: Some(paranoid), .. } if *paranoid > 2 => Some(
-                "`sudo sysctl kernel.perf_event_paranoid=2` lets users record their own programs; root may always".into(),
+                "`sudo sysctl kernel.perf_event_paranoid=2` lets users record their own programs; root may always"
+                    .into(),
             ),
             Self::NotPermitted { filtered: true, .. } => Some(
-                "a seccomp filter stands before the kernel, as in containers: start the container with `--cap-add PERFMON`, \
+                "a seccomp filter forbids it, as in containers: start the container with `--cap-add PERFMON`, \
                  or with a seccomp profile that allows `perf_event_open`"
                     .into(),
             ),
-            Self::NotPermitted { .. } => Some(
-                "it takes the same user as the program's, and a program file that may be read; or CAP_PERFMON, as root has".into(),
-            ),
-            Self::NoTracepoints => Some("they need CAP_PERFMON, as root has, and an x86 processor".into()),
+            Self::NotPermitted { .. } => {
+                Some("this requires the program's user and a readable program file; or CAP_PERFMON, as root has".into())
+            }
+            Self::NoTracepoints => Some("they require CAP_PERFMON, as root has, and an x86 processor".into()),
             Self::TooManyDescriptors { needed, .. } => {
                 Some(format!("`ulimit -n {}` allows more", needed.saturating_mul(2).saturating_add(256)))
             }
             Self::NoMemory { allowed_kib, .. } => {
                 let now = allowed_kib.map_or_else(String::new, |kib| format!(" (now {kib})"));
                 Some(format!(
-                    "another recording may have used it up; `sudo sysctl kernel.perf_event_mlock_kb=2064`{now} or `ulimit -l` allow more"
+                    "another recording may have used it up; raise it with `sudo sysctl kernel.perf_event_mlock_kb=2064`{now} or `ulimit -l`"
                 ))
             }
             Self::Unsupported { .. } | Self::NoProcess { .. } | Self::Failed { .. } => None,

@@ -1,6 +1,6 @@
-//! One event of the kernel's, for one process on one processor.
+//! One perf event, for one process on one processor.
 //!
-//! The structure, whose many switches are bits that each architecture orders its own way, comes from `perf-event-open-sys2`.
+//! The structure, with bit fields whose order depends on the architecture, comes from `perf-event-open-sys2`.
 
 use std::ffi::CStr;
 use std::mem;
@@ -21,7 +21,7 @@ pub(super) enum Counts {
     MinorFaults,
     /// Faults that waited for the disk.
     MajorFaults,
-    /// Passings of a tracepoint, by its number in tracefs.
+    /// Hits of a tracepoint, by its number in tracefs.
     Tracepoint(u64),
 }
 
@@ -29,15 +29,15 @@ pub(super) enum Counts {
 #[derive(Clone, Debug)]
 pub(super) struct Description {
     pub(super) counts: Counts,
-    /// What a sample consists of; `sample_type` follows from it.
+    /// The layout of a sample; `sample_type` follows from it.
     pub(super) layout: SampleLayout,
-    /// Whether it also tells of mappings, new threads, executed programs and ends.
+    /// Whether it also records mappings, new threads, executed programs and exits.
     pub(super) tells_of_mappings: bool,
-    /// Whether it is limited to what happens while the processor runs the program's own code.
+    /// Whether it is limited to user mode.
     pub(super) user_only: bool,
-    /// Whether it is of all processes of the machine, rather than of one and all that it starts.
+    /// Whether it covers all processes of the machine, rather than one and its descendants.
     pub(super) of_all_processes: bool,
-    /// A condition on the tracepoint's fields.
+    /// A filter on the tracepoint's fields.
     pub(super) filter: Option<&'static CStr>,
 }
 
@@ -55,7 +55,7 @@ impl PerfEvent {
         let process = libc::pid_t::try_from(process).map_err(|_| Errno::SRCH)?;
         let process = if description.of_all_processes { -1 } else { process };
         let mut attributes = attributes(description, buffer_bytes);
-        // Linux 6.0. Nothing that older kernels have answers EINVAL to the rest of it.
+        // Linux 6.0. On older kernels nothing else here gives EINVAL.
         let (descriptor, tells_lost) = match open(&mut attributes, process, processor) {
             Err(Errno::INVAL) => {
                 attributes.read_format = 0;
@@ -73,30 +73,30 @@ impl PerfEvent {
         Ok(Self { descriptor, id, tells_lost })
     }
 
-    /// The number that stands in its samples, and in those of the events inherited from it.
+    /// Its ID in its samples, and in those of inherited events.
     pub(super) fn id(&self) -> u64 {
         self.id
     }
 
-    /// Its records go to the ring of `other`, which is of the same processor.
+    /// Redirects its records to the ring of `other`, on the same processor.
     pub(super) fn write_to_the_ring_of(&self, other: &Self) -> Result<()> {
         // SAFETY: both are open events; no memory of ours is involved.
         check(unsafe { ioctls::SET_OUTPUT(self.descriptor.as_raw_fd(), other.descriptor.as_raw_fd()) })
     }
 
-    /// Switches it on, in all processes that inherited it.
+    /// Enables it, in all processes that inherited it.
     pub(super) fn enable(&self) -> Result<()> {
         // SAFETY: no memory of ours is involved.
         check(unsafe { ioctls::ENABLE(self.descriptor.as_raw_fd(), 0) })
     }
 
-    /// Switches it off, in all processes that inherited it.
+    /// Disables it, in all processes that inherited it.
     pub(super) fn disable(&self) -> Result<()> {
         // SAFETY: no memory of ours is involved.
         check(unsafe { ioctls::DISABLE(self.descriptor.as_raw_fd(), 0) })
     }
 
-    /// How many records found the ring full, those of inherited events included; `None` where the kernel does not tell.
+    /// The number of lost records, those of inherited events included; `None` where the kernel does not report it.
     pub(super) fn lost(&self) -> Option<u64> {
         let mut words = [0u8; 16];
         let read = self.tells_lost.then(|| rustix::io::read(&self.descriptor, &mut words).ok())??;

@@ -1,17 +1,17 @@
 //! Page faults and mappings of a process tree, as the kernel records them (`perf_event_open(2)`).
 //!
-//! A process that stands still before its `execve` gets events that all its descendants inherit (tracepoints, though, are watched for the whole
+//! A process stopped before its `execve` gets events that all its descendants inherit (tracepoints, though, cover the whole
 //! machine, see `source`). Each processor has one ring of
 //! memory that the kernel writes records into; a thread of ours sleeps until a ring is a quarter full and copies its bytes out.
-//! Bytes become [`Record`]s only when all is over, and one at a time, because a large program has a million of them.
+//! Bytes are decoded to [`PerfRecord`]s only at the end, and one at a time, because a large program has a million of them.
 //!
-//! What a newcomer would not guess: the two sources of faults stand at different ends of a fault. The tracepoint
-//! (`exceptions:page_fault_user`) tells of it when it *begins*, with writes and fetches told apart; the software event
-//! (`PERF_COUNT_SW_PAGE_FAULTS_MIN`) when it is *served*. Neither sees faults that the kernel serves without an exception:
+//! Not obvious: the two sources report different ends of a fault. The tracepoint
+//! (`exceptions:page_fault_user`) reports when it *begins*, and distinguishes writes and fetches; the software event
+//! (`PERF_COUNT_SW_PAGE_FAULTS_MIN`) reports when it is *served*. Neither sees faults that the kernel serves without an exception:
 //! `MAP_POPULATE`, `mlock`, direct I/O, a debugger's access (`mm/memory.c`, `mm_account_fault`: "regs will be NULL").
 //!
-//! Not told of at all: `munmap`, `mremap` (a moved range has no record), and whatever a program with more rights than its caller
-//! does, because the kernel drops the events when one is executed (`fs/exec.c`, `begin_new_exec`).
+//! Not recorded at all: `munmap`, `mremap` (a moved range has no record), and programs with more privileges than their caller,
+//! because the kernel drops the events when it executes one (`fs/exec.c`, `begin_new_exec`).
 //!
 //! Sources: `perf_event_open(2)`, `include/uapi/linux/perf_event.h`, `kernel/events/{core,ring_buffer}.c`.
 
@@ -29,7 +29,7 @@ mod source;
 mod tracepoint;
 
 pub use error::FaultRecorderError;
-pub use record::{Fault, Mapped, Record, RecordKind};
+pub use record::{Fault, Mapped, PerfRecord, PerfRecordKind};
 pub use recorded::{Recorded, Records};
 pub use source::{FaultAbilities, FaultSource};
 
@@ -42,26 +42,26 @@ use self::event::PerfEvent;
 use self::ring::Ring;
 use self::source::EventSet;
 
-/// What to record, and how much memory it may take.
+/// What to record, and the memory for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultRecorderOptions {
-    /// Memory for each processor's ring, in bytes; `None` for as much as is sensible and permitted. Rounded down to a power of
+    /// Memory for each processor's ring, in bytes; `None` for the best permitted size. Rounded down to a power of
     /// two, at least eight pages, and halved until the kernel grants it: see `kernel.perf_event_mlock_kb`.
     pub buffer_bytes_per_cpu: Option<usize>,
-    /// Whether to record faults; if not, only mappings, new threads, executed programs and ends.
+    /// Whether to record faults; if not, only mappings, new threads, executed programs and exits.
     pub faults: bool,
-    /// Where faults must come from; `None` for the best that is permitted. Without `faults` it means nothing.
+    /// The source of faults; `None` for the best permitted one. Ignored without `faults`.
     pub source: Option<FaultSource>,
 }
 
 impl Default for FaultRecorderOptions {
-    /// Faults, from the best source, with as much memory as is sensible.
+    /// Faults, from the best source, with the best permitted amount of memory.
     fn default() -> Self {
         Self { buffer_bytes_per_cpu: None, faults: true, source: None }
     }
 }
 
-/// A running recording. Dropping it stops it, and what was recorded is lost.
+/// A running recording. Dropping it stops it and discards the records.
 #[derive(Debug)]
 pub struct FaultRecorder {
     collector: Collector,
@@ -71,7 +71,7 @@ pub struct FaultRecorder {
     buffer_bytes: usize,
 }
 
-/// A processor, beside its events: the first one owns the ring, and tells of mappings and threads as well.
+/// A processor with its events: the first one owns the ring, and records mappings and threads as well.
 #[derive(Debug)]
 struct Processor {
     number: u32,
@@ -79,9 +79,9 @@ struct Processor {
 }
 
 impl FaultRecorder {
-    /// Records `process`, which stands still before its `execve` and has one thread, and everything it will start.
+    /// Records `process`, which is stopped before its `execve` and has one thread, and all its descendants.
     ///
-    /// Its number is that of our own PID namespace, and so are those in the records.
+    /// The PID is that of our own PID namespace, and so are those in the records.
     ///
     /// # Errors
     /// See [`FaultRecorderError`]. With a `source` of `None`, a better one that is not permitted is no error.
@@ -91,7 +91,7 @@ impl FaultRecorder {
         for set in source::candidates(options) {
             match Self::start_with(process, &online, &set, options) {
                 Err(error) if error.is_refusal() => refused = refused.or(Some(error)),
-                // The tracepoints' numbers were read, but this kernel does not take them.
+                // The tracepoints' numbers were read, but this kernel rejects them.
                 Err(error) if options.source.is_none() && set.is_tracepoints() => refused = Some(error),
                 other => return other,
             }
@@ -133,17 +133,17 @@ impl FaultRecorder {
         Ok(recorder)
     }
 
-    /// What it can tell.
+    /// What it can record.
     pub fn abilities(&self) -> FaultAbilities {
         self.abilities
     }
 
-    /// Memory of each processor's ring, in bytes, that the kernel granted.
+    /// The ring size per processor that the kernel granted, in bytes.
     pub fn buffer_bytes_per_cpu(&self) -> usize {
         self.buffer_bytes
     }
 
-    /// Stops and hands over what was recorded. The processes themselves go on.
+    /// Stops, and returns the records. The processes themselves continue.
     ///
     /// # Errors
     /// [`FaultRecorderError::Failed`] if the thread that empties the rings has failed.
@@ -151,12 +151,12 @@ impl FaultRecorder {
         for event in self.events() {
             event.disable().map_err(FaultRecorderError::failed("switch the events off"))?;
         }
-        // A record that finds the ring full is told of by the next one that does not; of the last ones only the event knows.
+        // A lost record is reported by the next successful one; of the last ones only the event knows.
         let lost = self.events().map(PerfEvent::lost).sum::<Option<u64>>();
         let recorded_on: Vec<u32> = self.processors.iter().map(|(processor, _)| processor.number).collect();
         let late = processors::online().into_iter().filter(|number| !recorded_on.contains(number)).collect();
         let bytes = self.collector.finish().map_err(|source| FaultRecorderError::Failed {
-            what: "take over what the thread that empties the rings has",
+            what: "take over the records of the thread that empties the rings",
             source,
         })?;
         let layouts = self.processors.into_iter().map(|(processor, _)| processor.layout);
@@ -189,7 +189,7 @@ fn first_events(
     Err(refused.unwrap_or_else(|| FaultRecorderError::no_memory(0, io::ErrorKind::OutOfMemory.into())))
 }
 
-/// The ring's watermark is a property of the event, so another size needs other events.
+/// The ring's watermark is a property of the event, so another size requires new events.
 fn first_events_of_size(
     process: u32,
     online: &[u32],
@@ -199,7 +199,7 @@ fn first_events_of_size(
     let mut first = Vec::new();
     for &number in online {
         let event = match PerfEvent::open(set.first(), process, number, bytes) {
-            // Gone offline since we asked.
+            // It has gone offline since.
             Err(rustix::io::Errno::NODEV) => continue,
             opened => opened.map_err(|errno| FaultRecorderError::opening(process, online.len() * set.len(), errno))?,
         };

@@ -1,15 +1,15 @@
-//! All rings' records in one order, without taking them apart: sixteen bytes each.
+//! Sorting all rings' records without decoding them: sixteen bytes each.
 //!
-//! A ring is nearly in order by itself, but a thread moves from processor to processor.
+//! Each ring is nearly sorted already, but a thread moves between processors.
 
 use std::collections::HashMap;
 
 use super::decode::{Decoded, RingLayout, decode, record_at};
-use super::record::{Record, RecordKind};
+use super::record::{PerfRecord, PerfRecordKind};
 
 /// Where a record stands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct RecordPosition {
     at: u64,
     /// A ring's bytes are limited to 1 GiB.
     offset: u32,
@@ -20,26 +20,26 @@ pub(super) struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Record,
-    /// A fault that waited for the disk, as a later record says.
+    /// A fault that waited for the disk, according to a later record.
     MajorFault,
-    /// Says that a fault, told of by an earlier record, waited for the disk.
+    /// States that an earlier fault waited for the disk.
     Served,
-    /// A fault of a process that has nothing to do with the recorded ones.
+    /// A fault of an unrelated process.
     Foreign,
 }
 
-/// All records in order, and what else stood between them.
+/// All records in order, with counts of the rest.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    pub(super) places: Vec<Place>,
-    /// Records that found the ring full, as far as later records tell.
+    pub(super) places: Vec<RecordPosition>,
+    /// Lost records, as far as later records report.
     pub(super) lost: u64,
     pub(super) throttled: u64,
-    /// Records that could not be read, or were not asked for.
+    /// Records that could not be decoded, or were not requested.
     pub(super) unreadable: u64,
 }
 
-/// Orders the records of all rings by time. `process` is the first of the recorded ones; `begin_is_told` says that faults come from
+/// Sorts the records of all rings by time. `process` is the first recorded process; `begin_is_told` means that faults come from
 /// tracepoints, of all processes of the machine.
 pub(super) fn order(rings: &[(Vec<u8>, RingLayout)], process: u32, begin_is_told: bool) -> Order {
     let mut order = Order::default();
@@ -65,7 +65,7 @@ pub(super) fn order(rings: &[(Vec<u8>, RingLayout)], process: u32, begin_is_told
                     continue;
                 }
             };
-            order.places.push(Place { at, offset, ring, role });
+            order.places.push(RecordPosition { at, offset, ring, role });
         }
         if next < bytes.len() {
             order.unreadable += 1;
@@ -78,33 +78,33 @@ pub(super) fn order(rings: &[(Vec<u8>, RingLayout)], process: u32, begin_is_told
     order
 }
 
-/// Marks the faults that waited for the disk, and takes out those of other processes. A thread does nothing between a fault's begin and
-/// its end, so its last fault is the one; if that is of another page, a record was lost, and the one of the end stays in its place.
-fn join_served(rings: &[(Vec<u8>, RingLayout)], process: u32, places: &mut Vec<Place>) {
+/// Marks the faults that waited for the disk, and removes those of other processes. A thread does nothing between a fault's begin and
+/// its end, so its last fault is the matching one; if that is of another page, a record was lost, and the end record is kept instead.
+fn join_served(rings: &[(Vec<u8>, RingLayout)], process: u32, places: &mut Vec<RecordPosition>) {
     let mut tree = Tree::of(process);
     let mut last_of_thread: HashMap<u32, (usize, u64)> = HashMap::new();
     for at in 0..places.len() {
         let Some(place) = places.get(at).copied() else { break };
         let Some(record) = read(rings, place) else { continue };
         let (at, role) = match record.what {
-            RecordKind::Fault(fault) if place.role == Role::Served => match last_of_thread.remove(&record.thread) {
+            PerfRecordKind::Fault(fault) if place.role == Role::Served => match last_of_thread.remove(&record.thread) {
                 Some((begin, page)) if page == fault.address >> 12 => (begin, Role::MajorFault),
                 _ => (at, Role::Record),
             },
-            RecordKind::Fault(_) if !tree.has(record.process) => (at, Role::Foreign),
-            RecordKind::Fault(fault) => {
+            PerfRecordKind::Fault(_) if !tree.has(record.process) => (at, Role::Foreign),
+            PerfRecordKind::Fault(fault) => {
                 last_of_thread.insert(record.thread, (at, fault.address >> 12));
                 continue;
             }
-            RecordKind::Began { .. } => {
+            PerfRecordKind::Began { .. } => {
                 tree.begin(record.process);
                 continue;
             }
-            RecordKind::Ended => {
+            PerfRecordKind::Ended => {
                 tree.end(record.process);
                 continue;
             }
-            RecordKind::Mapped(_) | RecordKind::Executed { .. } => continue,
+            PerfRecordKind::Mapped(_) | PerfRecordKind::Executed { .. } => continue,
         };
         if let Some(place) = places.get_mut(at) {
             place.role = role;
@@ -113,7 +113,7 @@ fn join_served(rings: &[(Vec<u8>, RingLayout)], process: u32, places: &mut Vec<P
     places.retain(|place| matches!(place.role, Role::Record | Role::MajorFault));
 }
 
-/// Which processes are of the tree: each with its number of threads, because numbers of processes come back.
+/// The processes of the tree, each with its number of threads, because PIDs are reused.
 struct Tree(HashMap<u32, u32>);
 
 impl Tree {
@@ -140,12 +140,12 @@ impl Tree {
     }
 }
 
-/// Takes a record apart.
-pub(super) fn read(rings: &[(Vec<u8>, RingLayout)], place: Place) -> Option<Record> {
+/// Decodes a record.
+pub(super) fn read(rings: &[(Vec<u8>, RingLayout)], place: RecordPosition) -> Option<PerfRecord> {
     let (bytes, layout) = rings.get(usize::from(place.ring))?;
     let (raw, _) = record_at(bytes, usize::try_from(place.offset).ok()?)?;
     let (Decoded::Record(mut record) | Decoded::Served(mut record)) = decode(raw, layout) else { return None };
-    if let (Role::MajorFault, RecordKind::Fault(fault)) = (place.role, &mut record.what) {
+    if let (Role::MajorFault, PerfRecordKind::Fault(fault)) = (place.role, &mut record.what) {
         fault.major = true;
     }
     Some(record)

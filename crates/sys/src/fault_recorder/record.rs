@@ -1,59 +1,59 @@
-//! What the kernel tells of a process tree's memory: page faults, and what is mapped where.
+//! Kernel records about a process tree's memory: page faults and mappings.
 
 use std::ffi::OsString;
 
 use serde::{Deserialize, Serialize};
 
-/// One record, with its moment.
+/// One record, with its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct PerfRecord {
     /// `CLOCK_MONOTONIC`, in nanoseconds.
     pub at: u64,
-    /// The process (thread group), as its own creator's PID namespace numbers it.
+    /// The process (thread group), in the PID namespace of the recorder.
     pub process: u32,
     /// The thread.
     pub thread: u32,
     /// What happened.
-    pub what: RecordKind,
+    pub what: PerfRecordKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RecordKind {
+pub enum PerfRecordKind {
     /// A page was not in the page table when it was used.
     Fault(Fault),
     /// A range of memory was mapped, or its protection changed.
     Mapped(Mapped),
     /// The thread is new.
     Began {
-        /// Process that made it; the same as its own for a new thread.
+        /// The PID of its creator; its own PID for a new thread.
         parent: u32,
-        /// Thread that made it.
+        /// The thread that created it.
         parent_thread: u32,
     },
     /// The process has executed another program.
     Executed {
-        /// The thread's name since.
+        /// The thread's new name.
         name: OsString,
     },
-    /// The thread is gone.
+    /// The thread has ended.
     Ended,
 }
 
 /// A page fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// What was used.
+    /// The accessed address.
     pub address: u64,
-    /// The instruction that used it; of the kernel where `by_kernel`.
+    /// The accessing instruction; in the kernel where `by_kernel`.
     pub instruction: u64,
-    /// Whether it was a write; `None` where the kernel does not tell.
+    /// Whether it was a write; `None` where unknown.
     pub write: Option<bool>,
-    /// Whether it was an instruction fetch; `None` where the kernel does not tell.
+    /// Whether it was an instruction fetch; `None` where unknown.
     pub fetch: Option<bool>,
     /// Whether it waited for the disk.
     pub major: bool,
-    /// Whether the kernel used it, on the program's behalf.
+    /// Whether the kernel made the access, on the program's behalf.
     pub by_kernel: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct Mapped {
     pub address: u64,
     /// In bytes.
     pub length: u64,
-    /// Place in the file, in bytes.
+    /// File offset, in bytes.
     pub offset: u64,
     /// Device of the file, `major << 20 | minor`; 0 for memory without a file.
     pub device: u64,

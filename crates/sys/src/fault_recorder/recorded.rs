@@ -1,24 +1,24 @@
-//! What a recording has brought.
+//! The result of a recording.
 
 use super::decode::RingLayout;
-use super::order::{Order, Place, order, read};
-use super::record::Record;
+use super::order::{Order, RecordPosition, order, read};
+use super::record::PerfRecord;
 use super::source::{FaultAbilities, FaultSource};
 
-/// A finished recording. It keeps the kernel's own bytes; records are taken out of them one at a time.
+/// A finished recording. It keeps the kernel's bytes and decodes one record at a time.
 #[derive(Debug)]
 pub struct Recorded {
     rings: Vec<(Vec<u8>, RingLayout)>,
-    places: Vec<Place>,
-    /// What the recording can tell.
+    places: Vec<RecordPosition>,
+    /// What the recording covers.
     pub abilities: FaultAbilities,
-    /// How many records found a ring full; with tracepoints they may have been of other processes. On Linux before 6.0 those at the very end are not counted.
+    /// How many records were lost to full rings; with tracepoints they may belong to other processes. Linux before 6.0 does not count losses at the very end.
     pub lost: u64,
-    /// How often the kernel left faults out because there were too many (`kernel.perf_event_max_sample_rate`); it is not known how many.
+    /// How often the kernel throttled the faults (`kernel.perf_event_max_sample_rate`); the number of dropped faults is unknown.
     pub throttled: u64,
-    /// How many records could not be read, or were of a kind that nobody asked for.
+    /// How many records could not be decoded, or were not requested.
     pub unreadable: u64,
-    /// Processors that came online while it was recorded: what ran there is missing.
+    /// Processors that came online during the recording: their records are missing.
     pub late_processors: Vec<u32>,
 }
 
@@ -36,7 +36,7 @@ impl Recorded {
         Self { rings, places, abilities, lost, throttled, unreadable, late_processors }
     }
 
-    /// All records in order of time.
+    /// All records by ascending time.
     pub fn records(&self) -> Records<'_> {
         Records { recorded: self, places: self.places.iter() }
     }
@@ -51,24 +51,24 @@ impl Recorded {
         self.places.is_empty()
     }
 
-    /// Memory that it takes, in bytes.
+    /// Its memory use, in bytes.
     pub fn memory(&self) -> usize {
         let bytes: usize = self.rings.iter().map(|(bytes, _)| bytes.capacity()).sum();
-        bytes.saturating_add(self.places.capacity().saturating_mul(size_of::<Place>()))
+        bytes.saturating_add(self.places.capacity().saturating_mul(size_of::<RecordPosition>()))
     }
 }
 
-/// Records in order of time.
+/// Records by ascending time.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     recorded: &'a Recorded,
-    places: std::slice::Iter<'a, Place>,
+    places: std::slice::Iter<'a, RecordPosition>,
 }
 
 impl Iterator for Records<'_> {
-    type Item = Record;
+    type Item = PerfRecord;
 
-    fn next(&mut self) -> Option<Record> {
+    fn next(&mut self) -> Option<PerfRecord> {
         self.places.find_map(|&place| read(&self.recorded.rings, place))
     }
 

@@ -10,11 +10,11 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::event::PerfEvent;
 
-/// A mapped ring: a page that says how far it is written and read, and the records behind it.
+/// A mapped ring: a page with the read and write positions, followed by the records.
 #[derive(Debug)]
 pub(super) struct Ring {
     head: NonNull<perf_event_mmap_page>,
-    /// Where the data begin: one page behind `head`.
+    /// Start of the data: one page after `head`.
     data_offset: usize,
     /// A power of two.
     size: usize,
@@ -35,8 +35,8 @@ impl Ring {
         Ok(Self { head, data_offset, size })
     }
 
-    /// Moves all records that are whole to the end of `into`, unless there is no memory left for them or more than `most` bytes:
-    /// then they stay, and the kernel counts those that it has no place for.
+    /// Moves all complete records to the end of `into`, unless there is no memory left for them or more than `most` bytes:
+    /// then they stay, and the kernel counts new ones as lost.
     pub(super) fn drain(&mut self, into: &mut Vec<u8>, most: usize) {
         // SAFETY: `head` is a mapped `perf_event_mmap_page`; the kernel and we access these aligned words only atomically.
         let (written, read) = unsafe {

@@ -1,33 +1,33 @@
-//! Where faults come from, and what each source can tell.
+//! The sources of faults, and what each can record.
 
 use super::FaultRecorderOptions;
 use super::decode::SampleLayout;
 use super::event::{Counts, Description};
 use super::tracepoint::{self, Tracepoint};
 
-/// Where faults come from.
+/// The source of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultSource {
-    /// The tracepoints `exceptions:page_fault_user` and `page_fault_kernel`, and the software event for what was major. Needs
-    /// `CAP_PERFMON` or `kernel.perf_event_paranoid` of -1, and an x86 processor. While it is recorded, faults of all processes of the
-    /// machine are a little slower; those of others are sorted out by what began in the tree.
+    /// The tracepoints `exceptions:page_fault_user` and `page_fault_kernel`, and the software event for major faults. Requires
+    /// `CAP_PERFMON` or `kernel.perf_event_paranoid` of -1, and an x86 processor. During the recording, faults of all processes of the
+    /// machine are a little slower; those outside the tree are filtered out.
     Tracepoints,
     /// The software events for minor and major faults.
     SoftwareEvents,
 }
 
-/// What a recording can tell.
+/// What a recording covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultAbilities {
-    /// Where faults come from; `None` if they are not recorded.
+    /// The source of faults; `None` if they are not recorded.
     pub source: Option<FaultSource>,
-    /// Whether it has faults of the kernel on the program's behalf: a `read` into a fresh buffer, say.
+    /// Whether it includes faults of the kernel on the program's behalf, such as a `read` into a fresh buffer.
     pub kernel_faults: bool,
-    /// Whether reads, writes and instruction fetches are told apart.
+    /// Whether it distinguishes reads, writes and instruction fetches.
     pub access_kinds: bool,
 }
 
-/// A kernel's own addresses have the highest bit set; faults there are not of the program's pages.
+/// Kernel addresses have the highest bit set; faults there are not of the program's pages.
 const OF_THE_PROGRAM: &std::ffi::CStr = c"address < 0x8000000000000000";
 
 /// The events of each processor: the first one owns the ring.
@@ -80,13 +80,13 @@ impl EventSet {
             layout: SampleLayout::Begun { fields: tracepoint.fields, by_kernel },
             tells_of_mappings: false,
             user_only: false,
-            // A new thread takes copies of all events that it inherits, and for each copy of a tracepoint's the kernel searches its
-            // list of tracepoints (`perf_trace_init`): 15 µs for each processor. Others' faults are sorted out when all is over.
+            // A new thread copies all events that it inherits, and for each copy of a tracepoint's event the kernel searches its
+            // list of tracepoints (`perf_trace_init`): 15 µs for each processor. Others' faults are filtered out at the end.
             of_all_processes: true,
             filter: by_kernel.then_some(OF_THE_PROGRAM),
         };
         Self {
-            // Fewer events are fewer copies of them for each new thread, so the rare one carries the mappings.
+            // Fewer events mean fewer copies for each new thread, so the rare one carries the mappings.
             first: served(true, false, true),
             others: vec![begun(user, false), begun(kernel, true)],
             abilities: FaultAbilities {
@@ -121,7 +121,7 @@ fn served(major: bool, user_only: bool, tells_of_mappings: bool) -> Description 
     }
 }
 
-/// The sets of events that do what is asked for, the best first.
+/// The possible sets of events, the best first.
 pub(super) fn candidates(options: &FaultRecorderOptions) -> Vec<EventSet> {
     if !options.faults {
         return vec![EventSet::mappings_only()];

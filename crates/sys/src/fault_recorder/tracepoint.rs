@@ -1,7 +1,7 @@
-//! The tracepoints that faults of the x86 processor pass: their numbers, and where their fields stand.
+//! The tracepoints of x86 page faults: their numbers, and the offsets of their fields.
 //!
-//! Both are told by tracefs and differ from kernel to kernel. It need not be mounted: whoever may use the tracepoints can
-//! mostly mount it detached (`fsmount`), which leaves nothing to unmount. Source: `Documentation/trace/events.rst`.
+//! Both come from tracefs and differ between kernels. It need not be mounted: with the right to use tracepoints a process can
+//! usually mount it detached (`fsmount`), which needs no unmount. Source: `Documentation/trace/events.rst`.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Its value in a record, if the record is that long.
+    /// Its value in a record, if the record is long enough.
     pub(super) fn read(self, record: &[u8]) -> Option<u64> {
         let bytes = record.get(self.offset..self.offset.checked_add(self.size)?)?;
         match self.size {
@@ -31,12 +31,12 @@ impl Field {
     }
 }
 
-/// Where the three fields of a fault stand.
+/// The offsets of a fault's three fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FaultFields {
     pub(super) address: Field,
     pub(super) instruction: Field,
-    /// The processor's own: bit 1 for a write, bit 4 for a fetch (Intel SDM volume 3, 4.7).
+    /// The processor's error code: bit 1 for a write, bit 4 for a fetch (Intel SDM volume 3, 4.7).
     pub(super) error_code: Field,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Tracepoint {
     pub(super) fields: FaultFields,
 }
 
-/// `exceptions:page_fault_user` and `exceptions:page_fault_kernel`; `None` where there are none or we may not read about them.
+/// `exceptions:page_fault_user` and `exceptions:page_fault_kernel`; `None` where they are missing or not accessible.
 /// Only those of x86: others have other error codes.
 pub(super) fn find() -> Option<(Tracepoint, Tracepoint)> {
     if !cfg!(target_arch = "x86_64") {

@@ -1,8 +1,8 @@
-//! Where a group of our own can be made: which hierarchy manages memory, and where in it we are.
+//! Where to create our own group: which hierarchy manages memory, and our position in it.
 //!
-//! v2 gives a group's memory files only if its parent hands the controller down, and a group that hands controllers down
-//! may hold no processes ("no internal processes"). We are a process of our group, so a new one must stand beside it.
-//! v1 has no such rule, and there a child of our group stays within the limits that were set for us.
+//! v2 gives a group memory files only if its parent delegates the controller, and a group that delegates controllers
+//! must not contain processes ("no internal processes"). We are a process of our group, so a new one must be its sibling.
+//! v1 has no such rule, and there a child of our group stays within our limits.
 //!
 //! Source: `cgroups(7)`; `proc_pid_mountinfo(5)`; `Documentation/admin-guide/cgroup-v2.rst`, "No Internal Process Constraint".
 
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 
 use super::{Generation, GroupError};
 
-/// Where we are, and where a group of our own goes.
+/// Our group, and where a new one goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Home {
     pub(super) generation: Generation,
-    /// The directory of the group that we are in.
+    /// The directory of our current group.
     pub(super) group: PathBuf,
-    /// The directory in which a new group is made.
+    /// The directory in which a new group is created.
     pub(super) parent: PathBuf,
 }
 
@@ -73,7 +73,7 @@ fn place(mounts: &[u8], groups: &str, generation: Generation) -> Option<Place> {
         };
         // A mount may show a part of the hierarchy only, as in containers: then our path begins with that part.
         let inside = Path::new(path).strip_prefix(top).ok().filter(|_| is_it)?;
-        // `..`: we are outside of what the mount shows.
+        // `..`: our group is outside the mounted part.
         let is_inside = !inside.as_os_str().as_bytes().starts_with(b"..");
         is_inside.then(|| Place { mount: PathBuf::from(mount), inside: inside.to_owned() })
     })

@@ -1,9 +1,9 @@
-//! A control group of our own for a program's memory: what the program brings into the page cache, metadata blocks and
-//! inodes included, is charged to it, and the kernel can be told to take just that back.
+//! Our own control group for a program's memory: the page cache that the program fills, metadata blocks and
+//! inodes included, is charged to it, and the kernel can reclaim exactly that.
 //!
 //! Nothing else evicts metadata selectively: an inode has no `posix_fadvise`, and the blocks of directories and inode
-//! tables belong to the block device, which may not be opened everywhere. The newcomer's trap: a page is charged to whoever
-//! brought it in *first*, so the group owns only what was not in memory when its first process came.
+//! tables belong to the block device, which cannot be opened everywhere. Pitfall: a page is charged to the group that
+//! reads it *first*, so the group owns only pages that were not resident when its first process started.
 //!
 //! Source: `Documentation/admin-guide/cgroup-v1/memory.rst` (`memory.force_empty`), `cgroup-v2.rst` (`memory.reclaim`,
 //! Linux 5.19); `mm/memcontrol-v1.c`, `mem_cgroup_force_empty`; `mm/memcontrol.c`, `memory_reclaim`.
@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use self::hierarchy::{Home, find_home};
 
-/// Which generation of control groups manages memory here.
+/// The version of control groups that manages memory here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
     /// `memory.force_empty`.
@@ -28,7 +28,7 @@ pub enum Generation {
     V2,
 }
 
-/// Why there can be no group of our own.
+/// Why a group of our own is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
     /// No control group hierarchy with a memory controller is mounted, or the kernel has none.
@@ -37,17 +37,17 @@ pub enum GroupError {
     /// Linux before 5.19.
     #[error("this kernel's control groups cannot be told to give memory back (`memory.reclaim`, Linux 5.19)")]
     NoReclaim,
-    /// The group would be frozen, and a program started in it would never run.
+    /// The group would be frozen, so a program started in it would never run.
     #[error("the control group `{}` is frozen", .0.display())]
     Frozen(PathBuf),
-    /// We may not make or use a group.
+    /// We may not create or use a group.
     #[error("cannot {what} `{}`", .path.display())]
     NotPermitted {
         /// An infinitive.
         what: &'static str,
         /// The directory or file.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -57,32 +57,32 @@ pub enum GroupError {
 pub struct Charged {
     /// Page cache: pages of files and, of block devices, metadata blocks.
     pub file: u64,
-    /// Directory entries, inodes and other things that the kernel can drop; 0 where it is not told (v1).
+    /// Directory entries, inodes and other reclaimable kernel memory; 0 where not reported (v1).
     pub reclaimable: u64,
     /// Everything.
     pub total: u64,
 }
 
-/// A control group of our own. Dropping it goes back to where we came from and removes it.
+/// Our own control group. Dropping it moves us back to our former group and removes it.
 #[derive(Debug)]
 pub struct MemoryGroup {
     generation: Generation,
     directory: PathBuf,
-    /// The `cgroup.procs` of the group that we came from.
+    /// The `cgroup.procs` of our former group.
     home: PathBuf,
     inside: bool,
 }
 
-/// Passes of reclaim that take nothing before we believe that nothing more goes.
+/// Reclaim passes without effect before we stop.
 const FRUITLESS_PASSES: u32 = 3;
-/// A bound on all passes: somebody else in the group may bring in as much as we take.
+/// A limit on all passes: another process in the group may read as much as we reclaim.
 const MOST_PASSES: u32 = 64;
-/// Our groups' names begin so; the number of the process follows, and how many it made before.
+/// Prefix of our groups' names, followed by the PID and a counter.
 const PREFIX: &str = "coldstart-";
 static MADE: AtomicU32 = AtomicU32::new(0);
 
 impl MemoryGroup {
-    /// Makes a group beside or below the one we are in. Groups that killed processes of ours have left are removed first.
+    /// Creates a group beside or below our current one. Abandoned groups of killed processes are removed first.
     ///
     /// # Errors
     /// See [`GroupError`].
@@ -96,10 +96,10 @@ impl MemoryGroup {
         let directory = home.parent.join(format!("{PREFIX}{}.{number}", std::process::id()));
         match fs::create_dir(&directory) {
             Ok(()) => {}
-            // Left by a process that had our number.
+            // Left by an earlier process with our PID.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(source) => {
-                return Err(GroupError::NotPermitted { what: "make the control group", path: directory, source });
+                return Err(GroupError::NotPermitted { what: "create the control group", path: directory, source });
             }
         }
         let group =
@@ -116,7 +116,7 @@ impl MemoryGroup {
         Ok(group)
     }
 
-    /// Which generation it is of.
+    /// Its version.
     pub fn generation(&self) -> Generation {
         self.generation
     }
@@ -126,10 +126,10 @@ impl MemoryGroup {
         &self.directory
     }
 
-    /// Moves this process into the group: what it starts from here on belongs to the group.
+    /// Moves this process into the group: its later children belong to the group.
     ///
     /// # Errors
-    /// [`GroupError::NotPermitted`]: v2 wants the right to write the `cgroup.procs` of the nearest common ancestor.
+    /// [`GroupError::NotPermitted`]: v2 requires write access to the `cgroup.procs` of the nearest common ancestor.
     /// [`GroupError::Frozen`], without entering it.
     pub fn enter(&mut self) -> Result<(), GroupError> {
         if self.is_frozen() {
@@ -145,10 +145,10 @@ impl MemoryGroup {
         Ok(())
     }
 
-    /// Moves this process back; what it started stays. Does nothing outside.
+    /// Moves this process back; its children stay. Does nothing outside.
     ///
     /// # Errors
-    /// The kernel's answer.
+    /// The kernel's error.
     pub fn leave(&mut self) -> io::Result<()> {
         if self.inside {
             move_here(&self.home)?;
@@ -157,7 +157,7 @@ impl MemoryGroup {
         Ok(())
     }
 
-    /// What is charged to it now.
+    /// Its current charge.
     ///
     /// # Errors
     /// When its files cannot be read.
@@ -178,10 +178,10 @@ impl MemoryGroup {
         })
     }
 
-    /// Has the kernel take back what is charged to the group and can be taken: clean pages, directory entries, inodes.
+    /// Makes the kernel reclaim what it can of the group's charge: clean pages, directory entries, inodes.
     ///
     /// # Errors
-    /// When the kernel refuses; what cannot be taken is no error.
+    /// When the kernel refuses; memory that cannot be reclaimed is not an error.
     pub fn reclaim(&self) -> io::Result<()> {
         let order = self.directory.join(self.order());
         let mut before = self.charged()?.total;
@@ -202,7 +202,7 @@ impl MemoryGroup {
         match self.generation {
             Generation::V1 => write(order, b"0"),
             Generation::V2 => {
-                // Nothing of the program is running, so there is nothing to swap; older kernels (before 6.9) do not know
+                // Nothing of the program is running, so there is nothing to swap; kernels before 6.9 reject
                 // the argument.
                 let asked = bytes.max(4096);
                 let answer = match write(order, format!("{asked} swappiness=0").as_bytes()) {
@@ -212,7 +212,7 @@ impl MemoryGroup {
                     answer => answer,
                 };
                 match answer {
-                    // Less was taken than asked for: that is for the caller to see.
+                    // Less was reclaimed than requested: the caller checks the result.
                     Err(error) if Errno::from_io_error(&error) == Some(Errno::AGAIN) => Ok(()),
                     answer => answer,
                 }
@@ -238,7 +238,7 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        // There is nobody to tell; a directory that stays is removed by the next that comes along.
+        // Errors are not reported; a directory left over is removed by the next run.
         let _ = self.leave();
         let _ = fs::remove_dir(&self.directory);
     }
@@ -248,12 +248,12 @@ fn move_here(procs: &Path) -> io::Result<()> {
     write(procs, b"0")
 }
 
-/// One `write` without creating or cutting: these are orders, not files.
+/// One `write` without creating or truncating: these are commands, not files.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::OpenOptions::new().write(true).open(path)?.write_all(bytes)
 }
 
-/// Removes the groups of processes that are no more. A group with processes in it cannot be removed.
+/// Removes the groups of processes that have ended. A group with processes in it cannot be removed.
 fn remove_left(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -80,23 +80,24 @@ fn what_was_brought_in_inside_is_charged_and_taken_back() {
 
 #[test]
 fn a_group_that_cannot_be_had_is_refused_with_a_reason() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = |generation| Home { generation, group: folder.path().join("ours"), parent: folder.path().to_owned() };
+    let directory = tempfile::tempdir().unwrap();
+    let home =
+        |generation| Home { generation, group: directory.path().join("ours"), parent: directory.path().to_owned() };
     // A plain directory has no memory files: as a hierarchy whose controller is not handed down.
     let refused = MemoryGroup::create_in(&home(Generation::V2));
     assert!(matches!(refused, Err(GroupError::NoController)), "{refused:?}");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left of it");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left of it");
 
-    let missing = Home { parent: folder.path().join("no/such"), ..home(Generation::V1) };
+    let missing = Home { parent: directory.path().join("no/such"), ..home(Generation::V1) };
     let refused = MemoryGroup::create_in(&missing);
     assert!(matches!(refused, Err(GroupError::NotPermitted { .. })), "{refused:?}");
 }
 
 /// A directory with the files of a group of v2, as far as we use them.
-fn play_v2(folder: &Path, events: &str) -> MemoryGroup {
-    let directory = folder.join(format!("{PREFIX}{}", std::process::id()));
+fn play_v2(directory: &Path, events: &str) -> MemoryGroup {
+    let directory = directory.join(format!("{PREFIX}{}", std::process::id()));
     fs::create_dir(&directory).unwrap();
-    fs::create_dir_all(folder.join("ours")).unwrap();
+    fs::create_dir_all(directory.join("ours")).unwrap();
     for (name, text) in [
         ("memory.reclaim", ""),
         ("memory.current", "8192\n"),
@@ -107,14 +108,14 @@ fn play_v2(folder: &Path, events: &str) -> MemoryGroup {
     ] {
         fs::write(directory.join(name), text).unwrap();
     }
-    let home = folder.join("ours/cgroup.procs");
+    let home = directory.join("ours/cgroup.procs");
     MemoryGroup { generation: Generation::V2, directory, home, inside: false }
 }
 
 #[test]
 fn v2_is_asked_for_what_is_charged() {
-    let folder = tempfile::tempdir().unwrap();
-    let group = play_v2(folder.path(), "populated 0\nfrozen 0\n");
+    let directory = tempfile::tempdir().unwrap();
+    let group = play_v2(directory.path(), "populated 0\nfrozen 0\n");
     assert_eq!(group.charged().unwrap(), Charged { file: 4096, reclaimable: 2048, total: 8192 });
     group.reclaim().unwrap();
     let asked = fs::read_to_string(group.directory().join("memory.reclaim")).unwrap();
@@ -123,22 +124,22 @@ fn v2_is_asked_for_what_is_charged() {
 
 #[test]
 fn a_frozen_group_is_not_entered() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut group = play_v2(folder.path(), "populated 0\nfrozen 1\n");
+    let directory = tempfile::tempdir().unwrap();
+    let mut group = play_v2(directory.path(), "populated 0\nfrozen 1\n");
     assert!(matches!(group.enter(), Err(GroupError::Frozen(_))));
     assert_eq!(processes(group.directory()), "");
 }
 
 #[test]
 fn groups_of_dead_processes_are_cleared_away() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     // Process numbers end at 2^22.
-    let dead = folder.path().join(format!("{PREFIX}{}.0", u32::MAX));
-    let alive = folder.path().join(format!("{PREFIX}1.3"));
-    let other = folder.path().join("coldstart-of-somebody");
+    let dead = directory.path().join(format!("{PREFIX}{}.0", u32::MAX));
+    let alive = directory.path().join(format!("{PREFIX}1.3"));
+    let other = directory.path().join("coldstart-of-somebody");
     for directory in [&dead, &alive, &other] {
         fs::create_dir(directory).unwrap();
     }
-    remove_left(folder.path());
+    remove_left(directory.path());
     assert!(!dead.exists() && alive.exists() && other.exists());
 }

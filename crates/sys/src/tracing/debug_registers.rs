@@ -1,8 +1,8 @@
-//! Breakpoints in a thread's debug registers: they change no byte of the program, and touch none of its pages.
+//! Breakpoints in a thread's debug registers: they change no byte of the program and touch no page.
 //!
-//! A breakpoint that is written into memory makes a copy of the page, so that the program's own first use of the page is never seen.
-//! There are four of these per thread, a new thread begins without any, and `execve` clears them. When one is met the thread
-//! stops with SIGTRAP *before* the instruction, and goes on when it is resumed: the kernel sets the resume flag
+//! A breakpoint written into memory copies the page, so that the program's own first use of the page is never seen.
+//! A thread has four debug registers, a new thread starts without any set, and `execve` clears them. At a hit the thread
+//! stops with SIGTRAP *before* the instruction, and continues when it is resumed: the kernel sets the resume flag
 //! (`hw_breakpoint_handler` in `arch/x86/kernel/hw_breakpoint.c`).
 
 use std::io;
@@ -12,11 +12,11 @@ use super::requests::Tracer;
 use super::requests::{request, unless_gone};
 
 impl Tracer {
-    /// Lets a stopped thread stop at these instructions from now on; `None` clears a register.
+    /// Sets a stopped thread's breakpoints; `None` clears a register.
     ///
     /// # Errors
-    /// `ENOSPC` where all registers are in use by the system, `EINVAL` for addresses outside the program's memory, `Unsupported` on other
-    /// machines than x86-64. Nothing, if the thread was killed meanwhile.
+    /// `ENOSPC` where all registers are in use by the system, `EINVAL` for addresses outside the program's memory, `Unsupported` on
+    /// architectures other than x86-64. No error if the thread was killed meanwhile.
     pub fn set_breakpoints(&self, thread: u32, first: Option<u64>, second: Option<u64>) -> io::Result<()> {
         #[cfg(target_arch = "x86_64")]
         {

@@ -1,4 +1,4 @@
-//! Reading a little of another process's memory (`process_vm_readv(2)`).
+//! Reading another process's memory (`process_vm_readv(2)`).
 
 use std::ffi::OsString;
 use std::io;
@@ -8,11 +8,11 @@ use coldstart_host::process::ProcessFiles;
 
 /// Longest name the kernel accepts, in bytes, with its final NUL (`linux/limits.h`).
 const PATH_MAX: usize = 4096;
-/// The smallest page: a read that stays inside one of these is either whole or fails.
+/// The smallest page: a read inside one page either succeeds completely or fails.
 const PAGE: u64 = 4096;
 
 /// A NUL-terminated name in another process, at most 4095 bytes, read page by page because the next page may not be
-/// mapped. `None` where nothing is mapped, no NUL comes, or we may not look.
+/// mapped. `None` where nothing is mapped, without a NUL, or without permission.
 pub fn read_name(thread: u32, address: u64) -> Option<OsString> {
     let mut name = Vec::new();
     let mut at = address;
@@ -64,7 +64,7 @@ pub fn read_byte(thread: u32, address: u64) -> Option<u8> {
     Some(byte)
 }
 
-/// Whether two processes have the same memory, not only copies of it (`kcmp(2)`); `None` where that cannot be told.
+/// Whether two processes share their memory, rather than having copies (`kcmp(2)`); `None` if unknown.
 pub fn share_memory(one: u32, other: u32) -> Option<bool> {
     const KCMP_VM: libc::c_int = 1;
     let (one, other) = (libc::pid_t::try_from(one).ok()?, libc::pid_t::try_from(other).ok()?);
@@ -73,39 +73,39 @@ pub fn share_memory(one: u32, other: u32) -> Option<bool> {
     (order >= 0).then_some(order == 0)
 }
 
-/// A file that is mapped somewhere in a process.
+/// A file mapping of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileMapping {
-    /// `major << 20 | minor`, as in `/proc/PID/maps`: of btrfs not what `stat` says.
+    /// `major << 20 | minor`, as in `/proc/PID/maps`: on btrfs not that of `stat`.
     pub device: u64,
     /// 0 for memory without a file.
     pub inode: u64,
-    /// What of the file stands at the address that was asked for, in bytes.
+    /// The file offset of the queried address, in bytes.
     pub offset: u64,
 }
 
 /// `PROCMAP_QUERY` (Linux 6.11, `linux/fs.h`): `_IOWR('f', 17, struct procmap_query)`.
 const PROCMAP_QUERY: libc::Ioctl = 0xc068_6611_u32 as libc::Ioctl;
 
-/// What a process has mapped, to be asked many times.
+/// A process's mappings, for repeated queries.
 #[derive(Debug)]
 pub struct ProcessMappings {
     file: std::fs::File,
 }
 
 impl ProcessMappings {
-    /// Opens the mappings of the program that the process runs now; after an `execve` they must be opened anew.
+    /// Opens the mappings of the process's current program; after an `execve` they must be opened again.
     ///
     /// # Errors
-    /// `ENOENT` for a process that is gone, `EACCES` for one that we may not look at, `EMFILE` without descriptors.
+    /// `ENOENT` for a process that has ended, `EACCES` without permission, `EMFILE` without descriptors.
     pub fn open(process: u32) -> io::Result<Self> {
         Ok(Self { file: std::fs::File::open(ProcessFiles::of(process).at("maps"))? })
     }
 
-    /// What is mapped at an address; `None` if nothing is.
+    /// The mapping at an address; `None` if there is none.
     ///
     /// # Errors
-    /// `ENOTTY` before Linux 6.11, where `/proc/PID/maps` must be read; `ESRCH` for a process that is gone.
+    /// `ENOTTY` before Linux 6.11, where `/proc/PID/maps` must be read; `ESRCH` for a process that has ended.
     pub fn at(&self, address: u64) -> io::Result<Option<FileMapping>> {
         use std::os::fd::AsRawFd;
 
@@ -126,16 +126,16 @@ impl ProcessMappings {
     }
 }
 
-/// A process's memory, to be read and written while a thread of it stands still (`/proc/PID/mem`).
+/// A process's memory, for reading and writing while one of its threads is stopped (`/proc/PID/mem`).
 ///
-/// Writes go where the program itself could not write (`FOLL_FORCE`): a private page is copied first, files never change.
+/// Writes also work where the program itself could not write (`FOLL_FORCE`): a private page is copied first, files never change.
 #[derive(Debug)]
 pub struct ProcessMemory {
     file: std::fs::File,
 }
 
 impl ProcessMemory {
-    /// Opens the memory that the process has now; after an `execve` it must be opened anew.
+    /// Opens the process's current memory; after an `execve` it must be opened again.
     ///
     /// # Errors
     /// `EACCES` for a process that we may not trace.
@@ -147,7 +147,7 @@ impl ProcessMemory {
     /// Fills the buffer from an address on.
     ///
     /// # Errors
-    /// `EIO` where something of it is not mapped.
+    /// `EIO` where part of it is not mapped.
     pub fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, address)
     }
@@ -155,7 +155,7 @@ impl ProcessMemory {
     /// Writes all bytes.
     ///
     /// # Errors
-    /// `EIO` where something of it is not mapped.
+    /// `EIO` where part of it is not mapped.
     pub fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
         std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, address)
     }

@@ -1,10 +1,10 @@
 //! Following a program and all it starts from system call to system call (`ptrace(2)`), as strace does.
 //!
-//! The child is seized between `fork` and `exec`, so that its first counted call is its own `execve`. Three things a
-//! newcomer would not guess. Only the thread that seized may ask or resume, so a [`Tracer`] cannot be sent to another one,
+//! The child is seized between `fork` and `exec`, so that its first counted call is its own `execve`. Three things are
+//! not obvious. Only the seizing thread may send requests, so a [`Tracer`] is not `Send`,
 //! and waits with `__WNOTHREAD`, or it would take other threads' children. A wait for the child by any *other* thread of this process, though,
-//! takes the tracer's stops away: while a tracer follows, nobody else may wait for the program. And a stopped thread can
-//! be killed at any instant: `ESRCH` from a request means just that, and its end is told by the next wait.
+//! takes the tracer's stops: while a tracer is active, no other thread may wait for the program. And a stopped thread can
+//! be killed at any instant: a request then fails with `ESRCH`, and the next wait reports the end.
 //!
 //! Processes that the program makes with `CLONE_UNTRACED` are not followed. When the tracing thread ends, the kernel kills
 //! whatever it still follows (`PTRACE_O_EXITKILL`).

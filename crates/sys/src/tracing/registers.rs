@@ -1,6 +1,6 @@
 //! The registers of a stopped thread (`PTRACE_GETREGS`, `PTRACE_SETREGS`; `arch/x86/include/asm/user_64.h`).
 //!
-//! 32-bit programs on x86-64 are shown with 64-bit registers, too; their call arguments are in other ones.
+//! 32-bit programs on x86-64 have 64-bit registers here, too; their call arguments are in other ones.
 
 use std::io;
 
@@ -21,12 +21,12 @@ const CODE_SEGMENT_64_BIT: u64 = 0x33;
 
 #[cfg(target_arch = "x86_64")]
 impl Registers {
-    /// Where the thread stands.
+    /// The instruction pointer.
     pub fn instruction_pointer(&self) -> u64 {
         self.raw.rip
     }
 
-    /// Makes it stand elsewhere, out of any system call that would be begun again.
+    /// Sets the instruction pointer, and cancels the restart of an interrupted system call.
     pub fn set_instruction_pointer(&mut self, address: u64) {
         self.raw.rip = address;
         self.raw.orig_rax = u64::MAX;
@@ -37,12 +37,12 @@ impl Registers {
         self.raw.cs != CODE_SEGMENT_64_BIT
     }
 
-    /// What a system call returned; the negative error number if it failed.
+    /// The result of a system call; the negative error number if it failed.
     pub fn call_result(&self) -> i64 {
         if self.is_32_bit() { i64::from(self.raw.rax as u32 as i32) } else { self.raw.rax.cast_signed() }
     }
 
-    /// The first three arguments of a system call that the thread is in.
+    /// The first three arguments of the current system call.
     pub fn call_arguments(&self) -> [u64; 3] {
         let raw = &self.raw;
         if self.is_32_bit() {
@@ -52,7 +52,7 @@ impl Registers {
         }
     }
 
-    /// The first argument of a function that the thread has just entered; `None` in 32-bit code, where it is on the stack.
+    /// The first argument of the function just entered; `None` in 32-bit code, where it is on the stack.
     pub fn first_argument(&self) -> Option<u64> {
         (!self.is_32_bit()).then_some(self.raw.rdi)
     }
@@ -60,12 +60,12 @@ impl Registers {
 
 #[cfg(not(target_arch = "x86_64"))]
 impl Registers {
-    /// Where the thread stands.
+    /// The instruction pointer.
     pub fn instruction_pointer(&self) -> u64 {
         0
     }
 
-    /// Makes it stand elsewhere, out of any system call that would be begun again.
+    /// Sets the instruction pointer, and cancels the restart of an interrupted system call.
     pub fn set_instruction_pointer(&mut self, _address: u64) {}
 
     /// Whether it runs 32-bit code.
@@ -73,17 +73,17 @@ impl Registers {
         false
     }
 
-    /// What a system call returned; the negative error number if it failed.
+    /// The result of a system call; the negative error number if it failed.
     pub fn call_result(&self) -> i64 {
         0
     }
 
-    /// The first three arguments of a system call that the thread is in.
+    /// The first three arguments of the current system call.
     pub fn call_arguments(&self) -> [u64; 3] {
         [0; 3]
     }
 
-    /// The first argument of a function that the thread has just entered; `None` in 32-bit code, where it is on the stack.
+    /// The first argument of the function just entered; `None` in 32-bit code, where it is on the stack.
     pub fn first_argument(&self) -> Option<u64> {
         None
     }
@@ -93,7 +93,7 @@ impl Tracer {
     /// The registers of a stopped thread; `None` if it was killed meanwhile.
     ///
     /// # Errors
-    /// `Unsupported` on other machines than x86-64.
+    /// `Unsupported` on architectures other than x86-64.
     pub fn registers(&self, thread: u32) -> io::Result<Option<Registers>> {
         #[cfg(target_arch = "x86_64")]
         {
@@ -109,10 +109,10 @@ impl Tracer {
         }
     }
 
-    /// Sets the registers of a stopped thread. One that was killed meanwhile has none.
+    /// Sets the registers of a stopped thread; does nothing if it was killed meanwhile.
     ///
     /// # Errors
-    /// `Unsupported` on other machines than x86-64.
+    /// `Unsupported` on architectures other than x86-64.
     pub fn set_registers(&self, thread: u32, registers: &Registers) -> io::Result<()> {
         #[cfg(target_arch = "x86_64")]
         {

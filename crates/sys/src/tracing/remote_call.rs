@@ -1,7 +1,7 @@
-//! System calls made in a stopped thread's name.
+//! Injecting system calls into a stopped thread.
 //!
-//! The thread is set onto a `syscall` instruction that is there anyway (in the vDSO), with the call's registers, and afterwards back to where
-//! it stood. Nothing of its memory changes.
+//! The thread is moved to an existing `syscall` instruction (in the vDSO), with the call's registers, and afterwards back.
+//! Its memory does not change.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use super::registers::Registers;
 use super::requests::{Tracer, if_there, request, unless_gone};
 use super::stops::{Event, Stop, Waited};
 
-/// A place in a program where calls can be made.
+/// An instruction in a program at which calls can be injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteCall {
     /// Address of a `syscall` instruction; in 32-bit programs of `int 0x80`.
@@ -28,20 +28,20 @@ pub struct Argument {
 }
 
 impl RemoteCall {
-    /// The bytes of the instruction: to look for in the vDSO.
+    /// The bytes of the instruction, to search for in the vDSO.
     pub fn instruction_bytes(is_32_bit: bool) -> [u8; 2] {
         if is_32_bit { [0xcd, 0x80] } else { [0x0f, 0x05] }
     }
 
-    /// Makes a call. The thread must stand in its own code, or at the end of a call of its own; `registers` are those it has.
+    /// Makes a call. The thread must be in its own code, or at the end of a call of its own; `registers` are its current ones.
     ///
-    /// The inner error if the call was not finished: the thread ended instead, or another one of its process took its place by `execve`. That
-    /// stop has been taken from the wait then, and is given with it; `None` if the thread is gone without one.
+    /// The inner error if the call was not finished: the thread ended instead, or another thread of its process replaced it by `execve`. That
+    /// stop was consumed from the wait, and is returned with it; `None` if the thread ended without one.
     ///
-    /// Signals for the thread wait until the call is over, as they are: who sent them and why stays with them.
+    /// Signals for the thread stay pending until the call is over, unchanged.
     ///
     /// # Errors
-    /// The kernel's refusals of ptrace requests. What the call itself answered is a value: a negative error number.
+    /// The kernel's errors of ptrace requests. The result of the call itself is a value: a negative error number.
     pub fn make(
         self,
         tracer: &Tracer,
@@ -69,10 +69,10 @@ impl RemoteCall {
                 Waited::Stopped(_, other @ (Stop::Ended(_) | Stop::Event(Event::Exit | Event::Exec))) => {
                     return Ok(Err(Some(other)));
                 }
-                // Only where signals could not be held back. It is given back below, for after the call.
+                // Only where signals could not be blocked. It is delivered again below, after the call.
                 Waited::Stopped(_, Stop::Signal(signal)) => signals.push(signal),
                 Waited::Stopped(_, Stop::Group) => is_in_group_stop = true,
-                // The news of SIGCONT.
+                // The notification of SIGCONT.
                 Waited::Stopped(_, Stop::Pause) => is_in_group_stop = false,
                 Waited::Stopped(..) | Waited::Nothing => {}
                 Waited::AllGone => return Ok(Err(None)),
@@ -131,7 +131,7 @@ impl Tracer {
         unless_gone(request(SET_SIGNAL_MASK, thread, size_of::<u64>(), &raw const blocked as usize))
     }
 
-    /// Sends a followed thread a signal that was taken from it.
+    /// Sends a traced thread a signal that was consumed.
     fn send_again(&self, thread: u32, signal: i32) {
         let Ok(thread) = libc::pid_t::try_from(thread) else { return };
         // SAFETY: no memory is passed. A followed thread's number is not reused before this very thread has waited for it.

@@ -1,4 +1,4 @@
-//! What a tracer may ask of the threads it follows.
+//! Requests of a tracer to its threads.
 
 use std::io;
 use std::marker::PhantomData;
@@ -6,7 +6,7 @@ use std::ptr;
 
 use super::memory::read_word;
 
-/// The right to follow what this thread has seized; stays in its thread.
+/// The right to trace the threads seized by this thread; not `Send`.
 #[derive(Debug)]
 pub struct Tracer {
     _only_this_thread: PhantomData<*const ()>,
@@ -15,9 +15,9 @@ pub struct Tracer {
 /// A stop at a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyscallStop {
-    /// `AUDIT_ARCH_*` of the thread's mode: tells whose numbers its calls have.
+    /// `AUDIT_ARCH_*` of the thread's mode: determines the numbering of its calls.
     pub architecture: u32,
-    /// Where the thread stands.
+    /// The instruction pointer.
     pub instruction_pointer: u64,
     /// Before or after the call.
     pub point: SyscallPoint,
@@ -26,28 +26,28 @@ pub struct SyscallStop {
 /// Before or after a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyscallPoint {
-    /// The call is about to be made.
+    /// Entry.
     Entry {
         /// As in the register: -1 for a call that a seccomp filter has skipped.
         number: u64,
-        /// As in the registers; what a call does not take is left over from before.
+        /// As in the registers; unused ones are left over from before.
         arguments: [u64; 6],
     },
-    /// The call has been made.
+    /// Exit.
     Exit {
-        /// What it returned; the negative error number if it failed.
+        /// The result; the negative error number if it failed.
         value: i64,
-        /// Whether that means a failure. `ERESTARTSYS` (512) and its kin, which no program ever sees, are failures here.
+        /// Whether that is a failure. `ERESTARTSYS` (512) and the like, which no program ever sees, are failures here.
         is_error: bool,
     },
-    /// The thread stands elsewhere.
+    /// The thread is not in a system call.
     Elsewhere,
 }
 
-/// Why a signal is sent (`si_code` of `sigaction(2)`), as far as it tells breakpoints apart from what programs send one another.
+/// The cause of a signal (`si_code` of `sigaction(2)`), as far as needed to tell breakpoints from signals sent by processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalCause {
-    /// The kernel itself, as for a breakpoint instruction (`exc_int3` in `arch/x86/kernel/traps.c`).
+    /// The kernel, as for a breakpoint instruction (`exc_int3` in `arch/x86/kernel/traps.c`).
     Instruction,
     /// A breakpoint of the debug registers.
     DebugRegister,
@@ -67,21 +67,21 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEEXEC
     | libc::PTRACE_O_EXITKILL;
 
-/// Which stops there are besides system calls, signals, and the making and replacing of processes.
+/// Optional stops besides system calls, signals, and the creation and replacement of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoreStops {
     /// None.
     No,
-    /// Calls that a filter sends to us ([`stop_filter`](crate::stop_filter)), and each thread's end while its memory is still there.
+    /// Calls that a filter reports to us ([`stop_filter`](crate::stop_filter)), and each thread's end while its memory still exists.
     FilterAndExit,
 }
 
 /// `PTRACE_GET_SYSCALL_INFO` (Linux 5.3, `linux/ptrace.h`).
 const GET_SYSCALL_INFO: libc::c_uint = 0x420e;
-/// Words of `struct ptrace_syscall_info`, and some to spare: the kernel writes at most as much as we have room for.
+/// Words of `struct ptrace_syscall_info`, and some to spare: the kernel writes no more than fits.
 const INFO_WORDS: usize = 12;
 
-/// A breakpoint's instruction and its length in bytes, and how far behind it the thread then stands.
+/// A breakpoint instruction and its length in bytes, and the offset of the instruction pointer after its trap.
 #[cfg(target_arch = "x86_64")]
 const BREAKPOINT: Option<(u64, u32, u64)> = Some((0xcc, 1, 1));
 #[cfg(target_arch = "aarch64")]
@@ -90,7 +90,7 @@ const BREAKPOINT: Option<(u64, u32, u64)> = Some((0xd420_0000, 4, 0));
 const BREAKPOINT: Option<(u64, u32, u64)> = None;
 
 impl Tracer {
-    /// Follows a process that has one thread, from a stop before its next instruction on.
+    /// Traces a process with one thread, starting with a stop before its next instruction.
     pub(super) fn seize(process: u32, more: MoreStops) -> io::Result<Self> {
         let options = match more {
             MoreStops::No => OPTIONS,
@@ -101,16 +101,16 @@ impl Tracer {
         Ok(Self { _only_this_thread: PhantomData })
     }
 
-    /// Lets a stopped thread run to its next system call's entry or exit, with a signal delivered unless it is 0.
+    /// Resumes a stopped thread until its next system call entry or exit, delivering a signal unless it is 0.
     ///
     /// # Errors
-    /// None if the thread was killed meanwhile; otherwise the kernel's answer.
+    /// None if the thread was killed meanwhile; otherwise the kernel's error.
     pub fn resume(&self, thread: u32, signal: i32) -> io::Result<()> {
         let signal = usize::try_from(signal).unwrap_or(0);
         unless_gone(request(libc::PTRACE_SYSCALL as libc::c_uint, thread, 0, signal))
     }
 
-    /// Lets a stopped thread run to its next stop that is not a system call, with a signal delivered unless it is 0.
+    /// Resumes a stopped thread until its next stop that is not a system call, delivering a signal unless it is 0.
     ///
     /// # Errors
     /// As [`resume`](Self::resume).
@@ -119,7 +119,7 @@ impl Tracer {
         unless_gone(request(libc::PTRACE_CONT as libc::c_uint, thread, 0, signal))
     }
 
-    /// Lets a running thread stop as soon as it can, with [`Stop::Pause`](super::Stop::Pause).
+    /// Makes a running thread stop as soon as possible, with [`Stop::Pause`](super::Stop::Pause).
     ///
     /// # Errors
     /// As [`resume`](Self::resume).
@@ -127,7 +127,7 @@ impl Tracer {
         unless_gone(request(libc::PTRACE_INTERRUPT as libc::c_uint, thread, 0, 0))
     }
 
-    /// Leaves a thread in its job-control stop, as it would be without us.
+    /// Leaves a thread in its job-control stop, as without a tracer.
     ///
     /// # Errors
     /// As [`resume`](Self::resume).
@@ -135,7 +135,7 @@ impl Tracer {
         unless_gone(request(libc::PTRACE_LISTEN as libc::c_uint, thread, 0, 0))
     }
 
-    /// Lets a stopped thread run on without us.
+    /// Detaches from a stopped thread.
     ///
     /// # Errors
     /// As [`resume`](Self::resume).
@@ -143,14 +143,14 @@ impl Tracer {
         unless_gone(request(libc::PTRACE_DETACH as libc::c_uint, thread, 0, 0))
     }
 
-    /// Kills the process of a followed thread, stopped or not. The number must not have been told as ended yet.
+    /// Kills the process of a traced thread, stopped or not. The end of the thread must not have been reported yet.
     pub fn kill(&self, thread: u32) {
         let Ok(thread) = libc::pid_t::try_from(thread) else { return };
         // SAFETY: no memory is passed. A followed thread's number is not reused before this very thread has waited for it.
         unsafe { libc::syscall(libc::SYS_tkill, thread, libc::SIGKILL) };
     }
 
-    /// Where a stopped thread stands; `None` if it was killed meanwhile.
+    /// The system call at which a thread is stopped; `None` if it was killed meanwhile.
     ///
     /// # Errors
     /// `EIO` or `EINVAL` before Linux 5.3.
@@ -161,7 +161,7 @@ impl Tracer {
         Ok(told.map(|_| decode(&words)))
     }
 
-    /// What goes with an event; `None` if the thread was killed meanwhile.
+    /// The message of an event; `None` if the thread was killed meanwhile.
     ///
     /// # Errors
     /// None is known.
@@ -172,7 +172,7 @@ impl Tracer {
         Ok(told.and_then(|_| u32::try_from(message).ok()))
     }
 
-    /// Why a stopped thread is about to receive a signal; `None` if it was killed meanwhile.
+    /// The cause of the signal that a stopped thread is about to receive; `None` if it was killed meanwhile.
     ///
     /// # Errors
     /// None is known.
@@ -184,7 +184,7 @@ impl Tracer {
         }))
     }
 
-    /// Whether the signal that a stopped thread is about to receive comes from what it did itself, and not from a process or a timer.
+    /// Whether the signal that a stopped thread is about to receive is a fault of its own, rather than sent by a process or a timer.
     ///
     /// # Errors
     /// None is known.
@@ -205,7 +205,7 @@ impl Tracer {
         }
     }
 
-    /// Writes one byte over a stopped thread's memory, as [`ProcessMemory`](super::ProcessMemory) does, but needs no descriptor.
+    /// Writes one byte to a stopped thread's memory, as [`ProcessMemory`](super::ProcessMemory) does, but without a descriptor.
     ///
     /// # Errors
     /// `EIO` or `EFAULT` where nothing is mapped.
@@ -213,18 +213,18 @@ impl Tracer {
         unless_gone(self.overwrite(thread, address, u64::from(byte), 1))
     }
 
-    /// Puts a breakpoint into the memory of a stopped thread, for good: meant for a program that is ended when it gets
-    /// there. Returns where the thread stands after the SIGTRAP. The file is not touched: the page is copied first.
+    /// Sets a permanent breakpoint in the memory of a stopped thread: for a program that is killed when it gets
+    /// there. Returns the instruction pointer after the SIGTRAP. The file is not changed: the page is copied first.
     ///
     /// # Errors
-    /// `Unsupported` on processors for which we know no breakpoint, or the kernel's answer.
+    /// `Unsupported` on unsupported processors, or the kernel's error.
     pub fn put_breakpoint(&self, thread: u32, address: u64) -> io::Result<u64> {
         let Some((instruction, length, beyond)) = BREAKPOINT else { return Err(io::ErrorKind::Unsupported.into()) };
         self.overwrite(thread, address, instruction, length)?;
         Ok(address.wrapping_add(beyond))
     }
 
-    /// Writes so many bytes, which must not cross a word: x86-64's breakpoint has one byte, the other's are aligned.
+    /// Writes this many bytes, which must not cross a word: x86-64's breakpoint has one byte, the other's are aligned.
     fn overwrite(&self, thread: u32, address: u64, bytes: u64, length: u32) -> io::Result<()> {
         let word_at = address & !7;
         let shift = u32::try_from(address & 7).unwrap_or(0).saturating_mul(8);
@@ -251,7 +251,7 @@ fn decode(words: &[u64; INFO_WORDS]) -> SyscallStop {
     SyscallStop { architecture: u32::from_ne_bytes(architecture), instruction_pointer: *instruction_pointer, point }
 }
 
-/// What a request gave; `None` if the thread was killed meanwhile.
+/// The result of a request; `None` if the thread was killed meanwhile.
 pub(super) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(given) => Ok(Some(given)),
@@ -260,7 +260,7 @@ pub(super) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// For requests that mean nothing to a thread that was killed meanwhile.
+/// For requests without effect on a thread that was killed meanwhile.
 pub(super) fn unless_gone<T>(result: io::Result<T>) -> io::Result<()> {
     if_there(result).map(|_| ())
 }

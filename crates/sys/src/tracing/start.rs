@@ -1,8 +1,8 @@
 //! Seizing a child between its `fork` and its `exec`.
 //!
-//! The child says its number through a socket and waits for a byte; meanwhile it is seized and told to stop before its
-//! next instruction. `PTRACE_TRACEME` would be shorter, but makes the spawning thread the tracer, which at that time sits
-//! in `Command::spawn` and waits for the very `execve` that the tracer has to let go on.
+//! The child sends its PID through a socket and waits for a byte; meanwhile it is seized and interrupted before its
+//! next instruction. `PTRACE_TRACEME` would be shorter, but makes the spawning thread the tracer, which at that time
+//! blocks in `Command::spawn` until the very `execve` that the tracer has to allow.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -13,11 +13,11 @@ use coldstart_host::process::ProcessFiles;
 
 use super::requests::{MoreStops, Tracer};
 
-/// Answers to the child.
+/// Replies to the child.
 const GO_ON: u8 = 1;
 const GIVE_UP: u8 = 0;
 
-/// A child that is not spawned yet.
+/// A child not spawned yet.
 #[derive(Debug)]
 pub struct PendingTracee {
     socket: OwnedFd,
@@ -35,17 +35,17 @@ impl std::os::fd::AsFd for PendingTracee {
 pub struct SeizeError {
     /// The child.
     pub process: u32,
-    /// Number of the process that traces the child already (a `strace -f` around us); 0 if none.
+    /// The PID of the process that already traces the child (a `strace -f` around us); 0 if none.
     pub traced_by: u32,
-    /// The kernel's answer.
+    /// The kernel's error.
     pub source: io::Error,
 }
 
 /// Makes `command` wait before its `execve` until [`PendingTracee::seize`] has been called, from another thread than the
-/// one that spawns. Hooks that the command has already run before this; it must be the last.
+/// spawning one. Existing hooks of the command run before this one; it must be the last.
 ///
 /// # Errors
-/// Fails when no socket pair can be made.
+/// When no socket pair can be created.
 pub fn traced(command: &mut Command) -> io::Result<PendingTracee> {
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for the two descriptors the call writes.
@@ -82,10 +82,10 @@ fn introduce_and_wait(socket: &OwnedFd) -> io::Result<()> {
 }
 
 impl PendingTracee {
-    /// Waits for the child, seizes it, and lets it go on to a stop right before its `execve`.
+    /// Waits for the child, seizes it, and lets it continue to a stop right before its `execve`.
     ///
-    /// `None` if the child never came so far: the spawn's own error says why. The caller must drop its [`Command`]
-    /// after a spawn that failed, or this waits for ever.
+    /// `None` if the child ended before: the spawn's own error says why. The caller must drop its [`Command`]
+    /// after a failed spawn, or this waits for ever.
     ///
     /// # Errors
     /// [`SeizeError`] if tracing is forbidden; the spawn fails then, too, with `EPERM`.
@@ -105,7 +105,7 @@ impl PendingTracee {
         let seized = Tracer::seize(process, more);
         let answer = if seized.is_ok() { GO_ON } else { GIVE_UP };
         let traced_by = if seized.is_ok() { 0 } else { ProcessFiles::of(process).status().tracer().unwrap_or(0) };
-        // A child that is gone is told by the wait.
+        // A child that has ended is reported by the wait.
         let _ = send(&self.socket, &[answer]);
         match seized {
             Ok(tracer) => Ok(Some((tracer, process))),
@@ -114,14 +114,17 @@ impl PendingTracee {
     }
 }
 
-/// A clause that names who traces already.
+/// A clause that names the existing tracer.
 fn by_whom(tracer: u32) -> String {
     if tracer == 0 {
         return String::new();
     }
     let name = ProcessFiles::of(tracer).name();
     let name = name.to_string_lossy();
-    format!(", which {} (process {tracer}) traces already, and there can be only one", name.trim_end().escape_debug())
+    format!(
+        ", which {} (process {tracer}) already traces; a process can have only one tracer",
+        name.trim_end().escape_debug()
+    )
 }
 
 fn send(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! What a wait for traced threads tells: the meaning of a wait status under `PTRACE_SEIZE`.
+//! Results of a wait for traced threads: the meaning of a wait status under `PTRACE_SEIZE`.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -9,21 +9,21 @@ use super::requests::Tracer;
 /// `PTRACE_EVENT_STOP` (`linux/ptrace.h`).
 const EVENT_STOP: i32 = 128;
 
-/// What a wait found.
+/// The result of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// Everybody runs, or sleeps in the kernel.
+    /// All threads run, or sleep in the kernel.
     Nothing,
-    /// Nobody is followed any more.
+    /// No thread is traced any more.
     AllGone,
-    /// This thread, by its number, is at a stop or has ended.
+    /// This thread is stopped or has ended.
     Stopped(u32, Stop),
 }
 
-/// Why a thread stands still, or that it has ended.
+/// Why a thread is stopped, or that it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It is gone. For a process's first thread: the process has ended with this status.
+    /// It has ended. For a process's first thread: the process has ended with this status.
     Ended(ExitStatus),
     /// At the entry or exit of a system call: [`Tracer::syscall`] tells which.
     Syscall,
@@ -31,13 +31,13 @@ pub enum Stop {
     Signal(i32),
     /// Its process was stopped by a job-control signal: [`Tracer::leave_stopped`] keeps it so until SIGCONT.
     Group,
-    /// It did something that makes or replaces a process.
+    /// It created or replaced a process.
     Event(Event),
-    /// For us only: newly followed, interrupted by us, or continued after [`Stop::Group`].
+    /// A stop for the tracer only: newly traced, interrupted by us, or continued after [`Stop::Group`].
     Pause,
 }
 
-/// What a thread did; [`Tracer::event_message`] has the other thread's number.
+/// An event of a thread; [`Tracer::event_message`] has the other thread's TID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// `fork`, or a `clone` without anything special: the message is the new process's number.
@@ -46,14 +46,14 @@ pub enum Event {
     Vfork,
     /// Any other `clone`: the message is the new thread's or process's number.
     Clone,
-    /// A call that a filter sends to us, about to be made: the message is the filter's number for it.
+    /// A call that a filter reports, at its entry: the message is the filter's number for it.
     Filtered,
-    /// The thread is about to end, with its memory still there: the message is its wait status.
+    /// The thread is about to end, while its memory still exists: the message is its wait status.
     Exit,
-    /// A successful `execve`: all other threads of the process are gone, and the message is the number
-    /// that the caller had before it took over the process's own.
+    /// A successful `execve`: all other threads of the process have ended, and the message is the TID
+    /// that the caller had before it took over the PID.
     Exec,
-    /// One that we did not ask for.
+    /// One that was not requested.
     Other(i32),
 }
 

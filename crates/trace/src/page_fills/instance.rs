@@ -1,7 +1,7 @@
 //! A tracefs instance of our own: tracepoints recorded into a buffer that nobody else uses.
 //!
-//! Tracefs is mounted detached (`fsmount`), so there is nothing to unmount, and other users of it are not disturbed. What a newcomer
-//! would not guess: instances outlive the process that made them, so those of dead recorders are removed first.
+//! Tracefs is mounted detached (`fsmount`), so there is nothing to unmount, and other users of it are not disturbed. Not obvious:
+//! instances outlive the process that made them, so those of dead recorders are removed first.
 //! Source: `Documentation/trace/ftrace.rst`.
 
 use std::fs;
@@ -28,7 +28,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// An instance; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Instance {
-    folder: PathBuf,
+    directory: PathBuf,
     /// Keeps the detached mount alive; the path goes through it.
     _mount: OwnedFd,
 }
@@ -45,9 +45,9 @@ impl Instance {
         let instances = coldstart_host::descriptor::path(&mount).join("instances");
         remove_orphans(&instances);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = instances.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        fs::create_dir(&folder)?;
-        let instance = Self { folder, _mount: mount };
+        let directory = instances.join(format!("{PREFIX}{}-{number}", std::process::id()));
+        fs::create_dir(&directory)?;
+        let instance = Self { directory, _mount: mount };
         let processors = instance.processors().count().max(1);
         let part = (ALL_KIB / processors).clamp(LEAST_KIB, MOST_KIB);
         instance.write("trace_clock", "mono")?;
@@ -62,10 +62,10 @@ impl Instance {
     /// # Errors
     /// `NotFound` where the kernel has no such tracepoint.
     pub(crate) fn enable(&self, event: &str) -> io::Result<()> {
-        // The event's folder is looked at first, because writing would try to create a file.
+        // The event's directory is looked at first, because writing would try to create a file.
         let switch = Path::new("events").join(event).join("enable");
-        fs::metadata(self.folder.join(&switch))?;
-        fs::write(self.folder.join(switch), "1")
+        fs::metadata(self.directory.join(&switch))?;
+        fs::write(self.directory.join(switch), "1")
     }
 
     /// Records nothing but what `thread` does, and all processes and threads that it makes from now on; may be called again for
@@ -76,7 +76,7 @@ impl Instance {
     pub(crate) fn follow(&self, thread: u32) -> io::Result<()> {
         self.write("options/event-fork", "1")?;
         // Appended: without that, `O_TRUNC` would clear the list of those followed already.
-        let mut list = fs::OpenOptions::new().append(true).open(self.folder.join("set_event_pid"))?;
+        let mut list = fs::OpenOptions::new().append(true).open(self.directory.join("set_event_pid"))?;
         io::Write::write_all(&mut list, thread.to_string().as_bytes())?;
         self.write("tracing_on", "1")
     }
@@ -94,7 +94,7 @@ impl Instance {
     /// # Errors
     /// Fails when tracefs refuses.
     pub(crate) fn write(&self, file: &str, value: &str) -> io::Result<()> {
-        fs::write(self.folder.join(file), value)
+        fs::write(self.directory.join(file), value)
     }
 
     /// Hands each event recorded so far to `see`, in order of time. The text is read, not the raw buffer: after a cold start of
@@ -104,7 +104,7 @@ impl Instance {
     /// Fails when tracefs cannot be read.
     pub(crate) fn read(&self, see: &mut dyn FnMut(&Line<'_>)) -> io::Result<()> {
         // Bytes, because a thread may have any bytes for a name.
-        let text = fs::read(self.folder.join("trace"))?;
+        let text = fs::read(self.directory.join("trace"))?;
         for line in text.split(|byte| *byte == b'\n') {
             if let Some(line) = Line::parse(&String::from_utf8_lossy(line)) {
                 see(&line);
@@ -127,7 +127,7 @@ impl Instance {
     }
 
     fn processors(&self) -> impl Iterator<Item = PathBuf> {
-        fs::read_dir(self.folder.join("per_cpu")).into_iter().flatten().flatten().map(|cpu| cpu.path())
+        fs::read_dir(self.directory.join("per_cpu")).into_iter().flatten().flatten().map(|cpu| cpu.path())
     }
 }
 
@@ -135,7 +135,7 @@ impl Drop for Instance {
     fn drop(&mut self) {
         // A directory in tracefs goes away whole; there is nobody left to tell if it does not.
         let _ = self.write("events/enable", "0");
-        let _ = fs::remove_dir(&self.folder);
+        let _ = fs::remove_dir(&self.directory);
     }
 }
 

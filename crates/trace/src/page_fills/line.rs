@@ -1,6 +1,6 @@
 //! One event as tracefs prints it.
 //!
-//! What a newcomer would not guess: a thread's name stands in the line as the thread chose it, with spaces, colons or brackets, so a
+//! Not obvious: a thread's name stands in the line as the thread chose it, with spaces, colons or brackets, so a
 //! line is read from its end. Source: `trace_print_context` in `kernel/trace/trace_output.c`.
 
 use std::time::Duration;

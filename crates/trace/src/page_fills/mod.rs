@@ -13,7 +13,7 @@ use crate::TraceError;
 use instance::Instance;
 use line::Line;
 
-/// The tracepoint, and its folder in tracefs.
+/// The tracepoint, and its directory in tracefs.
 pub(crate) const FILL: (&str, &str) = ("mm_filemap_add_to_page_cache", "filemap/mm_filemap_add_to_page_cache");
 
 /// Pages entering the page cache at one moment.

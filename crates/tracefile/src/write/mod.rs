@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use coldstart_output::{OutputKind, OutputPlace};
+use coldstart_output::{OutputKind, OutputTarget};
 use coldstart_profile::trace::{Moment, Trace};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -61,14 +61,14 @@ fn is_trace(file: &File) -> io::Result<bool> {
 ///
 /// # Errors
 /// What stands against it.
-pub fn try_out(place: &OutputPlace) -> Result<(), TraceFileError> {
+pub fn try_out(place: &OutputTarget) -> Result<(), TraceFileError> {
     place.try_out()?;
     check_side_files(place)
 }
 
 /// A journal may stand beside an earlier trace, whose it is, and nowhere else: SQLite would play it into the new one, and it
 /// is not ours to remove.
-fn check_side_files(place: &OutputPlace) -> Result<(), TraceFileError> {
+fn check_side_files(place: &OutputTarget) -> Result<(), TraceFileError> {
     let target = place.real_path();
     let is_file = fs::symlink_metadata(&target).is_ok_and(|found| found.is_file());
     if is_file && File::open(&target).and_then(|file| is_trace(&file)).unwrap_or(false) {
@@ -89,7 +89,7 @@ fn check_side_files(place: &OutputPlace) -> Result<(), TraceFileError> {
 /// # Errors
 /// As [`write_trace_at`].
 pub fn write_trace(path: &Path, trace: &Trace) -> Result<Written, TraceFileError> {
-    write_trace_at(&OutputPlace::new(path, KIND, false)?, trace)
+    write_trace_at(&OutputTarget::new(path, KIND, false)?, trace)
 }
 
 /// Writes a trace to its place. Symbols and lookups are expected in the order that [`Trace`] promises; symbols are put
@@ -98,7 +98,7 @@ pub fn write_trace(path: &Path, trace: &Trace) -> Result<Written, TraceFileError
 /// # Errors
 /// [`TraceFileError::Incomplete`] when the disk became full, and the file holds what had room; after all others what stood
 /// there before stands there still.
-pub fn write_trace_at(place: &OutputPlace, trace: &Trace) -> Result<Written, TraceFileError> {
+pub fn write_trace_at(place: &OutputTarget, trace: &Trace) -> Result<Written, TraceFileError> {
     let path = place.path();
     let not_writable = |source| TraceFileError::NotWritable { path: path.to_owned(), source };
     check_side_files(place)?;

@@ -12,7 +12,7 @@ use super::super::workshop::{Workshop, text};
 /// How `coldstart bind` has the libraries found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// By name, in one folder of links.
+    /// By name, in one directory of links.
     Soname,
     /// By whole paths.
     Absolute,
@@ -44,7 +44,7 @@ pub(super) enum Bound {
     Refused(String),
 }
 
-/// Binds a copy of a program, beside it: `PROGRAM.MODE`, with the folder of links `PROGRAM.farm`.
+/// Binds a copy of a program, beside it: `PROGRAM.MODE`, with the directory of links `PROGRAM.farm`.
 ///
 /// # Errors
 /// When `coldstart bind` fails otherwise than by refusing, which is code 1, or leaves no program.

@@ -22,9 +22,9 @@ const EXAMPLES: usize = 20;
 pub(super) struct Calls {
     pub(super) total: u64,
     pub(super) failed: u64,
-    /// Libraries that were looked for in folders where they are not, the farm's left out.
+    /// Libraries that were looked for in directories where they are not, the farm's left out.
     pub(super) failed_library_probes: u64,
-    /// The same in the farm and its subfolders for processors.
+    /// The same in the farm and its subdirectories for processors.
     pub(super) failed_farm_probes: u64,
     /// The first of the failed library probes outside the farm.
     pub(super) examples: Vec<String>,
@@ -51,20 +51,20 @@ pub(super) fn count(workshop: &Workshop, start: &Start, farm: Option<&Path>) -> 
     Ok(calls)
 }
 
-/// How many subfolders for processors the loader tries in a folder that it sees for the first time: it hangs on the
-/// processor and on glibc's release. `folder` must be the first on the search path.
+/// How many subdirectories for processors the loader tries in a directory that it sees for the first time: it hangs on the
+/// processor and on glibc's release. `directory` must be the first on the search path.
 ///
 /// # Errors
 /// When strace fails or the program does.
-pub(super) fn processor_folders(workshop: &Workshop, start: &Start, folder: &Path) -> Result<usize> {
+pub(super) fn processor_directories(workshop: &Workshop, start: &Start, directory: &Path) -> Result<usize> {
     let names = traced(workshop, start, &["-qq", "-s", "4096", "-e", "trace=%file"])?;
     let parents: BTreeSet<PathBuf> =
         missing_libraries(&names).iter().filter_map(|path| path.parent()).map(Path::to_owned).collect();
-    Ok(parents.iter().filter(|parent| parent.starts_with(folder) && *parent != folder).count())
+    Ok(parents.iter().filter(|parent| parent.starts_with(directory) && *parent != directory).count())
 }
 
 fn traced(workshop: &Workshop, start: &Start, options: &[&str]) -> Result<String> {
-    let output = workshop.folder.join("strace.out");
+    let output = workshop.directory.join("strace.out");
     let mut command = words(["strace", "-f"]);
     command.extend(options.iter().map(|&option| option.to_owned()));
     command.extend(["-o".to_owned(), text(&output)]);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::figure::Figure;
 use super::super::measurement::State;
-use super::super::pack_files::empty_folder;
+use super::super::pack_files::empty_directory;
 use super::super::record::Record;
 use super::super::workshop::Workshop;
 use super::binding::Mode;
@@ -22,8 +22,8 @@ const LIMITS: Limits =
     Limits { name: "audit", total: Some(1140.0), failed: Some(2.0), library_probes: None, ratio: None };
 
 pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
-    let folder = empty_folder(workshop, "search-dlopen")?;
-    let world = build(&workshop.runner, &folder)?;
+    let directory = empty_directory(workshop, "search-dlopen")?;
+    let world = build(&workshop.runner, &directory)?;
     let variants = prepare(workshop, &Start::new(&world.opener), &[Mode::Audit, Mode::Soname])?;
     variants.count(workshop, record)?;
     variants.time(workshop, record, "hot")?;

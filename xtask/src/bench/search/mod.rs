@@ -1,12 +1,12 @@
 //! How programs find their libraries: what `coldstart bind` saves of the search, and how fast `coldstart resolve` tells it.
 //!
 //! Two worlds are built: [`world::synthetic`], where the search is nearly all of the start, and [`world::store`], a real
-//! program laid out as package managers with a folder for each package do it. In each the plain program is measured
+//! program laid out as package managers with a directory for each package do it. In each the plain program is measured
 //! beside bound ones in alternating order.
 //!
-//! A newcomer might not guess: times and calls are taken in separate starts. Under strace a start takes ten times as long,
+//! Not obvious: times and calls are taken in separate starts. Under strace a start takes ten times as long,
 //! and a call that fails costs as much there as one that maps a library. The worlds are left standing in the workshop's
-//! folder until the next series, so that a figure which surprises can be looked into.
+//! directory until the next series, so that a figure which surprises can be looked into.
 
 mod binding;
 mod calls;

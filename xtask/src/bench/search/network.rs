@@ -1,7 +1,7 @@
 //! `search-store-network`: the store on a network disk, cold, plain and bound.
 //!
-//! A newcomer might not guess: the loader's failed probes are cheap once a folder's names are in memory. Cold, each
-//! folder that is looked into costs a read of its own, one after the other, and a network takes its time over each.
+//! Not obvious: the loader's failed probes are cheap once a directory's names are in memory. Cold, each
+//! directory that is looked into costs a read of its own, one after the other, and a network takes its time over each.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::super::bed::Bed;
 use super::super::figure::Figure;
 use super::super::measurement::State;
-use super::super::pack_files::empty_folder;
+use super::super::pack_files::empty_directory;
 use super::super::record::Record;
 use super::super::runner::words;
 use super::super::workshop::{Workshop, text};
@@ -28,16 +28,16 @@ const LIMITS: Limits =
 const ROOM: u64 = 256 << 20;
 
 pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
-    let folder = empty_folder(workshop, "search-network")?;
+    let directory = empty_directory(workshop, "search-network")?;
     let root = workshop.bed_home().join("root");
-    let staging = folder.join("image");
+    let staging = directory.join("image");
     let store = build(workshop, Path::new(PROGRAM), &staging.join("store"), &root.join("store"))?;
     let image = image(workshop, &staging)?;
     let up = up(workshop, &image, &root, record);
     let measured = up.and_then(|()| measure_on_bed(workshop, record, &store, &root));
     let down = Bed::take_down(&workshop.testbed, &workshop.bed_home());
     match (measured, down) {
-        (Ok(()), Ok(())) => Ok(fs::remove_dir_all(&folder)?),
+        (Ok(()), Ok(())) => Ok(fs::remove_dir_all(&directory)?),
         (Err(error), Ok(())) | (Ok(()), Err(error)) => Err(error),
         (Err(error), Err(left)) => Err(error.context(format!("{left:#}"))),
     }

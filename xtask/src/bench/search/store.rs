@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::figure::{Asked, Figure, Unit};
 use super::super::measurement::State;
-use super::super::pack_files::empty_folder;
+use super::super::pack_files::empty_directory;
 use super::super::record::Record;
 use super::super::runner::words;
 use super::super::statistics::{median, range};
@@ -28,8 +28,8 @@ const LIMITS: Limits =
 const OF_PLAIN_RELOCATION: f64 = 1.03;
 
 pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
-    let folder = empty_folder(workshop, "search-store")?;
-    let store = build(workshop, Path::new(PROGRAM), &folder, &folder)?;
+    let directory = empty_directory(workshop, "search-store")?;
+    let store = build(workshop, Path::new(PROGRAM), &directory, &directory)?;
     let mut variants = prepare(workshop, &start(&store), &Mode::ALL)?;
     variants.add_patchelf(workshop)?;
     variants.count(workshop, record)?;
@@ -53,8 +53,8 @@ pub(super) fn start(store: &Store) -> Start {
 /// What a store holds, on one line.
 pub(super) fn described(store: &Store) -> String {
     format!(
-        "{PROGRAM} --version with {} libraries; {} objects in {} folders, {} entries of RUNPATH",
-        store.loaded, store.objects, store.folders, store.runpath_entries
+        "{PROGRAM} --version with {} libraries; {} objects in {} directories, {} entries of RUNPATH",
+        store.loaded, store.objects, store.directories, store.runpath_entries
     )
 }
 

@@ -7,7 +7,7 @@ use fs_err as fs;
 use serde_json::json;
 
 use super::super::figure::{Asked, Figure, Unit};
-use super::super::pack_files::empty_folder;
+use super::super::pack_files::empty_directory;
 use super::super::record::Record;
 use super::super::runner::shown;
 use super::super::workshop::Workshop;
@@ -21,11 +21,11 @@ const SECONDS: f64 = 1.0;
 const PROGRAMS: u32 = 5000;
 
 pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
-    let folder = empty_folder(workshop, "trace-file")?;
+    let directory = empty_directory(workshop, "trace-file")?;
     let many = format!("i=0; while [ $i -lt {PROGRAMS} ]; do /bin/true; i=$((i + 1)); done");
     let traces = [
-        ("clang", compilation(&folder)?),
-        ("libreoffice", conversion(&folder)?),
+        ("clang", compilation(&directory)?),
+        ("libreoffice", conversion(&directory)?),
         ("many", command(["/bin/sh", "-c", &many])),
     ];
     for (name, command) in traces {

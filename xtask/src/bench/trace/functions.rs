@@ -8,7 +8,7 @@ use fs_err as fs;
 use serde_json::json;
 
 use super::super::figure::{Asked, Figure, Unit};
-use super::super::pack_files::empty_folder;
+use super::super::pack_files::empty_directory;
 use super::super::record::Record;
 use super::super::runner::{shown, words};
 use super::super::statistics::{median, ratio_estimate};
@@ -24,8 +24,8 @@ const OF_TRAPS: f64 = 2.0;
 const TRAPS: &str = include_str!("traps.c");
 
 pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
-    let folder = empty_folder(workshop, "trace-functions")?;
-    let (source, traps) = (folder.join("traps.c"), folder.join("traps"));
+    let directory = empty_directory(workshop, "trace-functions")?;
+    let (source, traps) = (directory.join("traps.c"), directory.join("traps"));
     fs::write(&source, TRAPS)?;
     workshop.runner.run(&words(["gcc", "-O2", "-o", &text(&traps), &text(&source)]))?;
     let program = command(["llvm-objdump-14", "-d", "/usr/bin/true"]);

@@ -1,6 +1,6 @@
 //! What it costs to see a start (`coldstart trace`): pages and phases of real programs, first calls of functions, the trace file.
 //!
-//! The program's own time under the recorder is compared with its time alone, in alternating order. A newcomer might not guess: both are
+//! The program's own time under the recorder is compared with its time alone, in alternating order. Not obvious: both are
 //! taken in different ways. Alone it is timed from outside, from the making of its process to its end; under the recorder the trace
 //! tells the time from its first `execve` to its end, which leaves out about a millisecond of the former. What the whole command
 //! takes, with all that is done before and after, is shown beside it.
@@ -43,7 +43,7 @@ pub(super) struct Recorded {
 
 /// Records a start and asks the trace.
 pub(super) fn recorded(workshop: &Workshop, arguments: &[&str], command: &[String]) -> Result<Recorded> {
-    let file = text(&workshop.folder.join("trace.coldtrace"));
+    let file = text(&workshop.directory.join("trace.coldtrace"));
     let mut trace = workshop.coldstart(["trace", "--hide-output", "-o", &file]);
     trace.extend(arguments.iter().map(|&word| word.to_owned()));
     trace.push("--".to_owned());
@@ -90,17 +90,17 @@ fn pairs(times: &[f64], baseline: &[f64]) -> Vec<(f64, f64)> {
     times.iter().copied().zip(baseline.iter().copied()).collect()
 }
 
-/// clang, compiling a small program in a folder.
-pub(super) fn compilation(folder: &Path) -> Result<Vec<String>> {
-    let place = |name: &str| text(&folder.join(name));
-    fs::write(folder.join("hello.c"), "#include <stdio.h>\nint main(void) { return puts(\"hello\") < 0; }\n")?;
+/// clang, compiling a small program in a directory.
+pub(super) fn compilation(directory: &Path) -> Result<Vec<String>> {
+    let place = |name: &str| text(&directory.join(name));
+    fs::write(directory.join("hello.c"), "#include <stdio.h>\nint main(void) { return puts(\"hello\") < 0; }\n")?;
     Ok(command(["clang-14", "-c", &place("hello.c"), "-o", &place("hello.o")]))
 }
 
-/// LibreOffice, converting a text in a folder, with a profile of its own.
-pub(super) fn conversion(folder: &Path) -> Result<Vec<String>> {
-    let place = |name: &str| text(&folder.join(name));
-    fs::write(folder.join("text.txt"), "Words, and more words.\n".repeat(200))?;
+/// LibreOffice, converting a text in a directory, with a profile of its own.
+pub(super) fn conversion(directory: &Path) -> Result<Vec<String>> {
+    let place = |name: &str| text(&directory.join(name));
+    fs::write(directory.join("text.txt"), "Words, and more words.\n".repeat(200))?;
     Ok(command([
         "soffice",
         &format!("-env:UserInstallation=file://{}", place("office")),

@@ -5,7 +5,7 @@ use fs_err as fs;
 use serde_json::json;
 
 use super::super::figure::{Asked, Figure, Unit};
-use super::super::pack_files::empty_folder;
+use super::super::pack_files::empty_directory;
 use super::super::record::Record;
 use super::super::statistics::ratio_estimate;
 use super::super::workshop::{Workshop, text};
@@ -23,19 +23,19 @@ const PROGRAMS: [(&str, &str); 4] = [
 ];
 
 fn commands(workshop: &Workshop) -> Result<Vec<Vec<String>>> {
-    let folder = empty_folder(workshop, "trace-pages")?;
-    let place = |name: &str| text(&folder.join(name));
+    let directory = empty_directory(workshop, "trace-pages")?;
+    let place = |name: &str| text(&directory.join(name));
     fs::write(
-        folder.join("big.cc"),
+        directory.join("big.cc"),
         "#include <iostream>\n#include <regex>\nint main(int count, char **words) {\n  std::regex word(\"[a-z]+\");\n  \
          std::cout << std::regex_match(words[0], word) << count << \"\\n\";\n}\n",
     )?;
-    fs::create_dir(folder.join("profile"))?;
+    fs::create_dir(directory.join("profile"))?;
     let url = format!("file://{}", place("text.txt"));
     Ok(vec![
         command(["clang++-14", "-std=c++17", "-c", &place("big.cc"), "-o", &place("big.o")]),
-        compilation(&folder)?,
-        conversion(&folder)?,
+        compilation(&directory)?,
+        conversion(&directory)?,
         command([
             "firefox-esr",
             "--headless",

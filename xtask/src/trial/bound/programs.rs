@@ -1,4 +1,4 @@
-//! Programs of /usr, bound to another folder. Most gain nothing there; all of them are to stay as they are.
+//! Programs of /usr, bound to another directory. Most gain nothing there; all of them are to stay as they are.
 
 use std::path::{Path, PathBuf};
 
@@ -65,7 +65,7 @@ pub(in super::super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
 
 /// A program for musl's loader, which is its libc, too.
 fn hello(ground: &Ground) -> Result<PathBuf> {
-    let program = ground.folder.join("hello");
+    let program = ground.directory.join("hello");
     let source = ground.write("hello.c", HELLO)?;
     stdout(ground.command("musl-gcc").arg(source).arg(Path::new("-o")).arg(&program))?;
     Ok(program)

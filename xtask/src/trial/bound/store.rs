@@ -1,5 +1,5 @@
-//! Programs laid out as Nix, Guix and Spack do it: a folder for each of Debian's packages, and in each object a RUNPATH
-//! with the folders of what it needs. Here binding is worth its while.
+//! Programs laid out as Nix, Guix and Spack do it: a directory for each of Debian's packages, and in each object a RUNPATH
+//! with the directories of what it needs. Here binding is worth its while.
 //!
 //! glibc's own package stays where it is: its libraries and the loader must be of one build.
 
@@ -17,7 +17,7 @@ use super::Pair;
 const PICTURE: &str = "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'><rect width='20' height='9'/>\
     <text y='25'>start</text></svg>\n";
 
-/// Programs, what they are to do, and the file that it makes, if it makes one. `%` is the trial's folder.
+/// Programs, what they are to do, and the file that it makes, if it makes one. `%` is the trial's directory.
 const PROGRAMS: [(&str, &[&str], Option<&str>); 4] = [
     ("/usr/bin/inkscape", &["--export-type=png", "--export-filename=%/out.png", "%/in.svg"], Some("out.png")),
     ("/usr/bin/evince", &["--version"], None),
@@ -32,7 +32,7 @@ pub(in super::super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
         let store = ground.side(false).join(name);
         let original = build(ground, Path::new(program), &store)?;
         let bound = original.with_file_name("bound").join(name);
-        fs::create_dir_all(bound.parent().context("no folder")?)?;
+        fs::create_dir_all(bound.parent().context("no directory")?)?;
         match ground.bind(&[original.clone(), "--output".into(), bound.clone()])? {
             Some((0, told)) => table.told(&format!("{name}: bound"), &super::short(&told)),
             Some((_, told)) => {
@@ -42,9 +42,9 @@ pub(in super::super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
             None => drop(fs::copy(&original, &bound)?),
         }
         let pair = Pair { ground, name: name.to_owned(), original, bound, homes: [store.clone(), store] };
-        let argument = |text: &&str| text.replace('%', &ground.folder.to_string_lossy());
+        let argument = |text: &&str| text.replace('%', &ground.directory.to_string_lossy());
         let made = |_: bool| {
-            let Some(file) = file.map(|file| ground.folder.join(file)) else { return Ok(String::new()) };
+            let Some(file) = file.map(|file| ground.directory.join(file)) else { return Ok(String::new()) };
             let content = format!("{:?}", fs::read(&file)?);
             fs::remove_file(&file)?;
             Ok(content)
@@ -72,7 +72,7 @@ fn build(ground: &Ground, program: &Path, store: &Path) -> Result<PathBuf> {
         }
         let place = store.join(&package).join("lib");
         fs::create_dir_all(&place)?;
-        let home = real.parent().context("a library without a folder")?;
+        let home = real.parent().context("a library without a directory")?;
         if filled.insert((package.clone(), home.to_owned())) {
             objects.extend(fill(ground, &package, home, &place)?);
         }
@@ -83,7 +83,7 @@ fn build(ground: &Ground, program: &Path, store: &Path) -> Result<PathBuf> {
         places.insert(name.clone(), place);
     }
     let copy = store.join("program/bin").join(program.file_name().context("a program without a name")?);
-    fs::create_dir_all(copy.parent().context("no folder")?)?;
+    fs::create_dir_all(copy.parent().context("no directory")?)?;
     fs::copy(program, &copy)?;
     objects.insert(copy.clone());
     for object in objects {
@@ -107,7 +107,7 @@ fn fill(ground: &Ground, package: &str, home: &Path, place: &Path) -> Result<Vec
     let mut files = Vec::new();
     for line in stdout(ground.command("dpkg-query").args(["--listfiles", package]))?.lines().map(PathBuf::from) {
         let name = line.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let is_here = line.parent().and_then(|folder| folder.canonicalize().ok()).as_deref() == Some(home);
+        let is_here = line.parent().and_then(|directory| directory.canonicalize().ok()).as_deref() == Some(home);
         let copy = place.join(&name);
         if !is_here || !name.contains(".so") || !line.is_file() || copy.symlink_metadata().is_ok() {
             continue;

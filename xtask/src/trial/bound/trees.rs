@@ -1,4 +1,4 @@
-//! Programs with their own folders, which they find by where they stand: bound in a copy of their tree, and once more
+//! Programs with their own directories, which they find by where they stand: bound in a copy of their tree, and once more
 //! after the tree was moved.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::super::process::stdout;
 use super::super::table::Table;
 use super::{Pair, replace_text, trees};
 
-/// A tree, its program, and what that is to do. `%` in an argument is the folder of what is made.
+/// A tree, its program, and what that is to do. `%` in an argument is the directory of what is made.
 struct Tree {
     name: &'static str,
     tree: PathBuf,
@@ -36,8 +36,8 @@ pub(in super::super) fn make(ground: &Ground, table: &mut Table) -> Result<()> {
         if let Err(error) = one(ground, table, tree) {
             table.failed(&format!("{}: to be carried out", tree.name), &format!("{error:#}"));
         }
-        for folder in [ground.side(false), ground.side(true)].iter().filter(|folder| folder.exists()) {
-            fs::remove_dir_all(folder)?;
+        for directory in [ground.side(false), ground.side(true)].iter().filter(|directory| directory.exists()) {
+            fs::remove_dir_all(directory)?;
         }
     }
     Ok(())
@@ -136,7 +136,7 @@ fn one(ground: &Ground, table: &mut Table, tree: &Tree) -> Result<()> {
     let Some(pair) = Pair::bind_in_place(ground, table, tree.name, tree.program)? else { return Ok(()) };
     try_there(table, tree, &pair, "in place")?;
     pair.verify(table, tree.verify);
-    let moved = ground.folder.join("moved");
+    let moved = ground.directory.join("moved");
     fs::rename(ground.side(true), &moved)?;
     let pair = Pair { bound: moved.join(tree.program), homes: [ground.side(false), moved.clone()], ..pair };
     let done = try_there(table, tree, &pair, "moved");
@@ -150,20 +150,20 @@ fn try_there(table: &mut Table, tree: &Tree, pair: &Pair<'_>, place: &str) -> Re
     let made = |bound: bool| pair.made(bound);
     let what = format!("{place}, its work");
     for bound in [false, true] {
-        let (folder, home) = (made(bound), home(bound));
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
+        let (directory, home) = (made(bound), home(bound));
+        if directory.exists() {
+            fs::remove_dir_all(&directory)?;
         }
-        fs::create_dir_all(folder.join("profile"))?;
+        fs::create_dir_all(directory.join("profile"))?;
         let rc = home.join("program/fundamentalrc");
         if tree.name == "soffice" {
-            // Debian's knows its own folder by name.
+            // Debian's knows its own directory by name.
             let text = fs::read_to_string(&rc)?;
             let line = text.lines().find(|line| line.starts_with("BRAND_BASE_DIR=")).unwrap_or_default().to_owned();
             replace_text(&rc, &line, &format!("BRAND_BASE_DIR=file://{}", home.display()))?;
             // The first start with a new profile ends, to be made again.
             let program = if bound { &pair.bound } else { &pair.original };
-            let first = format!("-env:UserInstallation=file://{}/profile", folder.display());
+            let first = format!("-env:UserInstallation=file://{}/profile", directory.display());
             super::said(pair.ground.command(program).args([&first, "--headless", "--terminate_after_init"]))?;
         }
     }
@@ -183,10 +183,10 @@ fn try_there(table: &mut Table, tree: &Tree, pair: &Pair<'_>, place: &str) -> Re
     Ok(())
 }
 
-/// The names and contents of the files in a folder, without folders in it. Times that are written into them are left out.
-fn files(folder: &Path) -> Result<String> {
+/// The names and contents of the files in a directory, without directories in it. Times that are written into them are left out.
+fn files(directory: &Path) -> Result<String> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         if path.is_file() {
             let content = fs::read(&path)?;

@@ -23,7 +23,7 @@ pub(super) struct Watched {
 /// # Errors
 /// When it cannot be started or watched.
 pub(super) fn watch(ground: &Ground, program: &Path, prepare: impl FnOnce(&mut Command)) -> Result<Watched> {
-    let log = ground.folder.join("strace.log");
+    let log = ground.directory.join("strace.log");
     let mut command = ground.command("strace");
     command
         // Paths of descriptors are those of the files, links followed.

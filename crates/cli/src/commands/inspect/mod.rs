@@ -9,7 +9,7 @@ use coldstart_app::{
     inspect::{Options, Report, SCHEMA, Survey, inspect},
     kinds, starting, writing,
 };
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 
 use crate::args::inspect::{FailOn, InspectArgs};
 use crate::commands::observer::Console;
@@ -28,7 +28,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
     };
     let inputs = options.inputs();
     let place =
-        |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
+        |path: &Path, kind| OutputTarget::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
     let mut page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
     let mut picture_place = args.svg.as_deref().map(|path| place(path, kinds::SVG)).transpose()?;
     writing::try_out(page_place.iter().chain(&picture_place))?;

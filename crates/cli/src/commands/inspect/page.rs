@@ -1,7 +1,7 @@
 //! `--html`: an inspection as a page.
 
 use coldstart_app::inspect::{Report, SCHEMA};
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 use coldstart_view::page::ReportKind;
 
 use crate::args::inspect::InspectArgs;
@@ -10,7 +10,7 @@ use crate::output::page;
 use crate::output::path::printable;
 
 /// Writes the page of what was found out.
-pub(super) fn write(place: &OutputPlace, args: &InspectArgs, report: &Report) -> Result<(), CliError> {
+pub(super) fn write(place: &OutputTarget, args: &InspectArgs, report: &Report) -> Result<(), CliError> {
     page::write(place, ReportKind::Inspect, &title(args), SCHEMA, report)
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use coldstart_app::kinds;
 use coldstart_app::measure::history::{HistoryOutcome, SCHEMA, find, open, programs};
 use coldstart_app::writing::{try_out, write_file};
-use coldstart_output::{Inputs, OutputPlace};
+use coldstart_output::{Inputs, OutputTarget};
 use coldstart_profile::measurement::{Point, Series, is_apart};
 use coldstart_view::dates::minute;
 use coldstart_view::trend;
@@ -34,7 +34,7 @@ pub(super) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
     let mut inputs = Inputs::default();
     keeping.add_to(&mut inputs);
     let place =
-        |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
+        |path: &Path, kind| OutputTarget::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
     let picture_place = args.keeping.svg.as_deref().map(|path| place(path, kinds::SVG)).transpose()?;
     let page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
     try_out(picture_place.iter().chain(&page_place))?;

@@ -15,7 +15,7 @@ use coldstart_app::kinds;
 use coldstart_app::measure::{GateOptions, Keeping, MeasureOptions, MeasureOutcome, SCHEMA, import, labels, measure};
 use coldstart_app::writing::try_out;
 use coldstart_launch::CommandLine;
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 
 use crate::args::launching::ProgramArgs;
 use crate::args::measure::{KeepingArgs, MeasureArgs};
@@ -108,13 +108,13 @@ fn take_in(args: &KeepingArgs) -> Result<Exit, CliError> {
 }
 
 /// The page's place, tried out.
-fn page_place(args: &MeasureArgs, options: &MeasureOptions, path: &Path) -> Result<OutputPlace, CliError> {
-    let place = OutputPlace::new(path, kinds::PAGE, args.force.force)?.not_over(options.inputs());
+fn page_place(args: &MeasureArgs, options: &MeasureOptions, path: &Path) -> Result<OutputTarget, CliError> {
+    let place = OutputTarget::new(path, kinds::PAGE, args.force.force)?.not_over(options.inputs());
     try_out([&place])?;
     Ok(place)
 }
 
-fn show(args: &MeasureArgs, page_place: Option<&OutputPlace>, outcome: &MeasureOutcome) -> Result<(), CliError> {
+fn show(args: &MeasureArgs, page_place: Option<&OutputTarget>, outcome: &MeasureOutcome) -> Result<(), CliError> {
     let measurement = &outcome.kept.measurement;
     if let Some(place) = page_place {
         page::write(place, outcome)?;

@@ -2,7 +2,7 @@
 
 use coldstart_app::measure::history::{self, HistoryOutcome};
 use coldstart_app::measure::{MeasureOutcome, SCHEMA};
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 use coldstart_profile::measurement::Measurement;
 use coldstart_view::page::ReportKind;
 
@@ -10,12 +10,12 @@ use crate::error::CliError;
 use crate::output::page;
 
 /// Writes the page of a measurement.
-pub(super) fn write(place: &OutputPlace, outcome: &MeasureOutcome) -> Result<(), CliError> {
+pub(super) fn write(place: &OutputTarget, outcome: &MeasureOutcome) -> Result<(), CliError> {
     page::write(place, ReportKind::Measure, &title(&outcome.kept.measurement), SCHEMA, outcome)
 }
 
 /// Writes the page of measurements over time, which were found by `name`.
-pub(super) fn write_history(place: &OutputPlace, name: &str, outcome: &HistoryOutcome) -> Result<(), CliError> {
+pub(super) fn write_history(place: &OutputTarget, name: &str, outcome: &HistoryOutcome) -> Result<(), CliError> {
     let title = match name {
         "" => "Start-up times in the history".to_owned(),
         name => format!("Start-up times in the history: {name}"),

@@ -10,7 +10,7 @@ use coldstart_app::launching::inputs_of;
 use coldstart_app::prefetch::default_plan_path;
 use coldstart_app::speedup::{Launcher, SCHEMA, SpeedupOptions, labels, speedup};
 use coldstart_app::writing::try_out;
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 
 use crate::args::speedup::SpeedupArgs;
 use crate::commands::launching::{command_line, launching};
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     let plan_path = args.output.clone().unwrap_or_else(|| default_plan_path(&program));
     let inputs = inputs_of([&program], args.launching.input.as_deref());
     let place =
-        |path: &Path, kind| OutputPlace::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
+        |path: &Path, kind| OutputTarget::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
     let plan = place(&plan_path, kinds::PLAN)?;
     let page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
     try_out([&plan].into_iter().chain(&page_place))?;

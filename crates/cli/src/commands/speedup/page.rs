@@ -1,13 +1,13 @@
 //! `--html`: the story as a page.
 
 use coldstart_app::speedup::{SCHEMA, Story};
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 use coldstart_view::page::ReportKind;
 
 use crate::error::CliError;
 use crate::output::page;
 
 /// Writes the page of a program's story.
-pub(super) fn write(place: &OutputPlace, program: &str, story: &Story) -> Result<(), CliError> {
+pub(super) fn write(place: &OutputTarget, program: &str, story: &Story) -> Result<(), CliError> {
     page::write(place, ReportKind::Speedup, &format!("Before and after: {program}"), SCHEMA, story)
 }

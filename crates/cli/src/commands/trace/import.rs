@@ -2,7 +2,7 @@
 
 use coldstart_app::kinds;
 use coldstart_app::trace::import;
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 
 use super::show;
 use crate::args::trace::ImportArgs;
@@ -12,7 +12,7 @@ use crate::output;
 use crate::output::path::printable;
 
 pub(super) fn run(args: &ImportArgs) -> Result<Exit, CliError> {
-    let place = OutputPlace::new(&args.output, kinds::TRACE, args.force.force)?;
+    let place = OutputTarget::new(&args.output, kinds::TRACE, args.force.force)?;
     let trace = import(&args.recording, place)?;
     if args.json {
         show::print_json(&trace, "coldstart.trace-import/1")?;

@@ -6,7 +6,7 @@
 use coldstart_app::kinds;
 use coldstart_app::trace::record::{RecordOptions, default_path, record};
 use coldstart_launch::Readiness;
-use coldstart_output::OutputPlace;
+use coldstart_output::OutputTarget;
 use coldstart_profile::trace::{Run, RunEnd};
 
 use super::show;
@@ -21,7 +21,7 @@ use crate::output::path::printable;
 pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
     let command = command_line(&args.program);
     let file = args.output.clone().unwrap_or_else(|| default_path(&command));
-    let place = OutputPlace::new(&file, kinds::TRACE, args.force.force)?;
+    let place = OutputTarget::new(&file, kinds::TRACE, args.force.force)?;
     let options = RecordOptions {
         command,
         waiting: waiting(&args.waiting),

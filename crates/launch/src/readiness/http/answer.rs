@@ -1,23 +1,23 @@
-//! As much of an HTTP answer as is needed: its status.
+//! The status of an HTTP response.
 //!
-//! Headers of the final answer are never read: only the status line must have come, and a server may send as much behind it
-//! as it likes.
+//! Headers of the final response are never read: only the status line must be complete, and the server may send anything
+//! after it.
 
-/// A status line, or an interim answer with its headers, longer than this is none.
+/// The limit for a status line, or an interim response with its headers.
 const LONGEST_HEAD: usize = 16 * 1024;
 /// Headers of an interim answer.
 const MOST_HEADERS: usize = 64;
 
-/// The beginning of an answer, growing.
+/// The beginning of a response, growing.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     bytes: Vec<u8>,
 }
 
-/// What is known of an answer so far.
+/// The state of a response so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// The status line has not come to its end.
+    /// The status line is not complete.
     Incomplete,
     /// The status of the final answer.
     Final(u16),
@@ -29,7 +29,7 @@ impl Answer {
     pub(crate) fn take(&mut self, chunk: &[u8]) -> Status {
         let mut rest = chunk;
         loop {
-            // What finds no room now does once an interim answer has been read.
+            // What does not fit now is handled once an interim response has been consumed.
             let room = LONGEST_HEAD.saturating_sub(self.bytes.len());
             let (taken, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
             self.bytes.extend_from_slice(taken);
@@ -37,10 +37,10 @@ impl Answer {
             let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
             let mut response = httparse::Response::new(&mut headers);
             let parsed = response.parse(&self.bytes);
-            // The parser notes the code before it knows that the line is whole; the reason, be it empty, only then.
+            // The parser sets the code before the line is complete; the reason, even if empty, only then.
             let status = response.code.filter(|_| response.reason.is_some());
             return match (status, parsed) {
-                // 101 is not interim but a switch to another protocol (RFC 9110, 15.2.2), which nobody asked for.
+                // 101 is not interim but a switch to another protocol (RFC 9110, 15.2.2), which we did not request.
                 (Some(100 | 102..200), Ok(httparse::Status::Complete(length))) => {
                     self.bytes.drain(..length.min(self.bytes.len()));
                     continue;

@@ -1,6 +1,6 @@
-//! Connecting without ever waiting longer than we want to.
+//! Connecting with a time limit.
 //!
-//! The newcomer's trap is the connection to oneself (see `port.rs`). Closed in the ordinary way, it would keep the very port
+//! Pitfall: a connection to itself (see `port.rs`). A regular close would keep the port
 //! occupied for a minute (TIME_WAIT), and the program could not listen there; so it is reset.
 
 use std::io::{self, ErrorKind};
@@ -12,29 +12,29 @@ use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
-/// How long after the attempt the other side may take to accept. When a server's queue is full, its kernel says nothing, and
-/// asks us to try again only after a second.
+/// Time limit for the other side to accept. When a server's queue is full, its kernel does not answer, and
+/// a new attempt is made only after a second.
 pub(super) fn answer_limit(address: SocketAddr) -> Duration {
     // The loopback interface answers at once, unless the machine is very busy; a container's address may be behind a bridge.
     Duration::from_millis(if address.ip().is_loopback() { 20 } else { 250 })
 }
 
-/// What came of an attempt to connect.
+/// The result of an attempt to connect.
 #[derive(Debug)]
 pub(super) enum Connection {
-    /// Accepted. Reading and writing do not block.
+    /// Accepted, non-blocking.
     Open(TcpStream),
-    /// Not answered yet.
+    /// Pending.
     Pending(TcpStream),
-    /// Nobody listens there, or nobody can be reached.
+    /// No listener, or unreachable.
     Refused,
 }
 
 impl Connection {
-    /// Tries to connect, waiting for an answer `patience` at most.
+    /// Tries to connect, waiting for at most `patience`.
     ///
     /// # Errors
-    /// Those that trying again does not mend.
+    /// Permanent errors only.
     pub(super) fn attempt(address: SocketAddr, patience: Duration) -> io::Result<Self> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -51,7 +51,7 @@ impl Connection {
         }
     }
 
-    /// Looks what became of a pending attempt, waiting `patience` at most.
+    /// Continues a pending attempt, waiting for at most `patience`.
     ///
     /// # Errors
     /// As [`attempt`](Self::attempt).
@@ -74,7 +74,7 @@ fn checked(stream: TcpStream) -> Connection {
     match (stream.local_addr(), stream.peer_addr()) {
         (Ok(ours), Ok(theirs)) if ours != theirs => Connection::Open(stream),
         (Ok(_), Ok(_)) => {
-            // Failing that it is closed in the ordinary way.
+            // Failing that, it is closed regularly.
             let _ = set_socket_linger(&stream, Some(Duration::ZERO));
             Connection::Refused
         }
@@ -83,7 +83,7 @@ fn checked(stream: TcpStream) -> Connection {
     }
 }
 
-/// Out of descriptors or memory, or forbidden: waiting will not help. Everything else may be otherwise in a moment.
+/// Out of descriptors or memory, or forbidden: waiting will not help. All other errors may be temporary.
 fn refused(error: io::Error) -> io::Result<Connection> {
     const LASTING: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
     let is_lasting = error.kind() == ErrorKind::PermissionDenied

@@ -1,8 +1,8 @@
 //! Ready when a GET request is answered with a status of 2xx: for servers that listen before they can serve.
 //!
-//! Redirects are not followed, and are not readiness: one may lead to another server, or to a page that says "starting up".
-//! Variables that name a proxy have no effect. The newcomer's trap is the answer's limit: a first request may take long
-//! because the program is starting, and asked again too soon it would begin anew each time, so we wait longer at each try.
+//! Redirects are not followed, and do not count: one may lead to another server, or to a page that says "starting up".
+//! Proxy variables have no effect. Pitfall: the time limit of a response. A first request may take long
+//! because the program is starting, and a retry too soon would make it start over each time, so each try waits longer.
 
 pub(crate) mod answer;
 mod connection;
@@ -21,25 +21,25 @@ use crate::error::LaunchError;
 
 pub use self::url::HttpUrl;
 
-/// How often to try while nobody listens; bounds the error of the time measured. An attempt takes some 20 us.
+/// Polling interval while there is no listener; bounds the error of the measured time. An attempt takes some 20 us.
 const INTERVAL: Duration = Duration::from_millis(1);
-/// How long an answer may take at first; twice as long at each further try.
+/// First time limit of a response; doubled at each further try.
 const FIRST_PATIENCE: Duration = Duration::from_secs(3);
-/// No longer than this.
+/// Upper bound of the time limit.
 const LONGEST_PATIENCE: Duration = Duration::from_secs(96);
-/// Pause after an answer that is not the right one: a hundredth of the time passed, so that asking adds little error and
+/// Pause after a wrong response: a hundredth of the time passed, so that polling adds little error and
 /// little work for the program, within these bounds.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
 /// Size of one read.
 const CHUNK: usize = 16 * 1024;
-/// How many reads in a row: an answer without end must not keep us from the clock.
+/// Reads in a row: an endless response must not keep us from the clock.
 const READS_AT_ONCE: usize = 64;
 
 pub(crate) struct HttpWatch {
     url: HttpUrl,
     request: Vec<u8>,
     addresses: Vec<SocketAddr>,
-    /// Index of the address to try next. They take turns: the program may listen at one and be silent at another.
+    /// Index of the next address. They alternate: the program may listen at one and be silent at another.
     next: usize,
     begin: Instant,
     patience: Duration,
@@ -48,7 +48,7 @@ pub(crate) struct HttpWatch {
 }
 
 enum State {
-    /// Nobody accepts connections.
+    /// No listener.
     Idle,
     Connecting {
         stream: TcpStream,
@@ -60,7 +60,7 @@ enum State {
         answer: Answer,
         until: Instant,
     },
-    /// There was an answer, or an end without one. The rest of the answer is let in meanwhile: closing a connection on
+    /// A response came, or the end without one. The rest of the response is still read: closing a connection with
     /// unread bytes resets it, and simple servers die of that (SIGPIPE).
     Pausing {
         stream: Option<TcpStream>,
@@ -72,7 +72,7 @@ enum State {
     },
 }
 
-/// What was seen last.
+/// The last result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     Nobody,
@@ -82,7 +82,7 @@ enum Seen {
     Status(u16),
 }
 
-/// What to do after a step.
+/// What to do next.
 enum Step {
     Next(State),
     Wait(State),
@@ -127,14 +127,14 @@ impl HttpWatch {
         Step::Next(State::Asking { stream, sent: 0, answer: Answer::default(), until })
     }
 
-    /// Sends what can be sent, reads what has come.
+    /// Sends and receives as much as possible.
     fn exchange(&mut self, mut stream: TcpStream, mut sent: usize, mut answer: Answer, until: Instant) -> Step {
         while let Some(rest) = self.request.get(sent..).filter(|rest| !rest.is_empty()) {
             match stream.write(rest) {
                 Ok(count) => sent += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // A server that answers without reading may have closed its end; the answer can be read all the same.
+                // A server that answers without reading may have closed its end; the response can still be read.
                 Err(_) => sent = self.request.len(),
             }
         }
@@ -198,7 +198,7 @@ fn cannot_connect(error: std::io::Error) -> LaunchError {
     LaunchError::system("try to connect to the program's port", error)
 }
 
-/// Reads and forgets what has come. `None` if there is no more yet.
+/// Discards received bytes. `None` if there are no more yet.
 fn discard(mut stream: TcpStream) -> Option<TcpStream> {
     let mut chunk = [0; CHUNK];
     for _ in 0..READS_AT_ONCE {
@@ -262,7 +262,7 @@ impl Watch for HttpWatch {
         }
     }
 
-    /// Lets the rest of the answer in, then closes: a server that ends gracefully waits for those who still listen.
+    /// Reads the rest of the response, then closes: a server that ends gracefully waits for connected clients.
     fn drain(&mut self) {
         if let State::Answered { stream } = &mut self.state {
             *stream = stream.take().and_then(discard);
@@ -272,12 +272,14 @@ impl Watch for HttpWatch {
     fn last_seen(&self) -> Option<String> {
         let url = &self.url;
         Some(match self.seen {
-            Seen::Nobody => format!("nobody accepted connections for {url}"),
+            Seen::Nobody => format!("{url} accepted no connections"),
             Seen::Silence => format!("{url} accepted connections and did not answer"),
             Seen::Closed => format!("{url} closed the connection without an answer"),
-            Seen::Garbage => format!("{url} did not answer in HTTP/1"),
+            Seen::Garbage => format!("{url} did not answer with HTTP/1"),
             Seen::Status(status @ 300..400) => {
-                format!("{url} answered with status {status}; redirects are not followed: wait for the URL it leads to")
+                format!(
+                    "{url} answered with status {status}; redirects are not followed: use the redirect's target as the URL"
+                )
             }
             Seen::Status(status) => format!("{url} answered with status {status}"),
         })

@@ -1,4 +1,4 @@
-//! What is asked: a URL of plain HTTP.
+//! The URL of a request, plain HTTP.
 
 use std::fmt;
 use std::io;
@@ -11,15 +11,15 @@ use crate::error::LaunchError;
 
 const DEFAULT_PORT: u16 = 80;
 
-/// The URL of an `http` readiness: plain HTTP, with a host, without a user's name or password.
+/// The URL of an `http` readiness: plain HTTP, with a host, without user name or password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpUrl(Url);
 
 impl HttpUrl {
-    /// Reads a URL: `http://HOST:PORT/PATH?QUERY`, or the same from `//` on, as it stands behind the `http:` of a readiness.
+    /// Parses a URL: `http://HOST:PORT/PATH?QUERY`, or the part from `//` on, as after the `http:` of a readiness.
     ///
     /// # Errors
-    /// [`ReadinessError::Url`] for what is not a URL, `https`, and a user's name or password: the URL is stored with the
+    /// [`ReadinessError::Url`] for anything but a URL, for `https`, and for a user name or password: the URL is stored with the
     /// results, where a password should not be.
     pub fn parse(text: &str) -> Result<Self, ReadinessError> {
         let wrong = |reason: String| ReadinessError::Url { url: text.to_owned(), reason };
@@ -32,22 +32,22 @@ impl HttpUrl {
         if url.scheme() != "http" {
             let port = url.port_or_known_default().unwrap_or(443);
             return Err(wrong(format!(
-                "only plain HTTP is spoken, not TLS; wait for port:{port} or stdout:REGEX instead"
+                "only plain HTTP is supported, not TLS; wait for port:{port} or stdout:REGEX instead"
             )));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(wrong(
-                "a name and password would be stored with the results; ask for a path that needs none, or wait for port:N"
+                "a name and password would be stored with the results; use a path that needs none, or wait for port:N"
                     .into(),
             ));
         }
         if url.port() == Some(0) {
-            return Err(wrong("port 0 is no port".into()));
+            return Err(wrong("port 0 is not valid".into()));
         }
         Ok(Self(url))
     }
 
-    /// Where to connect. `localhost` is both loopback addresses, whatever the resolver says (RFC 6761, 6.3): the program may
+    /// The addresses to try. `localhost` is both loopback addresses, whatever the resolver says (RFC 6761, 6.3): the program may
     /// listen at either.
     pub(super) fn addresses(&self) -> Result<Vec<SocketAddr>, LaunchError> {
         let port = self.0.port().unwrap_or(DEFAULT_PORT);
@@ -68,7 +68,7 @@ impl HttpUrl {
         Ok(addresses)
     }
 
-    /// The bytes to send. The connection is to be closed behind the answer, so that a server that ends gracefully does not
+    /// The bytes to send. The connection closes after the response, so that a server that ends gracefully does not
     /// wait for us.
     pub(super) fn request(&self) -> Vec<u8> {
         let target = &self.0[Position::BeforePath..Position::AfterQuery];

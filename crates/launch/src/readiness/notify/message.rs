@@ -10,13 +10,13 @@ pub(crate) struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// `is_truncated`: the end is missing. The line that was cut could look like another one and is left out.
+    /// `is_truncated`: the end is missing. The incomplete line could look like another one and is ignored.
     pub(crate) fn new(bytes: &'a [u8], is_truncated: bool) -> Self {
         if is_truncated {
             let whole = bytes.iter().rposition(|&byte| byte == b'\n').unwrap_or(0);
             return Self { bytes: bytes.get(..whole).unwrap_or_default() };
         }
-        // Senders that count the end of the C string: systemd permits it, too (`manager_dispatch_notify_fd`).
+        // Some senders count the end of the C string: systemd permits it, too (`manager_dispatch_notify_fd`).
         Self { bytes: bytes.strip_suffix(b"\0").unwrap_or(bytes) }
     }
 
@@ -25,7 +25,7 @@ impl<'a> Message<'a> {
         self.bytes.split(|&byte| byte == b'\n').any(|line| line == b"READY=1")
     }
 
-    /// Its beginning on one line, harmless to a terminal.
+    /// Its beginning on one line, safe for a terminal.
     pub(crate) fn excerpt(self) -> String {
         let shown = self.bytes.get(..EXCERPT_LENGTH).unwrap_or(self.bytes).trim_ascii();
         let mut text: String = String::from_utf8_lossy(shown).escape_debug().collect();

@@ -1,9 +1,9 @@
-//! Ready when the program says so by the protocol of `sd_notify(3)`, as services of systemd do: the very moment, in the
-//! program's own opinion.
+//! Ready when the program reports it by the protocol of `sd_notify(3)`, as services of systemd do: the exact moment, as
+//! the program sees it.
 //!
-//! Who sends is checked, for anyone who learns the socket's name may send to it: the message must come from a process of
-//! the launch. The newcomer's trap is a sender that is gone by the time we look, such as `systemd-notify --no-block` in a
-//! script. systemd ignores it; we take its word, since only what inherited the name from the program can have known it.
+//! The sender is checked, because any process that knows the socket's name may send to it: the message must come from a process of
+//! the launch. Pitfall: a sender that has ended before we check, such as `systemd-notify --no-block` in a
+//! script. systemd ignores it; we accept it, since only processes that inherited the name from the program know it.
 
 pub(crate) mod message;
 mod socket;
@@ -23,21 +23,21 @@ use crate::tree::Tree;
 
 /// systemd itself takes 4 KiB (`NOTIFY_BUFFER_MAX`) and ignores what is longer.
 const LONGEST_MESSAGE: usize = 64 * 1024;
-/// How many messages are read in a row: a program that floods us must not keep us from the clock.
+/// Messages read in a row: a program that floods us must not keep us from the clock.
 const MESSAGES_AT_ONCE: usize = 256;
-/// How often the process table is looked at for a sender. It is not one moment's picture: a sender whose parent ends while
-/// we read is in none of it, daemons being the example.
+/// How often the process table is searched for a sender. The table is not a snapshot: a sender whose parent ends while
+/// we read may be missing, as with daemons.
 const LOOKS_FOR_SENDER: usize = 3;
 
-/// What our own service manager told us about ourselves (`sd_watchdog_enabled(3)`, `sd_listen_fds(3)`). A program that
-/// found it would ping a watchdog that is not there, or take over sockets that it does not have.
+/// Variables of our own service manager (`sd_watchdog_enabled(3)`, `sd_listen_fds(3)`). A program that
+/// found them would ping a missing watchdog, or use sockets that it does not have.
 const OUR_MANAGERS: [&str; 5] = ["WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"];
 
 pub(crate) struct NotifyWatch {
     socket: Option<NotifySocket>,
     buffer: Vec<u8>,
     last_message: Option<String>,
-    /// Who said that it was ready without being of the launch.
+    /// A sender of READY=1 outside the launch.
     stranger: Option<u32>,
 }
 
@@ -60,12 +60,12 @@ impl NotifyWatch {
     }
 }
 
-/// Whether a message came from a process of the launch. `None`: from outside our pid namespace, where the program, having
-/// been started in it, cannot be.
+/// Whether a message came from a process of the launch. `None`: from outside our PID namespace, where no process of the program
+/// can be.
 fn is_of_launch(tree: &Tree, sender: Option<u32>) -> bool {
     let Some(sender) = sender else { return false };
     for _ in 0..LOOKS_FOR_SENDER {
-        // If it is gone: see the module's head.
+        // If it has ended: see the module's head.
         if tree.has_member(sender) || !coldstart_host::process::exists(sender) {
             return true;
         }
@@ -106,7 +106,7 @@ impl Watch for NotifyWatch {
                 self.stranger = sender.or(Some(0));
             }
             self.last_message = Some(text);
-            // The next one may have come while we looked at this one.
+            // The next one may have arrived meanwhile.
             moment = Instant::now();
         }
         Ok(None)
@@ -122,7 +122,7 @@ impl Watch for NotifyWatch {
 
     fn last_seen(&self) -> Option<String> {
         if let Some(stranger) = self.stranger {
-            return Some(format!("READY=1 came from process {stranger}, which the program did not start"));
+            return Some(format!("READY=1 came from process {stranger}, which is not part of the launch"));
         }
         self.last_message.as_ref().map(|message| format!("the last notification was `{message}`"))
     }

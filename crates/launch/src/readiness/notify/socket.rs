@@ -1,8 +1,8 @@
-//! The socket that the program is told to send to.
+//! The notification socket.
 //!
 //! It has a name in the file system, as systemd's own `/run/systemd/notify`: container tools bind-mount it, and a program
-//! in a network namespace of its own, where an abstract name would mean nothing, still finds it. A service may have given
-//! up root before it is ready, so anyone may send; but the directory cannot be listed, and senders are checked.
+//! in its own network namespace, where an abstract name would be useless, still finds it. A service may have given
+//! up root before it is ready, so any user may send; but the directory cannot be listed, and senders are checked.
 
 use std::fs::{self, Permissions, set_permissions};
 use std::io;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::error::LaunchError;
 
-/// The names of our directories begin so.
+/// Prefix of our directories' names.
 const PREFIX: &str = "coldstart-notify-";
 const NAME: &str = "socket";
 
@@ -30,8 +30,8 @@ pub(super) struct NotifySocket {
 
 impl NotifySocket {
     pub(super) fn new() -> Result<Self, LaunchError> {
-        // Sandboxes show a program `/run` rather than our directory of temporary files; to write there takes root. And a
-        // socket's name may have no more than 107 bytes, which a long TMPDIR can use up.
+        // Sandboxes show a program `/run` rather than our temporary directory; writing there takes root. And a
+        // socket's name is limited to 107 bytes, which a long TMPDIR can use up.
         let mut directories = vec![PathBuf::from("/run")];
         directories.extend(std::path::absolute(std::env::temp_dir()).ok());
         directories.push("/tmp".into());
@@ -52,7 +52,7 @@ impl NotifySocket {
         let path = directory.path().join(NAME);
         let socket = UnixDatagram::bind(&path)?;
         set_socket_passcred(&socket, true)?;
-        // Not by the mode of creation, from which our umask would be taken.
+        // Not by the mode at creation, which our umask would reduce.
         set_permissions(&path, Permissions::from_mode(0o666))?;
         set_permissions(directory.path(), Permissions::from_mode(0o711))?;
         Ok(Self { socket, path, _directory: directory })
@@ -69,9 +69,9 @@ impl AsFd for NotifySocket {
     }
 }
 
-/// Removes what processes of ours that were killed have left: sockets that nobody has open any more, which the kernel tells
-/// by refusing to connect (`unix(7)`), whatever pid namespace the others live in. Others' directories are left alone: in
-/// `/tmp` anyone may put something in place of them.
+/// Removes sockets left by killed processes of ours: those that no process has open, so that the kernel
+/// refuses to connect (`unix(7)`), in any PID namespace. Other users' directories are left alone: in
+/// `/tmp` they may have been replaced by something else.
 fn remove_left(parent: &Path) {
     let ours = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -83,7 +83,7 @@ fn remove_left(parent: &Path) {
             && let Ok(asking) = UnixDatagram::unbound()
             && asking.connect(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
         {
-            // What cannot be removed is in nobody's way.
+            // What cannot be removed does no harm.
             let _ = fs::remove_file(&path);
             let _ = fs::remove_dir(entry.path());
         }

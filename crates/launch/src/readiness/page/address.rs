@@ -1,4 +1,4 @@
-//! The page's address, new and unguessable for each launch, and its way into the program's arguments.
+//! The page's address, new and unguessable for each launch, and its placeholder in the program's arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -9,40 +9,40 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::command_line::CommandLine;
 
-/// What stands for the address in arguments.
+/// The placeholder for the address in arguments.
 const PLACEHOLDER: &[u8] = b"{ready_url}";
 
-/// Where the page is: the authority that requests must name, and the folder that they must know.
+/// The page's address: the authority that requests must name, and the secret directory.
 ///
-/// The folder keeps web pages and strangers from reporting; it stands in the program's arguments, so whoever may list the
-/// machine's processes can read it.
+/// The directory keeps web pages and other users from reporting; it is visible in the program's arguments to users who may list the
+/// machine's processes.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     /// As in the `Host` field: `127.0.0.1:PORT`.
     pub(crate) authority: String,
     /// `/TOKEN/`.
-    pub(crate) folder: String,
+    pub(crate) directory: String,
 }
 
 impl Address {
-    /// A new folder at a listener's port.
+    /// A new directory at a listener's port.
     pub(super) fn of(listener: &TcpListener) -> io::Result<Self> {
         let mut token = [0u8; 16];
-        // Up to 256 bytes come whole once the kernel's generator has its seed: getrandom(2).
+        // Up to 256 bytes are returned at once when the kernel's generator has its seed: getrandom(2).
         if getrandom(&mut token, GetRandomFlags::empty())? != token.len() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let token = u128::from_ne_bytes(token);
-        Ok(Self { authority: listener.local_addr()?.to_string(), folder: format!("/{token:032x}/") })
+        Ok(Self { authority: listener.local_addr()?.to_string(), directory: format!("/{token:032x}/") })
     }
 
-    /// What the browser is to load.
+    /// The address for the browser.
     pub(super) fn url(&self) -> String {
-        format!("http://{}{}", self.authority, self.folder)
+        format!("http://{}{}", self.authority, self.directory)
     }
 }
 
-/// The command line with the address in its arguments, wherever they hold `{ready_url}`. `None` if none does.
+/// The command line with the address in place of `{ready_url}` in its arguments. `None` if there is no `{ready_url}`.
 pub(super) fn with_address(given: &CommandLine, url: &str) -> Option<CommandLine> {
     let mut found = false;
     let arguments = given.arguments.iter().map(|argument| {
@@ -90,10 +90,11 @@ mod tests {
     }
 
     #[test]
-    fn each_folder_is_new() {
+    fn each_directory_is_new() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let folders: std::collections::HashSet<_> = (0..100).map(|_| Address::of(&listener).unwrap().folder).collect();
-        assert_eq!(folders.len(), 100);
-        assert!(folders.iter().all(|folder| folder.len() == 34));
+        let directories: std::collections::HashSet<_> =
+            (0..100).map(|_| Address::of(&listener).unwrap().directory).collect();
+        assert_eq!(directories.len(), 100);
+        assert!(directories.iter().all(|directory| directory.len() == 34));
     }
 }

@@ -1,27 +1,27 @@
-//! What we answer to a request, as bytes of HTTP/1.1 (RFC 9112).
+//! Our responses, as bytes of HTTP/1.1 (RFC 9112).
 //!
-//! Every answer tells its length, so that the connection can be used again.
+//! Every response states its length, so that the connection can be reused.
 
-/// The status of an answer (RFC 9110, section 15).
+/// The status of a response (RFC 9110, section 15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     /// The page follows.
     Page,
     /// A report was taken.
     Taken,
-    /// Not a request that we understand.
+    /// Not a valid request.
     BadRequest,
-    /// Nothing is there.
+    /// No such path.
     NotFound,
-    /// The page is not to be written to, the report not to be read.
+    /// A method other than GET on the page, or other than POST on the report.
     MethodNotAllowed,
-    /// A report of a page that was never asked for.
+    /// A report of a page that was never requested.
     Conflict,
-    /// We take no content.
+    /// Content is not accepted.
     ContentTooLarge,
-    /// Asked for by a name that is not ours, as by DNS rebinding.
+    /// Requested by a name that is not ours, as by DNS rebinding.
     Misdirected,
-    /// The head is longer than we read.
+    /// The head exceeds our limit.
     HeadTooLarge,
 }
 
@@ -43,7 +43,7 @@ impl Status {
 
 const PAGE: &str = include_str!("page.html");
 
-/// Appends an answer. `head_only`: to a HEAD request, whose answer tells the length of what it leaves out.
+/// Appends a response. `head_only`: to a HEAD request, with the length of the omitted content.
 pub(super) fn write_answer(output: &mut Vec<u8>, status: Status, head_only: bool, closes: bool) {
     let mut push = |text: &str| output.extend_from_slice(text.as_bytes());
     push("HTTP/1.1 ");
@@ -61,7 +61,7 @@ pub(super) fn write_answer(output: &mut Vec<u8>, status: Status, head_only: bool
                 push(PAGE);
             }
         }
-        // It has none by definition, and may not tell a length: RFC 9110, section 8.6.
+        // It has none by definition, and must not state a length: RFC 9110, section 8.6.
         Status::Taken => push("\r\n"),
         _ => push("Content-Length: 0\r\n\r\n"),
     }

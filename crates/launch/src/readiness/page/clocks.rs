@@ -1,13 +1,13 @@
-//! From the browser's clock to ours.
+//! Converts the browser's clock to ours.
 //!
-//! A page knows the time of day only, which somebody may set while the program starts; we measure by the monotonic clock.
-//! Both are slewed alike by NTP, so the distance between them changes only when the time of day is set.
+//! A page knows only the time of day, which may be set while the program starts; we measure by the monotonic clock.
+//! NTP slews both alike, so their difference changes only when the time of day is set.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::site::Report;
 
-/// The time of day was set when the clocks' distance changes by more than this; what remains is our own inaccuracy.
+/// The time of day was set when the difference changes by more than this; less is our own inaccuracy.
 const DISAGREEMENT: Duration = Duration::from_millis(1);
 
 /// Both clocks, read at one moment.
@@ -31,22 +31,22 @@ impl Clocks {
         rest.into_iter().fold(first, |best, next| if next.0 < best.0 { next } else { best }).1
     }
 
-    /// Whether the distance between the two clocks has stayed the same since an earlier reading.
+    /// Whether the difference between the two clocks has stayed the same since an earlier reading.
     fn agrees_with(&self, earlier: &Self) -> bool {
         let expected = earlier.time_of_day.saturating_add(self.instant.saturating_duration_since(earlier.instant));
         self.time_of_day.abs_diff(expected) <= DISAGREEMENT
     }
 
-    /// When the time of day was this many milliseconds since 1970. `None` for what has not come yet, and for nonsense.
+    /// The moment when the time of day was this many milliseconds since 1970. `None` for the future and for invalid values.
     fn instant_of(&self, milliseconds: f64) -> Option<Instant> {
         let since_1970 = Duration::try_from_secs_f64(milliseconds / 1e3).ok()?;
         self.instant.checked_sub(self.time_of_day.checked_sub(since_1970)?)
     }
 }
 
-/// The moment of readiness: the page's own if it can be believed, else the report's arrival.
+/// The moment of readiness: the page's own if it is plausible, else the report's arrival.
 ///
-/// It can if the time of day was not set meanwhile, and it lies between the request for the page and the report.
+/// It is plausible if the time of day was not set meanwhile, and it is between the request for the page and the report.
 pub(super) fn moment(report: &Report, at_launch: &Clocks, now: &Clocks) -> Instant {
     let shown = report.shown.filter(|_| now.agrees_with(at_launch)).and_then(|shown| now.instant_of(shown));
     shown.filter(|shown| (report.requested..=report.arrived).contains(shown)).unwrap_or(report.arrived)

@@ -1,4 +1,4 @@
-//! One connection to a browser, or to whoever else connects. Never blocks.
+//! One connection, usually to a browser. Never blocks.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -7,10 +7,10 @@ use std::time::Instant;
 use super::exchange::Exchange;
 use super::site::Site;
 
-/// Reads before others have their turn.
+/// Reads before the next connection is served.
 const READS: usize = 16;
-/// How much is still read and thrown away after the last answer: closing with unread bytes would make the kernel send a
-/// reset, which may overtake the answer (RFC 9112, section 9.6).
+/// How much is still read and discarded after the last response: closing with unread bytes would make the kernel send a
+/// reset, which may overtake the response (RFC 9112, section 9.6).
 const LONGEST_REST: usize = 64 * 1024;
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Connection {
     rest: Option<usize>,
 }
 
-/// What a connection waits for.
+/// The next event of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// The other side's bytes.
@@ -38,7 +38,7 @@ impl Connection {
     /// Takes an accepted connection.
     pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        // An answer is one write; waiting for more to send along would only make it late.
+        // A response is one write; waiting for more data would only delay it.
         stream.set_nodelay(true)?;
         Ok(Self { stream, exchange: Exchange::default(), output: Vec::new(), written: 0, rest: None })
     }
@@ -47,7 +47,7 @@ impl Connection {
         &self.stream
     }
 
-    /// Reads, answers and writes as far as it goes. An error of the connection is its end and nobody else's.
+    /// Reads, answers and writes as much as possible. An error only ends this connection.
     pub(super) fn advance(&mut self, site: &mut Site, now: Instant) -> Next {
         self.try_advance(site, now).unwrap_or(Next::Close)
     }
@@ -66,7 +66,7 @@ impl Connection {
                 self.stream.shutdown(Shutdown::Write)?;
                 self.rest = Some(LONGEST_REST);
             }
-            // The rest is told again: we are woken for as long as there is something to read.
+            // The rest is reported again: we are woken as long as there is something to read.
             if reads == READS {
                 return Ok(Next::Input);
             }
@@ -88,7 +88,7 @@ impl Connection {
         }
     }
 
-    /// Writes what is to be written; true if that was all.
+    /// Writes pending bytes; true if all were written.
     fn flush(&mut self) -> io::Result<bool> {
         while let Some(left) = self.output.get(self.written..).filter(|left| !left.is_empty()) {
             match self.stream.write(left) {

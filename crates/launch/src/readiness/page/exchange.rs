@@ -1,6 +1,6 @@
-//! The requests of one connection as they come, in pieces or several at once, and their answers.
+//! The requests of one connection, in pieces or several at once, and their responses.
 //!
-//! Nothing here reads or writes: hostile bytes are tried on it directly.
+//! No I/O here, so hostile bytes can be tested directly.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use super::answer::{Status, write_answer};
 use super::request::{Parsed, parse};
 use super::site::Site;
 
-/// The longest head we read. Cookies know no ports: all that other programs have set for 127.0.0.1 come along.
+/// The limit of a head. Cookies ignore ports: all cookies of other programs for 127.0.0.1 are sent along.
 const LONGEST_HEAD: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
@@ -20,27 +20,27 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Takes what came.
+    /// Takes received bytes.
     pub(crate) fn receive(&mut self, chunk: &[u8]) {
         if self.finished {
             return;
         }
-        // A head becomes complete with a line's end. One that comes byte by byte is not read again at each of them.
+        // A head is complete at a line's end. One that arrives byte by byte is not parsed again at each byte.
         self.worth_reading |= self.input.is_empty() || chunk.contains(&b'\n');
         self.input.extend_from_slice(chunk);
     }
 
-    /// How many bytes are kept of a request that is not complete.
+    /// How many bytes are kept of an incomplete request.
     pub(crate) fn held(&self) -> usize {
         self.input.len()
     }
 
-    /// Whether nothing more is answered.
+    /// Whether no more requests are answered.
     pub(crate) fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// Appends the answer to the next request, if that is complete.
+    /// Appends the response to the next request, if that is complete.
     pub(crate) fn answer_next(&mut self, site: &mut Site, now: Instant, output: &mut Vec<u8>) -> bool {
         if self.finished {
             return false;
@@ -49,7 +49,7 @@ impl Exchange {
         let (status, head_only, length) = match parsed {
             Parsed::Complete(request, length) => {
                 let status = site.answer(&request, now);
-                // We do not read content, so we would not know where the next request begins.
+                // Content is not read, so the start of the next request would be unknown.
                 self.finished = request.is_last || request.has_content;
                 (status, request.method == "HEAD", length)
             }
@@ -83,7 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn site() -> Site {
-        Site::new(&Address { authority: "a".into(), folder: "/t/".into() })
+        Site::new(&Address { authority: "a".into(), directory: "/t/".into() })
     }
 
     /// All answers to chunks.

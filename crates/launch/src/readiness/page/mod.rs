@@ -1,17 +1,17 @@
-//! Ready when a page of ours, whose address the program is given, is on the screen: for browsers.
+//! Ready when our page, whose address is passed to the program, is on the screen: for browsers.
 //!
-//! The page's script takes the moment by the browser's own clock and reports it afterwards. The newcomer's trap is to
-//! take the report's arrival instead: while Firefox starts, a request from a page waits some 100 to 250 ms in its main
-//! process. So the arrival counts only where the page's moment cannot be believed; see [`clocks`] for when it is.
+//! The page's script takes the time from the browser's clock and reports it afterwards. Pitfall: the
+//! report's arrival is late: while Firefox starts, a request from a page waits some 100 to 250 ms in its main
+//! process. So the arrival counts only where the page's time is not plausible; see [`clocks`].
 //!
-//! What "shown" means, and where it is taken from, is told in `page.html`. Compared with the pixels of a virtual screen
-//! (`examples/page_precision.rs`), Chromium tells the moment to a few milliseconds; Firefox tells when it painted, and we
+//! What "shown" means, and how it is detected, is explained in `page.html`. Compared with the pixels of a virtual screen
+//! (`examples/page_precision.rs`), Chromium is accurate to a few milliseconds; Firefox reports when it painted, and we
 //! add one frame. While Firefox's main process is busy its window may follow later than that, which no page can see.
 //!
-//! A browser that hands the address to another that already runs, and exits, is not ready: that was not its start, and the
-//! launch is over when nobody of it is alive. Give it a profile of its own (`--no-remote --profile DIR`,
-//! `--user-data-dir=DIR`). Proxies do not matter: browsers ask loopback addresses directly unless told otherwise.
-//! With `privacy.resistFingerprinting` Firefox rounds its clock to as much as 100 ms, and so is the moment.
+//! A browser that passes the address to a running instance, and exits, is not ready: that was not its start, and the
+//! launch ends with its last process. Give it its own profile (`--no-remote --profile DIR`,
+//! `--user-data-dir=DIR`). Proxies do not matter: by default browsers access loopback addresses directly.
+//! With `privacy.resistFingerprinting` Firefox rounds its clock to as much as 100 ms, and so is the result.
 
 pub(crate) mod address;
 mod answer;
@@ -77,19 +77,19 @@ impl Watch for PageWatch {
 
     fn drain(&mut self) {
         if let Some(server) = &mut self.server {
-            // The program is being ended: nobody needs an answer that we cannot give.
+            // The program is being ended: no response is needed.
             let _ = server.serve(Instant::now());
         }
     }
 
     fn last_seen(&self) -> Option<String> {
-        // The two are mended in different places: at the command line, and in the browser.
+        // The two have different fixes: at the command line, and in the browser.
         let was_asked_for = self.server.as_ref()?.was_asked_for();
         Some(
             if was_asked_for {
-                "the page was asked for, but never told that it was shown"
+                "the page was requested, but never reported that it was shown"
             } else {
-                "nobody asked for the page"
+                "the page was never requested"
             }
             .to_owned(),
         )

@@ -1,4 +1,4 @@
-//! The head of one request, as far as we care: bytes of anybody who may connect.
+//! The head of one request, as far as needed: untrusted bytes.
 
 use httparse::{EMPTY_HEADER, Status};
 
@@ -13,28 +13,28 @@ pub(super) struct Request<'a> {
     pub(super) path: &'a str,
     /// What follows the question mark.
     pub(super) query: &'a str,
-    /// Whom the request was meant for.
+    /// The authority the request was meant for.
     pub(super) host: Option<&'a [u8]>,
-    /// Which page sent it, where the browser tells.
+    /// The page that sent it, where the browser states it.
     pub(super) origin: Option<&'a [u8]>,
-    /// Content follows, which nothing here has a use for.
+    /// Content follows, which is never used.
     pub(super) has_content: bool,
     /// No further request will follow on this connection.
     pub(super) is_last: bool,
 }
 
-/// What stands at the beginning of some bytes.
+/// The result of parsing some bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Parsed<'a> {
     /// A request, and how many bytes it has.
     Complete(Request<'a>, usize),
-    /// The beginning of one.
+    /// An incomplete request.
     Partial,
-    /// None, and none will come of it.
+    /// Invalid, whatever follows.
     Wrong,
 }
 
-/// Reads the request at the beginning of some bytes.
+/// Parses the request at the beginning of some bytes.
 pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     let mut fields = [EMPTY_HEADER; FIELDS];
     let mut head = httparse::Request::new(&mut fields);
@@ -54,7 +54,7 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
         host: None,
         origin: None,
         has_content: false,
-        // Persistent unless told otherwise since HTTP/1.1: RFC 9112, section 9.3.
+        // Persistent by default since HTTP/1.1: RFC 9112, section 9.3.
         is_last: version == 0,
     };
     for field in head.headers.iter() {
@@ -77,7 +77,7 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     Parsed::Complete(request, length)
 }
 
-/// Whether a list such as `keep-alive, Upgrade` holds an option.
+/// Whether a list such as `keep-alive, Upgrade` contains an option.
 fn holds_option(list: &[u8], option: &[u8]) -> bool {
     list.split(|&byte| byte == b',').any(|entry| entry.trim_ascii().eq_ignore_ascii_case(option))
 }

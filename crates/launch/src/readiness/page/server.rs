@@ -1,7 +1,7 @@
-//! The listener and its connections behind one descriptor that can be polled.
+//! The listener and its connections, with one descriptor to poll.
 //!
-//! Whoever connects and says nothing stays until somebody else needs the place: there are no timers here, and a browser
-//! opens connections ahead of its needs.
+//! An idle connection stays until its slot is needed: there are no timers here, and a browser
+//! opens connections in advance.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -15,11 +15,11 @@ use super::address::Address;
 use super::connection::{Connection, Next};
 use super::site::{Report, Site};
 
-/// Connections at the same time. Browsers open six to one host.
+/// Maximum number of connections. Browsers open six to one host.
 const PLACES: usize = 64;
-/// Times to ask for events before the launch has its turn, with its time limit and Ctrl-C.
+/// Rounds of events before control returns to the launch, with its time limit and Ctrl-C.
 const ROUNDS: usize = 16;
-/// Stands for the listener among the numbers of places.
+/// The listener's number among the slots.
 const LISTENER: u64 = u64::MAX;
 
 pub(super) struct Server {
@@ -28,7 +28,7 @@ pub(super) struct Server {
     /// Never grows beyond [`PLACES`].
     places: Vec<Place>,
     events: Vec<epoll::Event>,
-    /// Counts what happened, so that the quietest connection can be told.
+    /// Event counter, to find the connection idle for longest.
     clock: u64,
     site: Site,
 }
@@ -36,19 +36,19 @@ pub(super) struct Server {
 struct Place {
     connection: Option<Connection>,
     next: Next,
-    /// By the server's count.
+    /// By the server's counter.
     last_active: u64,
 }
 
 impl Server {
-    /// A listener at a free port of 127.0.0.1; nobody outside this machine reaches it.
+    /// A listener at a free port of 127.0.0.1, unreachable from other machines.
     pub(super) fn listener() -> io::Result<TcpListener> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         Ok(listener)
     }
 
-    /// Serves the page at an address of the listener.
+    /// Serves the page at the listener's address.
     pub(super) fn new(listener: TcpListener, address: &Address) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
@@ -62,7 +62,7 @@ impl Server {
         })
     }
 
-    /// Readable when there is something to serve.
+    /// Readable when there is work.
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
@@ -72,15 +72,15 @@ impl Server {
         self.site.report()
     }
 
-    /// Whether the page was ever asked for.
+    /// Whether the page was ever requested.
     pub(super) fn was_asked_for(&self) -> bool {
         self.site.was_asked_for()
     }
 
-    /// Serves what is there, and never waits. What came is taken to have come at `now`.
+    /// Serves all pending events without waiting. They count as received at `now`.
     ///
     /// # Errors
-    /// Of the listener and of epoll; those of connections end only these.
+    /// Of the listener and of epoll; a connection's error only ends that connection.
     pub(super) fn serve(&mut self, now: Instant) -> io::Result<()> {
         for _ in 0..ROUNDS {
             self.events.clear();
@@ -103,11 +103,11 @@ impl Server {
     }
 
     fn accept(&mut self) -> io::Result<()> {
-        // What is left tells again.
+        // The rest is reported again.
         for _ in 0..PLACES {
             match self.listener.accept() {
                 Ok((stream, _)) => self.take(stream)?,
-                // There is none, or the client has gone again, or the network told an error of its: accept(2), "Error handling".
+                // No connection, or the client has closed it, or a pending network error: accept(2), "Error handling".
                 Err(error) if is_lasting(&error) => return Err(error),
                 Err(_) => return Ok(()),
             }
@@ -123,14 +123,14 @@ impl Server {
         self.clock = self.clock.saturating_add(1);
         let place = Place { connection: Some(connection), next: Next::Input, last_active: self.clock };
         match self.places.get_mut(index) {
-            // Closing takes the one that was there out of the epoll set.
+            // Closing removes the old connection from the epoll set.
             Some(taken) => *taken = place,
             None => self.places.push(place),
         }
         Ok(())
     }
 
-    /// An empty place, or a new one, or that of the connection which was quiet for longest.
+    /// An empty slot, or a new one, or that of the connection idle for longest.
     fn free_place(&self) -> usize {
         if let Some(empty) = self.places.iter().position(|place| place.connection.is_none()) {
             return empty;

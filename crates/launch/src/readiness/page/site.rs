@@ -1,4 +1,4 @@
-//! What is served at which address, and what was asked and reported so far.
+//! The served paths, and the requests and reports so far.
 
 use std::time::Instant;
 
@@ -6,14 +6,14 @@ use super::address::Address;
 use super::answer::Status;
 use super::request::Request;
 
-/// The page told that it is shown.
+/// The page's report that it is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Report {
-    /// When, by the browser: milliseconds since 1970, if it is a number at all. Anything may stand here.
+    /// The browser's time: milliseconds since 1970, if valid. Untrusted.
     pub(crate) shown: Option<f64>,
-    /// When the page was first asked for.
+    /// When the page was first requested.
     pub(super) requested: Instant,
-    /// When the report came.
+    /// When the report arrived.
     pub(super) arrived: Instant,
 }
 
@@ -33,8 +33,8 @@ impl Site {
         Self {
             authority: address.authority.clone(),
             origin: format!("http://{}", address.authority),
-            page: address.folder.clone(),
-            ready: format!("{}ready", address.folder),
+            page: address.directory.clone(),
+            ready: format!("{}ready", address.directory),
             requested: None,
             report: None,
         }
@@ -45,12 +45,12 @@ impl Site {
         self.report.as_ref()
     }
 
-    /// Whether the page was ever asked for.
+    /// Whether the page was ever requested.
     pub(super) fn was_asked_for(&self) -> bool {
         self.requested.is_some()
     }
 
-    /// Notes what a request tells, and says what to answer.
+    /// Records a request, and returns the response's status.
     pub(super) fn answer(&mut self, request: &Request<'_>, now: Instant) -> Status {
         if request.host != Some(self.authority.as_bytes()) {
             return Status::Misdirected;
@@ -63,7 +63,7 @@ impl Site {
                 }
                 Status::Page
             }
-            // Another site's page may send it, if it learnt the address, but not in another name.
+            // Another site's page may send it, if it learnt the address, but not under another origin.
             "POST"
                 if request.path == self.ready && request.origin.is_none_or(|from| from == self.origin.as_bytes()) =>
             {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn site() -> Site {
-        Site::new(&Address { authority: "127.0.0.1:80".into(), folder: "/t/".into() })
+        Site::new(&Address { authority: "127.0.0.1:80".into(), directory: "/t/".into() })
     }
 
     fn request(method: &'static str, target: &'static str) -> Request<'static> {

@@ -1,7 +1,7 @@
-//! The connection to a display: opened with patience, and waited for with a limit.
+//! The connection to a display, with retries and a time limit.
 //!
-//! A server without `-noreset` (that of `xvfb-run` among them) starts afresh when its last client is gone, and drops those
-//! who connect in that moment. Measuring one start after the other meets it there again and again.
+//! A server without `-noreset` (such as that of `xvfb-run`) resets when its last client disconnects, and drops
+//! clients that connect in that moment. Consecutive measurements hit this again and again.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,9 +18,9 @@ use x11rb::utils::RawFdContainer;
 
 use super::problem::DisplayError;
 
-/// How long the display may take for an answer. Another program may hold it for itself (`GrabServer`) for a moment.
+/// Time limit for a reply of the display. Another program may grab it (`GrabServer`) for a moment.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
-/// How long a display that drops us is tried anew: starting afresh takes a few milliseconds.
+/// How long to retry a display that drops us: a reset takes a few milliseconds.
 const RESET_LIMIT: Duration = Duration::from_secs(2);
 const RESET_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -57,7 +57,7 @@ fn connect(display: &ParsedDisplay) -> Result<XConnection, ConnectError> {
                 continue;
             }
         };
-        // Without a cookie the server still may know us by our user number.
+        // Without a cookie the server may still accept our user ID.
         let (name, data) = get_auth(family, &address, display.display).ok().flatten().unwrap_or_default();
         let screen = usize::from(display.screen);
         return RustConnection::connect_to_stream_with_auth_info(LimitedStream(stream), screen, name, data);
@@ -70,8 +70,8 @@ fn reach(address: &ConnectAddress<'_>) -> io::Result<(DefaultStream, (Family, Ve
     match address {
         ConnectAddress::Socket(path) => {
             let stream = UnixStream::connect(path).or_else(|error| {
-                // Servers listen at a name without a file, too, and Xlib asks there first: with another /tmp than the
-                // server's only that is left.
+                // Servers also listen at an abstract name, and Xlib tries that first: with a /tmp other than the
+                // server's only that works.
                 UnixStream::connect_addr(&SocketAddr::from_abstract_name(path)?).map_err(|_| error)
             })?;
             DefaultStream::from_unix_stream(stream)
@@ -98,7 +98,7 @@ fn refusal(display: &str, error: ConnectError) -> DisplayError {
     }
 }
 
-/// The display failed us in the middle.
+/// The display failed during use.
 pub(super) fn lost(display: &str, error: ConnectionError) -> DisplayError {
     DisplayError::Lost { display: display.to_owned(), source: as_io(error) }
 }
@@ -113,7 +113,7 @@ fn as_io(error: ConnectionError) -> io::Error {
     }
 }
 
-/// The answer; `None` when the display answers with an error, as it does for windows that are gone.
+/// The reply; `None` when the display replies with an error, as it does for destroyed windows.
 pub(super) fn or_gone<T>(answer: Result<T, ReplyError>) -> Result<Option<T>, ConnectionError> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -122,7 +122,7 @@ pub(super) fn or_gone<T>(answer: Result<T, ReplyError>) -> Result<Option<T>, Con
     }
 }
 
-/// A stream that is not waited for without end: a display that hangs must not keep us from our time limit for long.
+/// A stream with a time limit: a display that hangs must not keep us from our own time limit for long.
 #[derive(Debug)]
 pub(super) struct LimitedStream(DefaultStream);
 

@@ -1,15 +1,15 @@
-//! Which display is watched, and how the program is brought to open its windows there.
+//! Choosing the display, and making the program open its windows there.
 //!
-//! Where a Wayland compositor runs, toolkits prefer it to the X display beside it, and we would wait in vain. Taking
-//! `WAYLAND_DISPLAY` away is not enough for all: libwayland then tries the socket `wayland-0` (`wl_display_connect(3)`),
-//! and GTK 3 was seen to use it. So the variables by which toolkits choose are set as in a session of X.
+//! Where a Wayland compositor runs, toolkits prefer it to the X display, and the wait would never end. Removing
+//! `WAYLAND_DISPLAY` is not always enough: libwayland then tries the socket `wayland-0` (`wl_display_connect(3)`),
+//! and GTK 3 was seen to use it. So the variables by which toolkits choose are set as in an X session.
 
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
 use super::problem::DisplayError;
 
-/// The display named, or else the one in the program's environment; brings that environment in order.
+/// The given display, or else the one in the program's environment; adapts that environment.
 pub(super) fn choose(named: Option<&str>, command: &mut Command) -> Result<String, DisplayError> {
     let display = match named {
         Some(named) => named.to_owned(),
@@ -26,9 +26,9 @@ pub(super) fn choose(named: Option<&str>, command: &mut Command) -> Result<Strin
     for name in ["WAYLAND_DISPLAY", "WAYLAND_SOCKET"] {
         command.env_remove(name);
     }
-    // Qt, Chromium and what is built on it choose by the session's type.
+    // Qt, Chromium and derived programs choose by the session's type.
     command.env("XDG_SESSION_TYPE", "x11");
-    // GTK. A user's own choice stands, as those for other toolkits do (QT_QPA_PLATFORM, SDL_VIDEODRIVER, ...).
+    // GTK. A user's own choice is kept, as those for other toolkits (QT_QPA_PLATFORM, SDL_VIDEODRIVER, ...).
     if variable(command, "GDK_BACKEND").is_none() {
         command.env("GDK_BACKEND", "x11");
     }

@@ -1,21 +1,21 @@
-//! Ready when the first window is mapped on an X display: for programs that people look at.
+//! Ready when the first window is mapped on an X display: for graphical programs.
 //!
-//! The newcomer's trap is the window manager: it puts a program's window into a frame of its own and maps it there, which
-//! the root window's events do not tell. So each new window is watched itself from the moment it is created.
+//! Pitfall: the window manager reparents a program's window into a frame and maps it there, which
+//! the root window's events do not report. So each new window is watched itself from its creation.
 //!
-//! What counts is the first `MapNotify` of a window that belongs to the launched processes: a splash screen, a menu, an
-//! icon in a tray and a message that something is wrong too, and windows that go around the window manager
-//! (override-redirect). What people cannot see does not: windows that only take input (`InputOnly`), and those of one
-//! pixel until they are made larger. A window outside of the screen counts, because window managers bring it in without
-//! mapping it again. Being mapped comes before being painted. A window that is gone before we could ask whose it is is
-//! nobody's.
+//! The first `MapNotify` of a window of the launched processes counts: also for a splash screen, a menu, a
+//! tray icon or an error dialog, and for windows that bypass the window manager
+//! (override-redirect). Invisible windows do not count: input-only windows (`InputOnly`), and those of one
+//! pixel until they are made larger. A window outside of the screen counts, because window managers move it in without
+//! mapping it again. Mapping comes before painting. A window that is destroyed before we could ask for its owner
+//! is ignored.
 //!
-//! A program that hands its work to a process running already (a browser or editor of which an instance is open) never
-//! becomes ready by its own window: it exits, and that is the result. The same goes for containers whose processes descend
-//! from a daemon. Sandboxes that start theirs below themselves (bubblewrap, flatpak) work.
+//! A program that hands its work to a running process (a browser or editor with an open instance) never
+//! becomes ready by its own window: it exits, and that is the result. The same holds for containers whose processes descend
+//! from a daemon. Sandboxes that start theirs as descendants (bubblewrap, flatpak) work.
 //!
-//! Wayland is no X display: its compositor tells no client of another's windows. See [`display`] for how programs are
-//! kept from opening theirs there.
+//! Wayland is not supported: its compositor does not report other clients' windows. See [`display`] for how programs are
+//! kept from using it.
 
 mod connection;
 mod display;
@@ -48,7 +48,7 @@ pub(crate) struct WindowWatch {
 }
 
 impl WindowWatch {
-    /// `named`: the display to watch and to give to the program; `None` for the program's own.
+    /// `named`: the display to watch and to pass to the program; `None` for the program's own.
     pub(crate) fn new(named: Option<String>) -> Self {
         Self { named, session: None }
     }
@@ -86,7 +86,7 @@ impl Watch for WindowWatch {
         }
     }
 
-    /// The display need not keep for us what we no longer read.
+    /// The display need not buffer events that we no longer read.
     fn drain(&mut self) {
         self.session = None;
     }
@@ -105,7 +105,7 @@ impl Session {
         let mut moment = woken;
         let mut events = Vec::new();
         loop {
-            // All that is there by now, before a question of ours takes time.
+            // Process pending events before sending a query, which takes time.
             while let Some(event) = self.connection.poll_for_event().map_err(|error| lost(&self.display, error))? {
                 events.push(event);
             }
@@ -127,7 +127,7 @@ impl Session {
             Event::CreateNotify(created) => self.meet(created.window, tree),
             Event::MapNotify(mapped) => {
                 if !self.seen.knows(mapped.window) {
-                    // Moved up to the root from inside another window.
+                    // Reparented to the root from inside another window.
                     self.meet(mapped.window, tree)?;
                 }
                 self.seen.mapped(mapped.window, moment);
@@ -146,12 +146,12 @@ impl Session {
                 self.seen.destroyed(destroyed.window);
                 Ok(())
             }
-            // Among them errors about windows that were gone when our request arrived.
+            // Including errors about windows that were destroyed before our request arrived.
             _ => Ok(()),
         }
     }
 
-    /// Selects a new window's own events, then asks what it is: in this order, or its mapping could fall in between.
+    /// Selects a new window's own events, then queries it: in this order, or its mapping could fall in between.
     fn meet(&mut self, window: Window, tree: &Tree) -> Result<(), LaunchError> {
         let Self { display, connection, owners, seen } = self;
         let lost = |error| lost(display, error);
@@ -176,7 +176,7 @@ impl Session {
         Ok(())
     }
 
-    /// Looks for a mapped window's owner among its properties when the display could not tell: programs have set them by
+    /// Reads a mapped window's owner from its properties when the display could not tell: programs have set them by
     /// the time they map it.
     fn ask_again(&mut self, window: Window, tree: &Tree) -> Result<(), LaunchError> {
         if !self.seen.is_orphan(window) {
@@ -195,7 +195,7 @@ impl Session {
 fn select(connection: &XConnection, window: Window, events: EventMask) -> Result<(), x11rb::errors::ConnectionError> {
     let selection = ChangeWindowAttributesAux::new().event_mask(events);
     let cookie = connection.change_window_attributes(window, &selection)?;
-    // An error comes as an event; a window that is gone is ordinary.
+    // An error arrives as an event; a destroyed window is normal.
     drop(cookie);
     Ok(())
 }

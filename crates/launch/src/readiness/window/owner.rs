@@ -1,9 +1,9 @@
-//! Whose window it is.
+//! The process that owns a window.
 //!
-//! The display knows which process opened a connection (X-Resource 1.2, `QueryClientIds`), whether or not that process
-//! says so itself. Its answer is in the numbers that the server sees: a program in a sandbox has another number for itself,
-//! and a server in another container has other numbers for all. So we ask first which number it has for us; where that is
-//! not ours, what programs write on their windows is left (`_NET_WM_PID` of the Extended Window Manager Hints), which holds
+//! The display knows which process opened a connection (X-Resource 1.2, `QueryClientIds`), without the process's
+//! cooperation. Its PIDs are those of the server: a program in a sandbox has another PID for itself,
+//! and a server in another container has other PIDs for all. So we first query the PID it has for us; where that is
+//! not ours, the properties set by programs remain (`_NET_WM_PID` of the Extended Window Manager Hints), which hold
 //! only on this host (`WM_CLIENT_MACHINE`).
 
 use std::collections::HashMap;
@@ -18,34 +18,34 @@ use x11rb::protocol::xproto::{Atom, AtomEnum, ConnectionExt as _, Window};
 use super::connection::{XConnection, or_gone};
 use crate::tree::Tree;
 
-/// For how long a process is taken for a stranger without looking again. A look costs a walk through `/proc`, and another
-/// program may open a window for each word that is typed there; numbers are not given away anew so soon.
+/// How long a process counts as foreign without another check. A check walks `/proc`, and another
+/// program may open a window for each word typed there; PIDs are not reused so soon.
 const STRANGER_LIMIT: Duration = Duration::from_secs(1);
 
-/// Whose window it is.
+/// The owner of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// A process of the launch's.
+    /// A process of the launch.
     Launch,
-    /// Another's.
+    /// Another process.
     Stranger,
-    /// The display cannot tell; the window's properties may.
+    /// Unknown to the display; the window's properties may tell.
     Untold,
 }
 
-/// What tells the launch's windows from others.
+/// Finds the owners of windows.
 #[derive(Debug)]
 pub(super) struct Owners {
     display_tells: bool,
     net_wm_pid: Option<Atom>,
     host: Vec<u8>,
     launched: Option<u32>,
-    /// Processes that were looked up, and when those were strangers.
+    /// Foreign processes that were looked up, and when.
     known: HashMap<u32, Option<Instant>>,
 }
 
 impl Owners {
-    /// Learns what the display can tell.
+    /// Queries the display's capabilities.
     pub(super) fn of(connection: &XConnection) -> Result<Self, ConnectionError> {
         let net_wm_pid = connection.intern_atom(false, b"_NET_WM_PID")?;
         let ours = connection.setup().resource_id_base;
@@ -60,13 +60,13 @@ impl Owners {
         })
     }
 
-    /// The first process has been started. A connection it opened stays its own in the display's eyes, also when it has
-    /// handed it to a child and ended.
+    /// The first process has been started. The display attributes a connection it opened to it, even after it has
+    /// passed it to a child and ended.
     pub(super) fn launched(&mut self, process: u32) {
         self.launched = Some(process);
     }
 
-    /// Asks the display for the process behind a window, where it can tell.
+    /// Queries the display for a window's process, where supported.
     pub(super) fn process<'c>(
         &self,
         connection: &'c XConnection,
@@ -78,13 +78,13 @@ impl Owners {
         connection.res_query_client_ids(&[spec(window)]).map(Some)
     }
 
-    /// What follows from the display's answer.
+    /// The owner by the display's reply.
     pub(super) fn owner(&mut self, answer: Option<&QueryClientIdsReply>, tree: &Tree) -> Owner {
         let Some(process) = answer.and_then(number) else { return Owner::Untold };
         if self.is_ours(process, tree) {
             return Owner::Launch;
         }
-        // Gone: it opened the connection for a child.
+        // It has ended: it opened the connection for a child.
         if coldstart_host::process::exists(process) { Owner::Stranger } else { Owner::Untold }
     }
 

@@ -15,13 +15,13 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Windows of one pixel carry selections, focus or properties; nobody sees them.
+    /// Windows of one pixel carry selections, focus or properties and are invisible.
     fn can_be_seen(self) -> bool {
         self.width > 1 || self.height > 1
     }
 }
 
-/// The windows seen since the launch. Numbers that are not known are ignored: windows die at any time.
+/// The windows seen since the launch. Unknown windows are ignored: they can be destroyed at any time.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     windows: HashMap<Window, Facts>,
@@ -37,7 +37,7 @@ struct Facts {
 }
 
 impl Facts {
-    /// The later of two things makes it visible: being mapped, being large enough.
+    /// The later of being mapped and being large enough makes it visible.
     fn changed(&mut self, moment: Instant) {
         if !(self.is_mapped && self.size.can_be_seen()) {
             self.visible_since = None;
@@ -52,7 +52,7 @@ impl Seen {
         self.windows.contains_key(&window)
     }
 
-    /// A new window. `has_pixels`: it does not only take input.
+    /// A new window. `has_pixels`: it is not input-only.
     pub(super) fn created(&mut self, window: Window, has_pixels: bool, owner: Owner, size: Size) {
         let facts = Facts { owner, has_pixels, size, is_mapped: false, visible_since: None };
         self.windows.insert(window, facts);
@@ -79,12 +79,12 @@ impl Seen {
         }
     }
 
-    /// Its number may be given to another window from now on.
+    /// Its ID may be reused from now on.
     pub(super) fn destroyed(&mut self, window: Window) {
         self.windows.remove(&window);
     }
 
-    /// Whether it is not known whose this window is.
+    /// Whether this window's owner is unknown.
     pub(super) fn is_orphan(&self, window: Window) -> bool {
         self.windows.get(&window).is_some_and(|facts| facts.owner == Owner::Untold)
     }
@@ -95,7 +95,7 @@ impl Seen {
         }
     }
 
-    /// Since when the program's first window has been visible.
+    /// When the program's first window became visible.
     pub(super) fn ready(&self) -> Option<Instant> {
         let ours = self.windows.values().filter(|facts| facts.owner == Owner::Launch && facts.has_pixels);
         ours.filter_map(|facts| facts.visible_since).min()

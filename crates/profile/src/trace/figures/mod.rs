@@ -1,6 +1,6 @@
 //! What a trace amounts to, in numbers: who used how much of what, in which stage, with how many jumps.
 //!
-//! [`Figures::of`] goes once through the events and computes all of it. What a newcomer would not guess: figures of pages come in
+//! [`Figures::of`] goes once through the events and computes all of it. Not obvious: figures of pages come in
 //! two kinds. *Touches* count each process's first use of a page, so two processes that use the same page make two; *pages*
 //! ([`PageCounts`]) are distinct ones, whoever used them.
 

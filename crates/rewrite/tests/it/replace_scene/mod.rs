@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use coldstart_elf::{ByteOrder, Class, Encoding, FileOffset, FileSpan};
-use coldstart_output::{OutputError, OutputKind, OutputPlace};
+use coldstart_output::{OutputError, OutputKind, OutputTarget};
 use coldstart_prove::Source;
 use coldstart_rewrite::{OriginalFile, Piece, ReplaceError, Replacement, Script, Target, WriteError, write_proven};
 pub(crate) use coldstart_testing::{is_root, skip};
@@ -66,7 +66,7 @@ pub(crate) const ANY: OutputKind = OutputKind { name: "any file", recognises: |_
 
 /// An output of this name.
 pub(crate) fn output_at(path: &Path) -> Result<Target, OutputError> {
-    Ok(Target::At(Box::new(OutputPlace::new(path, ANY, false)?)))
+    Ok(Target::At(Box::new(OutputTarget::new(path, ANY, false)?)))
 }
 
 /// As [`replace`], with an output of its own.

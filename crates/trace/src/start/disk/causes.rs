@@ -1,7 +1,7 @@
 //! Why each page came from the disk, from the order of what its thread did.
 //!
 //! A thread announces what it does: it faults, or finds a page missing, or comes near the end of what was read ahead; then the kernel
-//! says which pages it will read, and then the pages enter the page cache. What a newcomer would not guess: pages that enter without
+//! says which pages it will read, and then the pages enter the page cache. Not obvious: pages that enter without
 //! any announcement were written, not read, except those of a block device, whose metadata is read page by page (`__getblk`).
 
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! From the kernel's numbers to paths.
 //!
-//! What a newcomer would not guess: the device number of a tracepoint is not always the one that `stat` tells. A file on btrfs has
+//! Not obvious: the device number of a tracepoint is not always the one that `stat` tells. A file on btrfs has
 //! the number of its subvolume in `stat`, and one on overlayfs is cached under the file system below. Those other numbers are
 //! anonymous (major number 0), so there the inode number alone has to do, where only one path has it.
 

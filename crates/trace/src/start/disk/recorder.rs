@@ -1,7 +1,7 @@
 //! Records reads and page-cache fills of one start, with two tracefs instances.
 //!
 //! One follows the program's threads and hears all that they do; the other hears the fills of the whole system, because others may
-//! fill pages for the program, or before it. What a newcomer would not guess: the fills of the program are in both, as only then
+//! fill pages for the program, or before it. Not obvious: the fills of the program are in both, as only then
 //! their order among the program's other events is certain, and what one buffer lost the other may still have.
 
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Following a start from stop to stop, in a process of our own.
 //!
 //! There are few stops: mappings of files (a filter sends them), the loader's sign for debuggers and the program's entry (debug
-//! registers), and the making, replacing and ending of processes. What a newcomer would not guess: memory of the program
+//! registers), and the making, replacing and ending of processes. Not obvious: memory of the program
 //! that it has not touched itself must not be read either, because the page would be mapped for it, and its own first use of it never be seen.
 
 mod birth;
@@ -21,7 +21,7 @@ mod standing;
 use coldstart_analyse::Note;
 use coldstart_follow::{EventLoop, Waiting};
 use coldstart_sys::beside::Line;
-use coldstart_sys::fault_recorder::{FaultRecorder, FaultRecorderOptions, Record};
+use coldstart_sys::fault_recorder::{FaultRecorder, FaultRecorderOptions, PerfRecord};
 use coldstart_sys::time_stamp::{TimeStamp, monotonic_nanoseconds};
 use coldstart_sys::tracing::{MoreStops, PendingTracee};
 use coldstart_sys::wake_latency::keep_processors_awake;
@@ -33,7 +33,7 @@ use handler::StartHandler;
 
 /// What to look at besides the loader's stages.
 pub(super) struct FollowOptions {
-    /// Record page faults, besides mappings and processes.
+    /// PerfRecord page faults, besides mappings and processes.
     pub(super) faults: bool,
     /// Switch fault-around off.
     pub(super) each_page: bool,
@@ -58,7 +58,7 @@ pub(super) struct Followed {
     /// Number of the program's first process.
     pub(super) first: u32,
     pub(super) notes: Vec<Note>,
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<PerfRecord>,
     pub(super) lost: u64,
     /// Why there are no records.
     pub(super) no_records: Option<String>,

@@ -1,4 +1,4 @@
-//! The worlds that programs are started in. Each is a function from a folder to what stands there afterwards.
+//! The worlds that programs are started in. Each is a function from a directory to what stands there afterwards.
 
 pub(super) mod packages;
 pub(super) mod store;

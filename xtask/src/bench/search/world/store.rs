@@ -1,7 +1,7 @@
 //! A real program of this machine laid out as Nix, Guix and Spack do it: `PREFIX/HASH-package-version/lib`, and each
-//! object's RUNPATH lists the folders of what it needs directly.
+//! object's RUNPATH lists the directories of what it needs directly.
 //!
-//! A newcomer might not guess: glibc's own package stays as it is. Its libraries are loaded by the system's loader, which
+//! Not obvious: glibc's own package stays as it is. Its libraries are loaded by the system's loader, which
 //! must be of the very same build, and a RUNPATH in them would say nothing, as they need only each other.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,18 +29,18 @@ pub(in crate::bench) struct Store {
     pub(in crate::bench) loaded: usize,
     /// Objects: the program and all libraries of the packages that take part.
     pub(in crate::bench) objects: usize,
-    /// Folders of libraries.
-    pub(in crate::bench) folders: usize,
+    /// Directories of libraries.
+    pub(in crate::bench) directories: usize,
     /// Directories on the RUNPATHs, added up over the objects.
     pub(in crate::bench) runpath_entries: usize,
 }
 
-/// Builds the store of `program` below `folder`, to be found at `prefix` when it is used: the same, unless the folder is
+/// Builds the store of `program` below `directory`, to be found at `prefix` when it is used: the same, unless the directory is
 /// made into a disk that is mounted elsewhere.
 ///
 /// # Errors
 /// When a tool is missing or fails, or a library belongs to no package.
-pub(in crate::bench) fn build(workshop: &Workshop, program: &Path, folder: &Path, prefix: &Path) -> Result<Store> {
+pub(in crate::bench) fn build(workshop: &Workshop, program: &Path, directory: &Path, prefix: &Path) -> Result<Store> {
     let libraries = loaded(workshop, program)?;
     let mut real = vec![fs::canonicalize(program)?];
     for (_, path) in &libraries {
@@ -50,14 +50,14 @@ pub(in crate::bench) fn build(workshop: &Workshop, program: &Path, folder: &Path
     let (own, owners) = owners.split_first().context("a program of no package")?;
     let mut layout = Layout::default();
     for (((name, _), real), package) in libraries.iter().zip(real.iter().skip(1)).zip(owners) {
-        let home = real.parent().context("a library without a folder")?;
-        let place = folder.join(folder_name(package)).join("lib");
+        let home = real.parent().context("a library without a directory")?;
+        let place = directory.join(directory_name(package)).join("lib");
         layout.take(workshop, package, home, &place)?;
         layout.find(name, real, &place)?;
     }
-    let inside = Path::new(&folder_name(own)).join("bin").join(program.file_name().context("no name")?);
-    let copy = folder.join(&inside);
-    fs::create_dir_all(copy.parent().context("no folder")?)?;
+    let inside = Path::new(&directory_name(own)).join("bin").join(program.file_name().context("no name")?);
+    let copy = directory.join(&inside);
+    fs::create_dir_all(copy.parent().context("no directory")?)?;
     fs::copy(program, &copy)?;
     layout.objects.push(copy);
     let libc = layout.places.get(LIBC).context("a program without libc.so.6")?.clone();
@@ -66,7 +66,7 @@ pub(in crate::bench) fn build(workshop: &Workshop, program: &Path, folder: &Path
         if object.parent() == Some(&libc) {
             continue;
         }
-        let runpath = layout.runpath(&needed, folder, prefix)?;
+        let runpath = layout.runpath(&needed, directory, prefix)?;
         if !runpath.is_empty() {
             runpath_entries += runpath.len();
             let set = words(["patchelf", "--set-rpath", &runpath.join(":"), &text(&object)]);
@@ -77,7 +77,7 @@ pub(in crate::bench) fn build(workshop: &Workshop, program: &Path, folder: &Path
         program: prefix.join(inside),
         loaded: libraries.len(),
         objects: layout.objects.len(),
-        folders: layout.taken.len(),
+        directories: layout.taken.len(),
         runpath_entries,
     })
 }
@@ -85,9 +85,9 @@ pub(in crate::bench) fn build(workshop: &Workshop, program: &Path, folder: &Path
 /// What lies where while the store grows.
 #[derive(Default)]
 struct Layout {
-    /// The folder of each library's name, links included.
+    /// The directory of each library's name, links included.
     places: BTreeMap<String, PathBuf>,
-    /// Folders that have been filled, with the folders they were filled from.
+    /// Directories that have been filled, with the directories they were filled from.
     taken: BTreeSet<(PathBuf, PathBuf)>,
     /// Regular files.
     objects: Vec<PathBuf>,
@@ -102,8 +102,8 @@ impl Layout {
         fs::create_dir_all(place)?;
         for file in files(workshop, package)? {
             let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-            let folder = file.parent().and_then(|folder| fs::canonicalize(folder).ok());
-            if !is_library(&name) || folder.as_deref() != Some(home) {
+            let directory = file.parent().and_then(|directory| fs::canonicalize(directory).ok());
+            if !is_library(&name) || directory.as_deref() != Some(home) {
                 continue;
             }
             let copy = place.join(&name);
@@ -111,7 +111,7 @@ impl Layout {
                 continue;
             }
             match fs::read_link(&file) {
-                // Only within the folder; a link to elsewhere would leave the store.
+                // Only within the directory; a link to elsewhere would leave the store.
                 Ok(target) if target.components().count() == 1 => std::os::unix::fs::symlink(target, &copy)?,
                 Ok(_) => continue,
                 Err(_) if is_object(&file) => {
@@ -137,12 +137,12 @@ impl Layout {
         Ok(())
     }
 
-    /// The folders of what an object needs, each once, in the order of need. What is not in the store is left to the
-    /// system's folders.
-    fn runpath(&self, needed: &[String], folder: &Path, prefix: &Path) -> Result<Vec<String>> {
+    /// The directories of what an object needs, each once, in the order of need. What is not in the store is left to the
+    /// system's directories.
+    fn runpath(&self, needed: &[String], directory: &Path, prefix: &Path) -> Result<Vec<String>> {
         let mut runpath = Vec::new();
         for place in needed.iter().filter_map(|name| self.places.get(name)) {
-            let entry = text(&prefix.join(place.strip_prefix(folder)?));
+            let entry = text(&prefix.join(place.strip_prefix(directory)?));
             if !runpath.contains(&entry) {
                 runpath.push(entry);
             }
@@ -159,7 +159,7 @@ fn is_object(file: &Path) -> bool {
 }
 
 /// `HASH-package-version`: 32 letters as in Nix, the same for the same package each time.
-fn folder_name(package: &Package) -> String {
+fn directory_name(package: &Package) -> String {
     let name = package.name.split(':').next().unwrap_or_default();
     format!(
         "{:032x}-{name}-{}",
@@ -168,7 +168,7 @@ fn folder_name(package: &Package) -> String {
     )
 }
 
-/// FNV-1a of 128 bits (Fowler, Noll, Vo): the folders only need names that differ.
+/// FNV-1a of 128 bits (Fowler, Noll, Vo): the directories only need names that differ.
 fn fnv(text: &str) -> u128 {
     let basis = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
     text.bytes().fold(basis, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul((1 << 88) + 0x13b))
@@ -202,12 +202,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_folders_stay_the_same_and_hold_no_colon() {
+    fn names_of_directories_stay_the_same_and_hold_no_colon() {
         let package = |version: &str| Package { name: "zlib1g:amd64".into(), version: version.into() };
-        let name = folder_name(&package("1:1.2.13.dfsg-1"));
-        assert_eq!(name, folder_name(&package("1:1.2.13.dfsg-1")));
+        let name = directory_name(&package("1:1.2.13.dfsg-1"));
+        assert_eq!(name, directory_name(&package("1:1.2.13.dfsg-1")));
         assert!(name.ends_with("-zlib1g-1_1.2.13.dfsg-1") && name.len() == 32 + 23, "{name}");
-        assert_ne!(name.get(..32), folder_name(&package("2")).get(..32));
+        assert_ne!(name.get(..32), directory_name(&package("2")).get(..32));
         // The algorithm's own test vectors.
         assert_eq!(fnv(""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
         assert_eq!(fnv("a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runpath_names_each_folder_once_from_the_prefix() {
+    fn a_runpath_names_each_directory_once_from_the_prefix() {
         let mut layout = Layout::default();
         for (name, place) in [("b.so", "/w/2/lib"), ("a.so", "/w/1/lib"), ("c.so", "/w/2/lib")] {
             layout.places.insert(name.into(), place.into());

@@ -1,8 +1,8 @@
-//! 150 small libraries, each in a folder of its own, and every object's RUNPATH lists all 150 folders.
+//! 150 small libraries, each in a directory of its own, and every object's RUNPATH lists all 150 directories.
 //!
-//! A newcomer might not guess: how many probes fail does not hang on who needs whom. The loader walks the folders for each
-//! library once, whoever asks first, so library n costs n failed probes; and in a folder that it sees for the first time
-//! it tries ten subfolders for processors besides (glibc up to 2.36, elf/dl-load.c, `open_path`).
+//! Not obvious: how many probes fail does not hang on who needs whom. The loader walks the directories for each
+//! library once, whoever asks first, so library n costs n failed probes; and in a directory that it sees for the first time
+//! it tries ten subdirectories for processors besides (glibc up to 2.36, elf/dl-load.c, `open_path`).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ pub(in crate::bench) struct Synthetic {
     pub(in crate::bench) program: PathBuf,
     /// Linked with none of them; opens `libsyn120.so.1` by that name and prints what it says.
     pub(in crate::bench) opener: PathBuf,
-    /// The folders of the libraries.
-    pub(in crate::bench) folders: Vec<PathBuf>,
+    /// The directories of the libraries.
+    pub(in crate::bench) directories: Vec<PathBuf>,
 }
 
 /// The name by which a library is needed.
@@ -33,35 +33,37 @@ pub(in crate::bench) fn soname(number: usize) -> String {
     format!("libsyn{number}.so.1")
 }
 
-/// Builds the world below `folder`, which must be empty and is named in the objects: it cannot be moved.
+/// Builds the world below `directory`, which must be empty and is named in the objects: it cannot be moved.
 ///
 /// # Errors
 /// When the compiler is missing or fails.
-pub(in crate::bench) fn build(runner: &Runner, folder: &Path) -> Result<Synthetic> {
-    let folders: Vec<PathBuf> = (0..COUNT).map(|number| folder.join(format!("lib/{number:03}"))).collect();
-    let runpath =
-        format!("-Wl,--enable-new-dtags,-rpath,{}", folders.iter().map(|one| text(one)).collect::<Vec<_>>().join(":"));
-    let source = folder.join("source.c");
-    for (number, own) in folders.iter().enumerate() {
+pub(in crate::bench) fn build(runner: &Runner, directory: &Path) -> Result<Synthetic> {
+    let directories: Vec<PathBuf> = (0..COUNT).map(|number| directory.join(format!("lib/{number:03}"))).collect();
+    let runpath = format!(
+        "-Wl,--enable-new-dtags,-rpath,{}",
+        directories.iter().map(|one| text(one)).collect::<Vec<_>>().join(":")
+    );
+    let source = directory.join("source.c");
+    for (number, own) in directories.iter().enumerate() {
         fs::create_dir_all(own)?;
         fs::write(&source, library_source(number))?;
         let library = own.join(soname(number));
         let mut command = compiler(&library, &source, &runpath);
         command.extend(words(["-shared", "-fPIC"]));
         command.push(format!("-Wl,-soname,{}", soname(number)));
-        command.extend(needs(number).map(|needed| text(&folders[needed].join(soname(needed)))));
+        command.extend(needs(number).map(|needed| text(&directories[needed].join(soname(needed)))));
         runner.run(&command)?;
     }
-    let program = folder.join("program");
+    let program = directory.join("program");
     fs::write(&source, program_source())?;
     let mut command = compiler(&program, &source, &runpath);
-    command.extend(folders.iter().enumerate().map(|(number, own)| text(&own.join(soname(number)))));
+    command.extend(directories.iter().enumerate().map(|(number, own)| text(&own.join(soname(number)))));
     runner.run(&command)?;
-    let opener = folder.join("opener");
+    let opener = directory.join("opener");
     fs::write(&source, opener_source())?;
     runner.run(&compiler(&opener, &source, &runpath))?;
     fs::remove_file(&source)?;
-    let world = Synthetic { program, opener, folders };
+    let world = Synthetic { program, opener, directories };
     says(runner, &world.program, COUNT * (COUNT - 1) / 2)?;
     says(runner, &world.opener, OPENED)?;
     Ok(world)
