@@ -7,6 +7,7 @@
 
 mod example;
 mod fixture;
+mod just_written;
 mod port;
 mod skip;
 mod turn;
@@ -15,6 +16,7 @@ mod waiting;
 
 pub use example::example;
 pub use fixture::{Ingredients, build_directory, built, scratch};
+pub use just_written::{copy_program, copy_this_program, output_of, script};
 pub use port::distinct_port;
 pub use skip::{is_root, skip};
 pub use turn::Turn;

@@ -1,9 +1,6 @@
 //! What the tests share: libraries and programs whose lists and search paths are exactly as asked for, and the real
 //! loader's account of a start.
 
-#[path = "../../../prove/tests/it/just_written/mod.rs"]
-mod just_written;
-
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,8 +12,8 @@ use coldstart_elf::ElfFile;
 use coldstart_loader::Environment;
 use coldstart_prove::{PathKind, SearchEdit};
 use coldstart_rewrite::{EditNote, plan_search};
+use coldstart_testing::output_of;
 pub(crate) use coldstart_testing::skip;
-use just_written::output_of;
 
 pub(crate) const GLIBC: &str = "/lib64/ld-linux-x86-64.so.2";
 pub(crate) const MUSL: &str = "/lib/ld-musl-x86_64.so.1";

@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::just_written::output_of;
 use coldstart_elf::ElfFile;
 use coldstart_prove::{LoadedNote, PathKind, SearchEdit, SearchPath, Source};
 use coldstart_rewrite::{ChangedFile, EditNote, SearchRoom, SearchSummary, binding_note, plan_search, plan_unpack};
+use coldstart_testing::output_of;
 
 /// Links a program that prints a number with two libraries, with these arguments to the linker.
 fn program(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
