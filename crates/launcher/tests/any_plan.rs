@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "../../cli/tests/inputs/bounded.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line")]
+#[path = "../../cli/tests/it/inputs/bounded.rs"]
 mod bounded;
-#[path = "../../cli/tests/inputs/kinds.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line")]
+#[path = "../../cli/tests/it/inputs/kinds.rs"]
 mod kinds;
-#[path = "../../cli/tests/inputs/plan.rs"]
+#[path = "../../cli/tests/it/inputs/plan.rs"]
 mod plan;
 
 use std::path::Path;

@@ -30,11 +30,11 @@ const MODULES: &[(&str, &str)] = &[
 pub(super) fn groups(tests: Vec<Test<'_>>) -> Vec<Vec<Test<'_>>> {
     let (alone, shared): (Vec<_>, Vec<_>) = tests.into_iter().partition(|test| {
         let package = test.binary.package.as_str();
-        PACKAGES.contains(&package) || module(test).is_some_and(|module| MODULES.contains(&(package, module)))
+        PACKAGES.contains(&package) || test.module().is_some_and(|module| MODULES.contains(&(package, module)))
     });
     let mut groups = vec![shared];
     for test in alone {
-        let is_of = |first: &Test<'_>| first.binary == test.binary && module(first) == module(&test);
+        let is_of = |first: &Test<'_>| first.binary == test.binary && first.module() == test.module();
         match groups.iter_mut().skip(1).find(|group| group.first().is_some_and(is_of)) {
             Some(group) => group.push(test),
             None => groups.push(vec![test]),
@@ -42,12 +42,6 @@ pub(super) fn groups(tests: Vec<Test<'_>>) -> Vec<Vec<Test<'_>>> {
     }
     groups.retain(|group| !group.is_empty());
     groups
-}
-
-/// The first module of an integration test's name.
-fn module<'t>(test: &'t Test<'_>) -> Option<&'t str> {
-    let (module, _) = test.name.split_once("::")?;
-    test.binary.is_integration.then_some(module)
 }
 
 #[cfg(test)]
