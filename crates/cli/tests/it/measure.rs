@@ -87,24 +87,7 @@ fn a_selective_start_reads_what_was_evicted() {
 
 /// Says that it is ready when a thread has read the file, and stays until it is ended. Its first thread is gone by then;
 /// with a second argument, it ignores SIGCHLD.
-const THREADS: &str = r#"
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
-static void *work(void *path) {
-  char page[65536];
-  int file = open(path, O_RDONLY);
-  while (read(file, page, sizeof page) > 0) ;
-  write(1, "ready\n", 6);
-  for (;;) pause();
-}
-int main(int count, char **arguments) {
-  pthread_t thread;
-  if (count > 2) signal(SIGCHLD, SIG_IGN);
-  pthread_create(&thread, 0, work, arguments[1]);
-  pthread_exit(0);
-}"#;
+const THREADS: &str = include_str!("measure/threads.c");
 
 #[test]
 fn what_a_program_read_that_is_ended_when_ready_is_counted_or_unknown() {

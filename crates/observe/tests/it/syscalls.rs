@@ -71,24 +71,7 @@ fn as_strace(counts: &SyscallCounts) -> BTreeMap<String, (u64, u64)> {
     returned.filter(|(_, (calls, _))| *calls > 0).collect()
 }
 
-const RAW: &str = r#"
-static long call(long number, long a, long b, long c) {
-    long result;
-    __asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
-    return result;
-}
-void _start(void) {
-    for (int i = 0; i < 1000; i++) call(39, 0, 0, 0);                 /* getpid */
-    for (int i = 0; i < 7; i++) call(3, -1, 0, 0);                    /* close: EBADF */
-    for (int i = 0; i < 5; i++) call(2, (long)"/no/such/file", 0, 0); /* open: ENOENT */
-    call(257, -100, (long)"lib/libnone.so.1", 0);                     /* openat */
-    call(262, -100, (long)"lib", 0);                                  /* newfstatat of its directory */
-    call(262, -100, (long)"lib", 0);
-    call(21, 1, 0, 0);                                                /* access: EFAULT */
-    call(5000, 0, 0, 0);                                              /* ENOSYS */
-    call(60, 42, 0, 0);
-}
-"#;
+const RAW: &str = include_str!("syscalls/raw.c");
 
 #[test]
 #[cfg(target_arch = "x86_64")]
@@ -138,37 +121,7 @@ fn each_call_of_a_program_without_a_library_is_counted() {
     assert_eq!((counts.ended, counts.tree.total().calls), (Ended::LoaderDone, 1), "no loader: execve alone");
 }
 
-const TREE: &str = r#"
-#include <pthread.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <fcntl.h>
-static void *thread(void *unused) { for (int i = 0; i < 10; i++) access("/no/such/name", R_OK); return unused; }
-int main(int count, char **arguments) {
-    struct stat status;
-    for (int i = 0; i < 3; i++) stat("/no/such/name", &status);
-    for (int child = 0; child < 4; child++) {
-        pid_t pid = fork();
-        if (pid == 0) {
-            for (int i = 0; i < 20; i++) open("/no/such/libnone.so.3", O_RDONLY);
-            if (child % 2) execl("/bin/true", "true", NULL);
-            _exit(0);
-        }
-        waitpid(pid, NULL, 0);
-    }
-    for (int i = 0; i < 3; i++) {
-        pthread_t id;
-        pthread_create(&id, NULL, thread, NULL);
-        pthread_join(id, NULL);
-    }
-    pid_t pid = vfork();
-    if (pid == 0) { execl("/no/such/program", "program", NULL); _exit(1); }
-    waitpid(pid, NULL, 0);
-    return 7;
-}
-"#;
+const TREE: &str = include_str!("syscalls/tree.c");
 
 #[test]
 fn strace_counts_the_same() {

@@ -15,21 +15,7 @@ use coldstart_profile::trace::{Layer, Phase, PhaseKind, Trace};
 const LIBRARIES: usize = 30;
 
 /// Notes the time in its own memory; the last note writes all to the file that the environment names.
-const CLOCK: &str = r#"
-#include <time.h>
-#include <stdio.h>
-#include <stdlib.h>
-static long times[256]; static const char *what[256]; static int count;
-void note(const char *name) {
-    struct timespec now; clock_gettime(CLOCK_MONOTONIC, &now);
-    what[count] = name; times[count++] = now.tv_sec * 1000000000L + now.tv_nsec;
-}
-void write_notes(const char *path) {
-    FILE *file = fopen(path, "w");
-    for (int at = 0; at < count; at++) fprintf(file, "%s %ld\n", what[at], times[at]);
-    fclose(file);
-}
-"#;
+const CLOCK: &str = include_str!("start_initialisers/clock.c");
 
 /// Builds them in an order in which each needs some of those before it; the last ones are loaded while the program runs.
 fn program(folder: &Path) -> PathBuf {

@@ -18,32 +18,7 @@ pub(crate) const SEARCH: &str = "$ORIGIN/../zero:$ORIGIN/../one:$ORIGIN/../two:$
 pub(crate) const PRINTED: &str = "1 2 3\n";
 
 /// A program that prints what its libraries say, opens what it is told to, and lists what it has mapped.
-const PROGRAM: &str = r#"
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-int first(void); int second(void); int third(void);
-int main(int count, char **words) {
-    for (int place = 1; place + 1 < count; place += 2) {
-        const char *verb = words[place], *what = words[place + 1];
-        if (!strcmp(verb, "open")) {
-            void *library = dlopen(what, RTLD_NOW);
-            if (!library) { puts(dlerror()); return 3; }
-            int (*plugin)(void) = (int (*)(void)) dlsym(library, "plugin");
-            printf("plugin %d\n", plugin ? plugin() : -1);
-        } else if (!strcmp(verb, "child")) {
-            fflush(stdout);
-            return system(what) ? 4 : 0;
-        } else if (!strcmp(verb, "wait")) {
-            puts("ready"); fflush(stdout); getchar();
-        }
-    }
-    printf("%d %d %d\n", first(), second(), third());
-    return 0;
-}
-"#;
+const PROGRAM: &str = include_str!("program.c");
 
 pub(crate) fn scratch() -> TempDir {
     TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
@@ -190,8 +165,10 @@ pub(crate) fn build(compiler: &str, root: &Path, search: &str, options: &[&str])
 }
 
 fn template() -> PathBuf {
-    let ingredients =
-        Ingredients::new().file(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/bind/scene.rs")).program("gcc");
+    let ingredients = Ingredients::new()
+        .bytes(PROGRAM)
+        .file(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/bind/scene.rs"))
+        .program("gcc");
     built("bind", &ingredients, |at| build("gcc", &at.join("tree"), SEARCH, &[])).join("tree")
 }
 

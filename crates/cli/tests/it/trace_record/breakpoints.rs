@@ -7,36 +7,7 @@ use super::support::{Bench, FUNCTIONS, notes};
 const LIBRARY: &str = "__attribute__((noinline)) int work(int k) { return k + 5; }";
 
 /// The library is mapped and called, mapped and not called; each time other code with a breakpoint of its own comes to stand there.
-const STALE: &str = r#"
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-static unsigned char *place(unsigned long at, int value) {
-  unsigned char *page = mmap((void *)(at & ~4095ul), 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-  unsigned char code[] = {TRAP, 0xb8, value, 0, 0, 0, 0xc3};
-  memset(page, 0x90, 4096); memcpy((void *)at, code, sizeof code); return page;
-}
-static volatile int traps; static void handler(int s) { traps++; }
-int main(void) {
-  int s, sum = 0;
-  if (TRAP == 0xcc) signal(SIGTRAP, handler);
-  void *p = dlopen("./libwork.so", RTLD_NOW); int (*work)(int) = dlsym(p, "work"); unsigned long at = (unsigned long)work;
-  int first = work(1) + work(1); dlclose(p);
-  unsigned char *page = place(at, 77); int other = ((int (*)(void))at)() + ((int (*)(void))at)(); munmap(page, 4096);
-  for (int i = 0; i < 5; i++) {
-    p = dlopen("./libwork.so", RTLD_NOW); work = dlsym(p, "work");
-    pid_t q = fork(); if (!q) _exit(work(1)); waitpid(q, &s, 0); sum += WEXITSTATUS(s) + work(1); dlclose(p);
-  }
-  p = dlopen("./libidle.so", RTLD_NOW); work = dlsym(p, "work"); at = (unsigned long)work; dlclose(p);
-  page = place(at, 33); int third = ((int (*)(void))at)();
-  FILE *out = fopen("told", "a"); fprintf(out, "%d %d %d %d %x traps %d\n", first, other, sum, third, page[at & 4095], traps); fclose(out);
-  return 0;
-}"#;
+const STALE: &str = include_str!("stale.c");
 
 #[test]
 fn memory_that_was_unmapped_keeps_no_breakpoint() {
@@ -58,27 +29,7 @@ fn memory_that_was_unmapped_keeps_no_breakpoint() {
     }
 }
 
-const RACE: &str = r#"
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <sys/time.h>
-#define F(n) __attribute__((noinline)) int f##n(int x) { __asm__ volatile(""); return x + n; }
-#define R(a) F(a##0) F(a##1) F(a##2) F(a##3) F(a##4) F(a##5) F(a##6) F(a##7) F(a##8) F(a##9)
-R(1) R(2) R(3) R(4) R(5)
-#define L(a) f##a##0, f##a##1, f##a##2, f##a##3, f##a##4, f##a##5, f##a##6, f##a##7, f##a##8, f##a##9
-static int (*all[])(int) = {L(1), L(2), L(3), L(4), L(5)};
-static pthread_barrier_t barrier;
-static void handler(int s) { for (int i = 0; i < 50; i += 7) all[i](1); }
-static void *run(void *x) { long sum = 0; for (int i = 0; i < 50; i++) { pthread_barrier_wait(&barrier); sum += all[i](1); } return (void *)sum; }
-int main(void) {
-  struct sigaction a = {0}; a.sa_handler = handler; a.sa_flags = SA_RESTART; sigaction(SIGALRM, &a, 0);
-  struct itimerval v = {{0, 1000}, {0, 1000}}; setitimer(ITIMER_REAL, &v, 0);
-  pthread_t t[8]; pthread_barrier_init(&barrier, 0, 8); long sum = 0;
-  for (int i = 0; i < 8; i++) pthread_create(&t[i], 0, run, 0);
-  for (int i = 0; i < 8; i++) { void *r; pthread_join(t[i], &r); sum += (long)r; }
-  FILE *out = fopen("told", "a"); fprintf(out, "%ld\n", sum); fclose(out); return 0;
-}"#;
+const RACE: &str = include_str!("race.c");
 
 #[test]
 fn threads_and_handlers_may_meet_one_at_once() {
@@ -99,22 +50,7 @@ __attribute__((constructor)) static void first(void) { begun = 1; if (NEXT[0] &&
 __attribute__((constructor)) static void second(void) { begun += 2; }
 int work(void) { return begun; }"#;
 
-const PLUGINS: &str = r#"
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdio.h>
-static int sum;
-static void load(int i) {
-  char name[32]; sprintf(name, "./p%d.so", i); void *p = dlopen(name, RTLD_NOW); if (!p) { puts(dlerror()); return; }
-  int (*work)(void) = dlsym(p, "work"); sum += work(); if (i % 2) dlclose(p);
-}
-static void *other(void *x) { for (int i = 150; i < 300; i++) load(i); return 0; }
-int main(void) {
-  for (int i = 0; i < 150; i++) load(i);
-  pthread_t t; pthread_create(&t, 0, other, 0); pthread_join(t, 0);
-  for (int i = 0; i < 100; i++) load(i);
-  printf("%d\n", sum); return 0;
-}"#;
+const PLUGINS: &str = include_str!("plugins.c");
 
 #[test]
 fn three_hundred_plugins_are_initialised_as_without_us() {
@@ -134,24 +70,7 @@ fn three_hundred_plugins_are_initialised_as_without_us() {
 }
 
 /// Memory of two processes: what one of them maps and we arm, the other one meets.
-const SHARED: &str = r#"
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
-static int (*volatile found)(int); static volatile int sum; static char stack[131072];
-__attribute__((noinline)) static int mine(int k) { __asm__ volatile(""); return k * 2; }
-__attribute__((noinline)) static int other(int k) { __asm__ volatile(""); return k * 3; }
-static int child(void *x) { while (!found) usleep(1000); sum += found(1) + other(1); return 5; }
-int main(void) {
-  int s; pid_t q = vfork(); if (!q) { sum += mine(1); _exit(0); } waitpid(q, &s, 0); sum += mine(1);
-  q = clone(child, stack + sizeof stack, CLONE_VM | SIGCHLD, 0);
-  found = dlsym(dlopen("./libwork.so", RTLD_NOW), "work"); waitpid(q, &s, 0);
-  FILE *out = fopen("told", "a"); fprintf(out, "%d %d %d\n", sum, found(2) + other(2), s); fclose(out); return 0;
-}"#;
+const SHARED: &str = include_str!("shared.c");
 
 #[test]
 fn processes_that_share_memory_share_breakpoints() {
@@ -200,29 +119,7 @@ fn a_second_start_that_ends_otherwise_is_told() {
 }
 
 /// Parent and child, and a grandchild whose parent ends at once, call the same functions at the same time.
-const BOTH_SIDES: &str = r#"
-#include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
-static volatile int sum;
-#define F(n) __attribute__((noinline)) int f##n(int x) { sum += x; return sum + n; }
-F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11) F(12) F(13) F(14) F(15) F(16)
-static int (*all[])(int) = {f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16};
-int main(void) {
-  int told[2], status, result = 0; pipe(told);
-  pid_t middle = fork();
-  if (!middle) {
-    if (fork()) _exit(0);
-    for (int i = 0; i < 16; i += 2) sum += all[i](i);
-    write(told[1], &sum, 1); _exit(0);
-  }
-  pid_t child = fork();
-  for (int i = 0; i < 16; i++) sum += all[i](i);
-  if (!child) _exit(0);
-  waitpid(child, &status, 0); result |= status; waitpid(middle, &status, 0); result |= status;
-  close(told[1]); char byte; int lived = read(told[0], &byte, 1) == 1;
-  FILE *out = fopen("told", "a"); fprintf(out, "%x %d\n", result, lived); fclose(out); return 0;
-}"#;
+const BOTH_SIDES: &str = include_str!("both_sides.c");
 
 #[test]
 fn both_sides_of_a_fork_meet_their_own_breakpoints() {

@@ -3,29 +3,7 @@
 use super::support::{Bench, COLDSTART, FUNCTIONS, notes, text};
 
 /// Kills on `userfaultfd` and on memory that is writable and executable, then loads a library, forks, and begins another program.
-const FILTERED: &str = r#"
-#include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-int main(int count, char **words) {
-  if (count > 1) { puts("after exec"); return 0; }
-  setbuf(stdout, 0); prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  struct sock_filter f[] = {
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3), BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 32), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 7, 0, 1),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-  struct sock_fprog p = {sizeof f / sizeof *f, f};
-  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)) return 3;
-  if (!dlopen("./libinit.so", RTLD_NOW)) puts(dlerror());
-  int s; pid_t q = fork(); if (!q) { puts("child"); _exit(0); } if (waitpid(q, &s, 0) < 0 || s) return 4;
-  execl(words[0], "filtered", "after", (char *)0); return 5;
-}"#;
+const FILTERED: &str = include_str!("filtered.c");
 
 #[test]
 fn calls_that_its_filter_does_not_expect_are_not_made() {
@@ -63,21 +41,7 @@ fn a_filter_that_we_have_too_is_not_the_programs_own() {
     assert!(!notes(&bench.read()).contains("of its own"), "{}", notes(&bench.read()));
 }
 
-const LISTENER: &str = r#"
-#include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-int main(void) {
-  struct sock_filter f[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-  struct sock_fprog p = {1, f};
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  long listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &p);
-  printf("%d\n", listener < 0 ? errno : 0); return 0;
-}"#;
+const LISTENER: &str = include_str!("listener.c");
 
 #[test]
 fn who_wants_a_listener_of_its_own_is_told_of() {

@@ -25,22 +25,7 @@ fn what_cannot_be_started_is_told_and_leaves_no_trace() {
     }
 }
 
-const HANDLES: &str = r#"
-#include <signal.h>
-#include <setjmp.h>
-#include <stdio.h>
-static sigjmp_buf back; static volatile int count;
-static void handler(int s, siginfo_t *i, void *c) { count++; siglongjmp(back, s); }
-int main(void) {
-  struct sigaction a = {0}; a.sa_sigaction = handler; a.sa_flags = SA_SIGINFO;
-  sigaction(SIGSEGV, &a, 0); sigaction(SIGTRAP, &a, 0);
-  for (int i = 0; i < 30; i++)
-    if (!sigsetjmp(back, 1)) {
-      if (i % 3 == 0) *(volatile int *)0 = 1; else if (i % 3 == 1) __asm__ volatile("int3"); else raise(SIGTRAP);
-    }
-  FILE *out = fopen("told", "a"); fprintf(out, "%d\n", count); fclose(out);
-  printf("%d\n", count); return count == 30 ? 7 : 1;
-}"#;
+const HANDLES: &str = include_str!("handles.c");
 
 #[test]
 fn its_own_traps_and_faults_are_its_own() {
@@ -53,24 +38,7 @@ fn its_own_traps_and_faults_are_its_own() {
     assert_eq!(std::fs::read_to_string(bench.path().join("told")).unwrap(), "30\n".repeat(5));
 }
 
-const ALARMS: &str = r#"
-#include <signal.h>
-#include <stdio.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <dlfcn.h>
-#include <unistd.h>
-static volatile int count; static void handler(int s) { count++; }
-int main(void) {
-  struct sigaction a = {0}; a.sa_handler = handler; a.sa_flags = SA_RESTART; sigaction(SIGALRM, &a, 0);
-  struct itimerval t = {{0, 1000}, {0, 1000}}; setitimer(ITIMER_REAL, &t, 0);
-  for (int i = 0; i < 30; i++) {
-    void *p = dlopen("libm.so.6", RTLD_NOW); if (!p) return 2; dlclose(p);
-    pid_t q = fork(); if (!q) { execl("/bin/true", "true", (char *)0); _exit(3); }
-    int s; if (waitpid(q, &s, 0) < 0 || s) return 4;
-  }
-  puts(count > 3 ? "alarms" : "none"); return 0;
-}"#;
+const ALARMS: &str = include_str!("alarms.c");
 
 #[test]
 fn alarms_get_through_while_calls_are_made_in_its_name() {
