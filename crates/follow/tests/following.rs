@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use coldstart_follow::{Birth, EventLoop, Following, Handler, Next, Origin, StopTimes, Stops, Waiting};
 use coldstart_host::process::ProcessFiles;
 use coldstart_sys::tracing::traced;
+use coldstart_testing::compile;
 
 /// Longer than any of these programs takes on a machine under load.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -179,11 +180,7 @@ fn shell(script: &str, waiting: Waiting) -> Ended {
 }
 
 fn build(directory: &Path, source: &str) -> PathBuf {
-    let (file, program) = (directory.join("program.c"), directory.join("program"));
-    std::fs::write(&file, source).unwrap();
-    let output = Command::new("gcc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(&file).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    program
+    compile("gcc", &directory.join("program"), source, &["-O1", "-pthread"])
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::process::Command;
 
-use crate::audit_scene::{Machine, Scene, is_there, told};
 use coldstart_bind::audit::{Architecture, Found, Listing, Names, Place, Requester, Search, Table, read};
-use coldstart_testing::skip;
+use coldstart_testing::{is_there, skip};
+
+use crate::audit_scene::{Machine, Scene, told};
 
 /// A library where RUNPATH finds it, and another file of the same name that only a table leads to.
 fn two_files() -> Scene {

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 
-use crate::audit_scene::Scene;
 use coldstart_bind::audit::{Found, Place, read};
+
+use crate::audit_scene::Scene;
 
 /// Size of the header in bytes, and where its checksum is: docs/formats/audit-table.md.
 const HEADER: usize = 64;

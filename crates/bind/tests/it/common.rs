@@ -12,8 +12,8 @@ use coldstart_elf::ElfFile;
 use coldstart_loader::Environment;
 use coldstart_prove::{PathKind, SearchEdit};
 use coldstart_rewrite::{EditNote, plan_search};
-use coldstart_testing::output_of;
 pub(crate) use coldstart_testing::skip;
+use coldstart_testing::{output_of, succeed};
 
 pub(crate) const GLIBC: &str = "/lib64/ld-linux-x86-64.so.2";
 pub(crate) const MUSL: &str = "/lib/ld-musl-x86_64.so.1";
@@ -26,13 +26,6 @@ pub(crate) fn ready(loader: &str) -> bool {
         skip("no loader of this kind, or no compiler");
     }
     ready
-}
-
-/// Runs a command that has to succeed.
-pub(crate) fn run(command: &mut Command) -> String {
-    let output = output_of(command);
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// A search path as a linker is told it.
@@ -59,13 +52,13 @@ impl Workshop {
         fs::create_dir_all(&root).unwrap();
         fs::create_dir_all(&tools).unwrap();
         fs::write(tools.join("empty.c"), "int empty;").unwrap();
-        run(Command::new("cc").current_dir(&tools).args(["-fPIC", "-c", "empty.c"]));
+        succeed(Command::new("cc").current_dir(&tools).args(["-fPIC", "-c", "empty.c"]));
         fs::write(tools.join("dl.c"), "void *dlopen(const char *, int); void *f(void) { return dlopen(\"x\", 1); }")
             .unwrap();
-        run(Command::new("cc").current_dir(&tools).args(["-fPIC", "-c", "dl.c"]));
+        succeed(Command::new("cc").current_dir(&tools).args(["-fPIC", "-c", "dl.c"]));
         fs::write(tools.join("asks.c"), "int dladdr(const void *, void *); int f(void *p) { return dladdr(p, p); }")
             .unwrap();
-        run(Command::new("cc").current_dir(&tools).args(["-fPIC", "-c", "asks.c"]));
+        succeed(Command::new("cc").current_dir(&tools).args(["-fPIC", "-c", "asks.c"]));
         Self { root, tools, stubs: HashMap::new(), _scratch: scratch }
     }
 
@@ -79,7 +72,7 @@ impl Workshop {
         let path = self.tools.join(format!("{}.so", self.stubs.len()));
         let tools = &self.tools;
         let build = || {
-            run(Command::new("ld").args(["-shared", "-soname", name, "-o"]).arg(&path).arg(tools.join("empty.o")));
+            succeed(Command::new("ld").args(["-shared", "-soname", name, "-o"]).arg(&path).arg(tools.join("empty.o")));
             path.clone()
         };
         self.stubs.entry(name.to_owned()).or_insert_with(build).clone()
@@ -105,7 +98,7 @@ impl Workshop {
             Search::Rpath(list) => drop(command.args(["--disable-new-dtags", "-rpath", list])),
             Search::Runpath(list) => drop(command.args(["--enable-new-dtags", "-rpath", list])),
         }
-        run(&mut command);
+        succeed(&mut command);
     }
 
     /// A library with the soname of its file's name.
@@ -240,33 +233,4 @@ fn without_dots(path: &Path) -> PathBuf {
         }
     }
     plain
-}
-
-/// Numbers from a seed (xorshift).
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        // The first numbers of a small seed are small.
-        for _ in 0..8 {
-            random.below(2);
-        }
-        random
-    }
-
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % end
-    }
-
-    pub(crate) fn percent(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    pub(crate) fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
-        choices[self.below(choices.len())]
-    }
 }

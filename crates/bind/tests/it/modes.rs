@@ -5,10 +5,12 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{GLIBC, MUSL, Search, Workshop, account, changes, planned, ready, run};
 use coldstart_bind::{
     BindPlan, Caution, Change, MachineFiles, Mode, Options, Program, Refusal, SearchedDirectory, plan, write_farm,
 };
+use coldstart_testing::succeed;
+
+use crate::common::{GLIBC, MUSL, Search, Workshop, account, changes, planned, ready};
 
 fn mode(mode: Mode) -> Options {
     Options { mode, ..Options::default() }
@@ -267,7 +269,7 @@ fn a_bound_program_runs_and_its_libraries_open_their_plugins() {
         return;
     }
     let shop = Workshop::new();
-    let here = |arguments: &[&str]| run(Command::new("cc").current_dir(&shop.root).args(arguments));
+    let here = |arguments: &[&str]| succeed(Command::new("cc").current_dir(&shop.root).args(arguments));
     for folder in ["bin", "lib/plugins"] {
         fs::create_dir_all(shop.at(folder)).unwrap();
     }
@@ -299,7 +301,7 @@ fn a_bound_program_runs_and_its_libraries_open_their_plugins() {
     ]);
     here(&["-Wl,-rpath,$ORIGIN/../lib", "-Wl,-rpath-link,lib", "-o", "bin/app", "app.c", "lib/libmid.so"]);
     let program = shop.at("bin/app");
-    assert_eq!(run(&mut Command::new(&program)), "plugin\n");
+    assert_eq!(succeed(&mut Command::new(&program)), "plugin\n");
     let before = account(&program, GLIBC, &[]);
     let plan = planned(&program, &Options::default()).unwrap();
     assert_eq!(plan.binding.needed, ["libmid.so", "libc.so.6", "libhost.so", "ld-linux-x86-64.so.2"]);
@@ -308,7 +310,7 @@ fn a_bound_program_runs_and_its_libraries_open_their_plugins() {
     crate::common::rewrite(&program, &program, &plan);
     let after = account(&program, GLIBC, &[]);
     assert_eq!(after.files, before.files);
-    assert_eq!(run(&mut Command::new(&program)), "plugin\n");
+    assert_eq!(succeed(&mut Command::new(&program)), "plugin\n");
     assert_eq!(changes(&plan.binding, &program), []);
 }
 

@@ -4,10 +4,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::common::{GLIBC, MUSL, Search, Workshop, account, changes, planned, ready};
 use coldstart_bind::{
     BindPlan, Caution, FarmText, Files as _, KeepReason, MachineFiles, Options, Refusal, TagName, write_farm,
 };
+
+use crate::common::{GLIBC, MUSL, Search, Workshop, account, changes, planned, ready};
 
 /// Binds in place and holds the real loader's accounts against each other. Probes may fail in level folders of the farm
 /// and for names that keep their path.
@@ -297,7 +298,7 @@ fn variants_for_levels_have_folders_of_their_own() {
     assert_eq!(links, expected.map(|(path, target)| (path.to_owned(), target.to_owned())));
     // Each level by the real loader, which can be told to be older.
     for (mask, first) in [("x86-64-v2", "a/glibc-hwcaps/x86-64-v2/liba.so"), ("none", "a/liba.so")] {
-        let listed = crate::common::run(
+        let listed = coldstart_testing::succeed(
             std::process::Command::new(GLIBC).args(["--glibc-hwcaps-mask", mask, "--list"]).arg(&program),
         );
         let path = listed.lines().find(|line| line.contains("liba.so")).unwrap().split(' ').nth(2).unwrap();

@@ -7,8 +7,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use crate::common::{GLIBC, MUSL, Random, Search, Workshop, account, changes, planned, ready};
 use coldstart_bind::{Caution, Mode, Options, write_farm};
+use coldstart_testing::Random;
+
+use crate::common::{GLIBC, MUSL, Search, Workshop, account, changes, planned, ready};
 
 const TREES: u64 = 60;
 const NAMES: [&str; 9] =

@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use crate::text;
 
 /// Runs `coldstart` in a locale, which is given by the variables that say it.
 fn coldstart(folder: &Path, locale: &[(&str, &str)], words: &[&str]) -> Output {

@@ -15,9 +15,7 @@ use serde_json::Value;
 
 use coldstart_testing::copy_program;
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use crate::text;
 
 /// Makes the calls and prints what happened. No argument: everything is tried on what every system has.
 const WITNESS: &str = include_str!("doctor/witness.py");

@@ -5,14 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use coldstart_testing::skip;
+use coldstart_testing::{scratch, skip};
 use serde_json::Value;
-use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;
-
-fn scratch() -> TempDir {
-    TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
 
 fn inspect(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart"));

@@ -5,6 +5,8 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+use crate::text;
+
 /// Each verb that has `--json`, and words that it cannot do anything with.
 const VERBS: &[(&str, &[&str])] = &[
     ("bind", &["--in-place", "/no/such"]),
@@ -38,10 +40,6 @@ fn coldstart(words: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart"));
     command.args(words).current_dir(folder.path()).stdin(Stdio::null()).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// The verbs below `verb`, itself included, that have `--json`, as their help says.

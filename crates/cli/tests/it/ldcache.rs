@@ -15,16 +15,14 @@ use serde_json::Value;
 
 use coldstart_testing::copy_program;
 
+use crate::text;
+
 fn ldcache(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_coldstart")).arg("ldcache").args(arguments).env("LC_ALL", "C").output().unwrap()
 }
 
 fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn is_missing(program: &str) -> bool {

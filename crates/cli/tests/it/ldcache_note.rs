@@ -7,7 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use coldstart_testing::succeed;
 use serde_json::Value;
+
+use crate::text;
 
 fn coldstart(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_coldstart")).args(arguments).env("LC_ALL", "C").output().unwrap()
@@ -17,14 +20,8 @@ fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 fn run(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).env("LC_ALL", "C").output().unwrap();
-    assert!(output.status.success(), "{program} {arguments:?}: {}", text(&output.stderr));
-    text(&output.stdout)
+    succeed(Command::new(program).args(arguments).env("LC_ALL", "C"))
 }
 
 /// A program with a library, and folders to search.

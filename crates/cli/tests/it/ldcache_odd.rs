@@ -15,9 +15,7 @@ use serde_json::Value;
 
 use coldstart_testing::copy_program;
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use crate::text;
 
 fn code(output: &Output) -> i32 {
     output.status.code().unwrap_or_else(|| panic!("{output:?}"))

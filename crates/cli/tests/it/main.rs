@@ -35,3 +35,8 @@ mod speedup;
 mod trace_record;
 mod trace_show;
 mod view;
+
+/// What a program printed.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -11,6 +11,8 @@ use serde_json::Value;
 
 use coldstart_testing::copy_program;
 
+use crate::text;
+
 fn measure() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart"));
     // Not the history of whoever runs the tests.
@@ -26,10 +28,6 @@ fn output(args: &[&str]) -> Output {
 fn json(args: &[&str]) -> (Value, Output) {
     let output = measure().arg("--json").args(args).output().unwrap();
     (serde_json::from_slice(&output.stdout).unwrap_or(Value::Null), output)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Processes whose environment holds this word.

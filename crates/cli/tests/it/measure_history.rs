@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use coldstart_testing::copy_program;
 
+use crate::text;
+
 /// A folder of its own with a history in it.
 struct Place {
     folder: tempfile::TempDir,
@@ -50,10 +52,6 @@ impl Place {
         let connection = rusqlite::Connection::open(self.history()).unwrap();
         connection.query_row("SELECT count(*) FROM measurement", [], |row| row.get(0)).unwrap()
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn assert_says(output: &Output, code: i32, words: &[&str]) {

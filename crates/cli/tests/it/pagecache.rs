@@ -5,19 +5,14 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::cached::file_with;
 use coldstart_sys::held_pages::HeldPages;
-use coldstart_testing::skip;
+use coldstart_testing::copy_program;
+use coldstart_testing::{scratch, skip};
 use serde_json::Value;
 use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;
 
-use coldstart_testing::copy_program;
-
-/// A directory on the disk that holds the build; /tmp may live in memory.
-fn scratch() -> TempDir {
-    TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
+use crate::cached::file_with;
 
 /// The whole conversation with a command: what it was, its exit code, what it said.
 fn conversation(mut command: Command) -> String {

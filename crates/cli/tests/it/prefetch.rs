@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::cold::make_cold;
 use serde_json::Value;
+
+use crate::cold::make_cold;
+use crate::text;
 
 fn coldstart() -> Command {
     Command::new(env!("CARGO_BIN_EXE_coldstart"))
@@ -75,10 +77,6 @@ fn brings_back(data: &Path, wanted: u64, mut bring: impl FnMut() -> u64) {
 fn shown(plan: &Path) -> (Value, Output) {
     let output = coldstart().args(["prefetch", "show", "--json"]).arg(plan).output().unwrap();
     (serde_json::from_slice(&output.stdout).unwrap_or(Value::Null), output)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn run_through(plan: &Path, words: &[&str]) -> Command {

@@ -8,9 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::cold::make_cold;
 use coldstart_testing::skip;
 use serde_json::Value;
+
+use crate::cold::make_cold;
+use crate::text;
 
 /// Maps the file and touches every STEPth page of it; says how many major faults that took.
 const TOUCH: &str = include_str!("prefetch_exact/touch.c");
@@ -35,10 +37,6 @@ const STEP: u64 = 50;
 
 fn coldstart() -> Command {
     Command::new(env!("CARGO_BIN_EXE_coldstart"))
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// A program and a large file on a real disk: tmpfs has no page cache of its own to be cold.

@@ -10,12 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::cold::make_cold;
 use coldstart_host::process::{Mapping, ProcessFiles, numbers};
 use coldstart_profile::plan::{PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
 use coldstart_profile::{FileIdentity, PageRange};
 use coldstart_testing::skip;
 use serde_json::Value;
+
+use crate::cold::make_cold;
+use crate::text;
 
 const COLDSTART: &str = env!("CARGO_BIN_EXE_coldstart");
 /// Well below the 20 s for which the pages of these plans may be kept while the program runs.
@@ -95,10 +97,6 @@ fn through(first: &[&str], plan: &Path, program: &[&str]) -> Command {
     let mut command = Command::new(words[0]);
     command.args(&words[1..]);
     command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Waits until something holds; says whether it does in the end.

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use coldstart_testing::copy_program;
 
+use crate::text;
+
 /// A folder's name that would run a script if it were written as it is.
 const HOSTILE: &str = "<⁄script><img src=x onerror=alert(1)>\u{202e}&'\"";
 
@@ -21,10 +23,6 @@ fn coldstart(folder: &Path) -> Command {
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn succeeded(output: &Output) {

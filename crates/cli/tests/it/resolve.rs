@@ -5,17 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use coldstart_testing::skip;
+use coldstart_testing::{scratch, skip};
 use serde_json::Value;
-use tempfile::TempDir;
 
 use coldstart_testing::copy_program;
 
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
-
-fn scratch() -> TempDir {
-    TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
 
 fn resolve(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart"));

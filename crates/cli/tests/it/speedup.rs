@@ -6,6 +6,8 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+use crate::text;
+
 fn speedup(plan: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_coldstart"))
         .args(["speedup", "--runs", "2", "--json", "-o"])
@@ -15,10 +17,6 @@ fn speedup(plan: &Path, args: &[&str]) -> Output {
         .stdin(Stdio::null())
         .output()
         .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn story(output: &Output) -> Value {

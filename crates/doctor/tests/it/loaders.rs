@@ -3,8 +3,9 @@
 use std::fs;
 use std::process::Command;
 
-use crate::common::Machine;
 use coldstart_doctor::{Ability, Status};
+
+use crate::common::Machine;
 
 /// A program for `machine` that names this loader; whether there is one does not matter.
 fn program_naming(machine: &Machine, loader: &str) {

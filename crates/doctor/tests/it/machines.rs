@@ -2,11 +2,12 @@
 
 use std::fs;
 
-use crate::common::{EACCES, ENOSYS, EPERM, MOUNTS, Machine, STATUS};
 use coldstart_doctor::{
     Ability, Answer, Facts, PlaceProbe, Probes, Status, Surroundings, Verb, Where, impossible_verbs, judge, standings,
 };
 use coldstart_host::kernel;
+
+use crate::common::{EACCES, ENOSYS, EPERM, MOUNTS, Machine, STATUS};
 
 #[test]
 fn everything_is_there() {

@@ -3,18 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use coldstart_testing::{scratch, succeed};
 use tempfile::TempDir;
 
 /// An empty folder for what is built; it goes when the test ends.
 pub(crate) fn folder() -> TempDir {
-    TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+    scratch()
 }
 
 /// Runs a program that has to succeed, and gives what it printed. Messages are in English.
 pub(crate) fn run(command: &mut Command) -> String {
-    let output = command.env("LC_ALL", "C").output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    succeed(command.env("LC_ALL", "C"))
 }
 
 /// Compiles and links `source`, which is C, or assembly if `name` ends so (`name.s.o`).

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::common::kept;
 use coldstart_history::{History, HistoryError, Search};
 use coldstart_profile::measurement::KeptMeasurement;
+
+use crate::common::kept;
 
 /// Opening fails both ways in the same manner, and the file is as it was.
 fn refused(path: &Path) -> HistoryError {

@@ -4,10 +4,11 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use crate::common::{document, kept};
 use coldstart_history::{Added, History, HistoryError, Search};
 use coldstart_profile::measurement::{KeptMeasurement, path_to_text};
 use proptest::prelude::*;
+
+use crate::common::{document, kept};
 
 #[test]
 fn a_measurement_comes_back_with_every_run() {

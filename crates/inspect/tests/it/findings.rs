@@ -1,9 +1,10 @@
 //! Each finding is made for a small file that has what it is about, with the right figures, and not for its twin that was
 //! built as the finding advises.
 
+use coldstart_inspect::{Finding, FindingKind, Saving, rank};
+
 use crate::built::{folder, section, shared_object};
 use crate::found::{inspected, kinds};
-use coldstart_inspect::{Finding, FindingKind, Saving, rank};
 
 #[test]
 fn a_plain_library_has_nothing_to_mend() {

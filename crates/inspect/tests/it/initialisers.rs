@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::built::{address, build, folder, run, shared_object, with_object};
 use coldstart_elf::{ElfFile, Tag};
 use coldstart_inspect::{Initialiser, InitialiserKind, Initialisers, NameSource, Object, SizeSource, initialisers};
+
+use crate::built::{address, build, folder, run, shared_object, with_object};
 
 /// Functions that print their own names without the help of the C library's buffers, which are not set up so early.
 const PRINTING: &str = r#"

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use crate::built::{build, folder, readelf, section, shared_object, with_object};
 use coldstart_elf::{DynamicEntry, ElfFile, Record, Tag};
 use coldstart_inspect::layout::{Binding, ExistingPacking, Layout, PrelinkUse, Stack};
 use coldstart_inspect::{Object, initialisers, layout, loader_reads};
+
+use crate::built::{build, folder, readelf, section, shared_object, with_object};
 
 const MAIN: &str = "int main(void) { return 0; }\n";
 

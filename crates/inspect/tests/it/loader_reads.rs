@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::built::{build, folder, section, shared_object, with_object};
 use coldstart_inspect::{LoaderReads, LoaderStep, LoaderStepReads, USUAL_READAHEAD_PAGES, loader_reads};
+
+use crate::built::{build, folder, section, shared_object, with_object};
 
 fn found(path: &Path, readahead_pages: u64) -> LoaderReads {
     let reads = with_object(path, |object| loader_reads(object, readahead_pages));

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use coldstart_elf::ElfFile;
 use coldstart_inspect::{Object, Owner, Owners, ToldBy, owners};
+use coldstart_testing::succeed;
 
 const TYPES: u64 = 40;
 
@@ -20,11 +21,6 @@ fn owners_of(file: &Path) -> Owners {
 fn inferred(owners: &Owners) -> u64 {
     let vtables = owners.counts.iter().filter(|count| count.owner == Owner::Vtable && count.told_by == ToldBy::Shape);
     vtables.map(|count| count.count).sum()
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
@@ -47,9 +43,11 @@ fn vtables_of_a_stripped_rust_program_are_found() {
     text.push_str("    for shape in &shapes { println!(\"{} {}\", shape.area(), shape.name()); }\n}\n");
     std::fs::write(&source, text).unwrap();
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    run(Command::new(rustc)
-        .args(["--edition", "2021", "-O", "-C", "strip=symbols", "-C", "codegen-units=1", "-o"])
-        .args([&program, &source]));
+    succeed(
+        Command::new(rustc)
+            .args(["--edition", "2021", "-O", "-C", "strip=symbols", "-C", "codegen-units=1", "-o"])
+            .args([&program, &source]),
+    );
     let owners = owners_of(&program);
     // A function that drops, and two methods each; the standard library brings more.
     assert!(inferred(&owners) >= TYPES * 3, "{:?}", owners.counts);
@@ -69,7 +67,9 @@ fn tables_of_functions_and_numbers_are_no_vtables() {
         writeln!(text, "const struct entry e{number} = {{ f, {size}, {alignment}, g }};").unwrap();
     }
     std::fs::write(&source, text).unwrap();
-    run(Command::new("gcc").args(["-shared", "-fPIC", "-fvisibility=hidden", "-s", "-o"]).args([&library, &source]));
+    succeed(
+        Command::new("gcc").args(["-shared", "-fPIC", "-fvisibility=hidden", "-s", "-o"]).args([&library, &source]),
+    );
     let owners = owners_of(&library);
     assert_eq!(inferred(&owners), 0, "{:?}", owners.counts);
     assert!(owners.untold.to_code >= 200, "{:?}", owners.untold);

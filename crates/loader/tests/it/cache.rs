@@ -4,11 +4,12 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use crate::common::{is_there, parse_listing, run};
 use coldstart_loader::cache::{CacheError, CacheFormat, Characters, EntryHwcap, LdSoCache, compare_names};
 use coldstart_loader::hwcaps;
-use coldstart_testing::skip;
+use coldstart_testing::{is_there, skip, succeed};
 use proptest::prelude::*;
+
+use crate::common::parse_listing;
 
 const LDCONFIG: &str = "/sbin/ldconfig";
 
@@ -42,10 +43,10 @@ fn cache_of_a_folder(scratch: &Path, format: &str) -> std::path::PathBuf {
         let place = folder.join(subfolder);
         std::fs::create_dir_all(&place).unwrap();
         let arguments = ["-shared", "-nostdlib", "-x", "c", "/dev/null", "-Wl,-soname,libdemo.so.1", "-o"];
-        run(Command::new("cc").args(arguments).arg(place.join("libdemo.so.1")));
+        succeed(Command::new("cc").args(arguments).arg(place.join("libdemo.so.1")));
     }
     let cache = scratch.join(format!("cache-{format}"));
-    run(Command::new(LDCONFIG).args(["-X", "-f", "/dev/null", "-c", format, "-C"]).arg(&cache).arg(&folder));
+    succeed(Command::new(LDCONFIG).args(["-X", "-f", "/dev/null", "-c", format, "-C"]).arg(&cache).arg(&folder));
     cache
 }
 
@@ -101,7 +102,7 @@ fn reads_every_format_and_takes_the_entry_the_loader_takes() {
         let library = plain.join("libdemo.so.1");
         let source = scratch.path().join("program.c");
         std::fs::write(&source, "int main(void) { return 0; }").unwrap();
-        run(Command::new("cc").arg(&source).arg("-o").arg(&program).arg("-Wl,--no-as-needed").arg(library));
+        succeed(Command::new("cc").arg(&source).arg("-o").arg(&program).arg("-Wl,--no-as-needed").arg(library));
         match taken_by_the_loader(&file, &program) {
             Some(path) => assert_eq!(found(&levels).join("libdemo.so.1"), Path::new(&path), "{format:?}"),
             None => skip("no mount namespace here (needs root)"),

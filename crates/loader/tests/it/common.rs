@@ -7,23 +7,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use coldstart_loader::cache::LdSoCache;
 use coldstart_loader::{Class, Environment, Fault, FileSystem, Hwcaps, Identity, ObjectFacts, Probe, hwcaps};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, ReadCache, elf};
-
-/// Whether a command can be started.
-pub(crate) fn is_there(program: &str) -> bool {
-    Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok()
-}
-
-/// Runs a command that has to succeed.
-pub(crate) fn run(command: &mut Command) {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
 
 /// This machine's files as seen from a current directory; each is read once.
 #[derive(Default)]

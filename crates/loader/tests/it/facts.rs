@@ -1,8 +1,9 @@
 //! What is read of an object is what another reader of ELF files reads of it.
 
-use crate::common::{Files, read_facts};
 use coldstart_elf::ElfFile;
 use coldstart_loader::{FileSystem, ObjectFacts, Probe};
+
+use crate::common::{Files, read_facts};
 
 #[test]
 fn facts_are_those_that_the_object_crate_reads() {

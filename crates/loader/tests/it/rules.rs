@@ -6,13 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Files, environment, is_there, real_loader, run};
 use coldstart_host::process::own;
 use coldstart_loader::{
     Class, Disk, Environment, Error, FileSystem, FoundBy, Hwcaps, Identity, Machine, ObjectFacts, Probe, ProbeFailure,
     resolve,
 };
-use coldstart_testing::skip;
+use coldstart_testing::{is_there, skip, succeed};
+
+use crate::common::{Files, environment, real_loader};
 
 const INTERPRETER: &str = "/lib64/ld-linux-x86-64.so.2";
 
@@ -168,15 +169,17 @@ fn secure_starts_end_where_we_say() {
     std::fs::write(&source, "#include <sys/auxv.h>\nint main(void) { return getauxval(AT_SECURE) ? 42 : 43; }")
         .unwrap();
     let library = root.join("libdemo.so");
-    run(Command::new("cc")
-        .args(["-shared", "-nostdlib", "-x", "c", "/dev/null", "-o"])
-        .arg(&library)
-        .arg("-Wl,-soname,libdemo.so"));
+    succeed(
+        Command::new("cc")
+            .args(["-shared", "-nostdlib", "-x", "c", "/dev/null", "-o"])
+            .arg(&library)
+            .arg("-Wl,-soname,libdemo.so"),
+    );
     let build = |name: &str, runpath: &str, library: Option<&Path>| {
         let program = root.join(name);
         let mut command = Command::new("cc");
         command.arg(&source).arg("-o").arg(&program).arg("-Wl,--no-as-needed").arg(format!("-Wl,-rpath,{runpath}"));
-        run(command.args(library));
+        succeed(command.args(library));
         let owned = std::os::unix::fs::chown(&program, Some(65534), Some(65534));
         owned.and_then(|()| std::fs::set_permissions(&program, PermissionsExt::from_mode(0o4755))).map(|()| program)
     };

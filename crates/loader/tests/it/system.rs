@@ -7,10 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Files, environment, read_facts, real_loader};
-use crate::starts::{compare, for_every_seed};
 use coldstart_loader::{Environment, Hwcaps, LoaderBuild, Rules, Start, hwcaps};
 use coldstart_testing::skip;
+
+use crate::common::{Files, environment, read_facts, real_loader};
+use crate::starts::{compare, for_every_seed};
 
 /// Where programs and libraries are looked for.
 const PLACES: [&str; 6] = ["/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec", "/usr/local", "/opt"];

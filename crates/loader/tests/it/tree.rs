@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use coldstart_testing::Random;
+
 use crate::recipe::Recipe;
 
 /// Whose loader the tree is for.
@@ -36,35 +38,6 @@ const SUBFOLDERS: [&str; 12] = [
 /// `DF_1_NODEFLIB` and `DF_1_PIE`.
 const NO_DEFAULT_LIBRARIES: u64 = 0x800;
 const PROGRAM: u64 = 0x0800_0000;
-
-/// Numbers from a seed (xorshift).
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        // The first numbers of a small seed are small.
-        for _ in 0..8 {
-            random.below(2);
-        }
-        random
-    }
-
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % end
-    }
-
-    pub(crate) fn percent(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    pub(crate) fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
-        choices[self.below(choices.len())]
-    }
-}
 
 /// For which machine and loader trees are made.
 #[derive(Clone)]

@@ -7,13 +7,14 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use coldstart_loader::{Call, Environment, FoundBy, Known, Rules, Start, calls, resolve};
+use coldstart_testing::{Random, is_there, skip, succeed};
+
 use crate::account::theirs;
-use crate::common::{Files, environment, is_there, real_loader, run};
+use crate::common::{Files, environment, real_loader};
 use crate::recipe::Recipe;
 use crate::starts::{compare, count, for_every_seed, start};
-use crate::tree::{Flavour, Random, Target, Tree};
-use coldstart_loader::{Call, Environment, FoundBy, Known, Rules, Start, calls, resolve};
-use coldstart_testing::skip;
+use crate::tree::{Flavour, Target, Tree};
 
 const GLIBC_TREES: u64 = 2400;
 const MUSL_TREES: u64 = 500;
@@ -268,7 +269,7 @@ fn one_name_each_way_of_being_known() {
     let root = scratch.path().canonicalize().unwrap();
     let build = |output: &str, arguments: &[&str]| {
         let plain = ["-nostdlib", "-Wl,--no-as-needed,--enable-new-dtags", "-Wl,-rpath,$ORIGIN", "-o", output];
-        run(Command::new("cc").current_dir(&root).args(plain).args(arguments));
+        succeed(Command::new("cc").current_dir(&root).args(plain).args(arguments));
     };
     let shared =
         |soname: &str| ["-shared".to_owned(), format!("-Wl,-soname,{soname}"), "-xc".into(), "/dev/null".into()];

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Files, environment, is_there, real_loader, run};
-use crate::recipe::Recipe;
-use crate::starts::{compare, for_every_seed};
-use crate::tree::{Flavour, Random, Target, Tree};
 use coldstart_loader::cache::LdSoCache;
 use coldstart_loader::{Environment, FileSystem, Hwcaps, LoaderBuild, Probe, Start, resolve};
-use coldstart_testing::skip;
+use coldstart_testing::{Random, is_there, skip, succeed};
+
+use crate::common::{Files, environment, real_loader};
+use crate::recipe::Recipe;
+use crate::starts::{compare, for_every_seed};
+use crate::tree::{Flavour, Target, Tree};
 
 /// Programs that bring different libraries into the root.
 const PROGRAMS: [&str; 6] =
@@ -60,7 +61,7 @@ fn a_root_of_its_own() {
     fs::create_dir_all(root.join("etc")).unwrap();
     fs::write(root.join("etc/ld.so.conf"), "/opt/odd\n").unwrap();
     fs::create_dir_all(root.join("lib/x86_64-linux-gnu")).unwrap();
-    run(Command::new("ldconfig").arg("-r").arg(&root));
+    succeed(Command::new("ldconfig").arg("-r").arg(&root));
     let cache = LdSoCache::parse(&fs::read(root.join("etc/ld.so.cache")).unwrap()).unwrap();
     let inside = Environment {
         start: Start::Loader,
@@ -109,7 +110,7 @@ fn a_mask_hides_names_and_not_the_processor() {
     places.iter().for_each(|place| fs::create_dir_all(root.join(place)).unwrap());
     let build = |arguments: &[&str]| {
         let plain = ["-nostdlib", "-Wl,--no-as-needed", "-xc", "/dev/null", "-xnone"];
-        run(Command::new("cc").current_dir(&root).args(plain).args(arguments));
+        succeed(Command::new("cc").current_dir(&root).args(plain).args(arguments));
     };
     let library = |path: &str, level: &str| {
         let soname = format!("-Wl,-soname,{}", path.rsplit('/').next().unwrap());
@@ -128,7 +129,7 @@ fn a_mask_hides_names_and_not_the_processor() {
     fs::create_dir_all(inside.parent().unwrap()).unwrap();
     fs::copy(&loader, inside).unwrap();
     fs::write(root.join("etc/ld.so.conf"), "/opt/odd\n").unwrap();
-    run(Command::new("ldconfig").arg("-r").arg(&root));
+    succeed(Command::new("ldconfig").arg("-r").arg(&root));
     let cache = LdSoCache::parse(&fs::read(root.join("etc/ld.so.cache")).unwrap()).unwrap();
     let masks = ["x86-64-v2", "x86-64-v3", "x86-64-v3:x86-64-v2", "none"];
     for_every_seed(masks.len() as u64, |number, counts| {

@@ -13,7 +13,7 @@ use coldstart_launch::{CommandLine, LaunchError, Output};
 use coldstart_observe::syscalls::{
     CountOptions, Ended, LibraryProbe, SyscallCounts, SyscallsError, TracingObstacle, Until, count_syscalls,
 };
-use coldstart_testing::{copy_this_program, script, skip};
+use coldstart_testing::{compile, copy_this_program, script, skip};
 
 fn limited(until: Until) -> CountOptions {
     // Cargo's own search path would make each program's loader search there first.
@@ -30,12 +30,7 @@ fn shell(script: &str, until: Until) -> SyscallCounts {
 }
 
 fn build(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathBuf {
-    let file = folder.join(format!("{name}.c"));
-    fs::write(&file, source).unwrap();
-    let output =
-        Command::new("gcc").arg("-O1").arg("-o").arg(folder.join(name)).arg(&file).args(flags).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    folder.join(name)
+    compile("gcc", &folder.join(name), source, &[&["-O1"], flags].concat())
 }
 
 /// Calls and errors by name as `strace -f -c` counts them.

@@ -2,20 +2,15 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use coldstart_sys::cachestat::cachestat;
 use coldstart_sys::held_pages::HeldPages;
-pub(crate) use coldstart_testing::skip;
+use coldstart_testing::attempt;
+pub(crate) use coldstart_testing::{Mount, scratch, skip};
 use rustix::fs::{Advice, fadvise};
-use tempfile::TempDir;
-
-/// A directory on the disk that holds the build; /tmp may live in memory.
-pub(crate) fn scratch() -> TempDir {
-    TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
 
 /// A file of `pages` pages, written to disk, with exactly the pages of `resident` (first, number) in the page cache.
 pub(crate) fn file_with(path: &Path, pages: u64, resident: &[(u64, u64)]) -> File {
@@ -74,39 +69,7 @@ pub(crate) fn drop_pages(file: &File) {
 
 /// Runs a command that has to succeed; the error is its stderr.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("{program}: {error}"))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
-    }
-}
-
-/// A mount that is undone when the test ends, however it ends.
-pub(crate) struct Mount {
-    place: PathBuf,
-}
-
-impl Mount {
-    pub(crate) fn new(place: &Path, arguments: &[&str]) -> Result<Self, String> {
-        std::fs::create_dir_all(place).map_err(|error| error.to_string())?;
-        let place_argument = place.to_str().ok_or("a place that is no text")?;
-        run("mount", &[arguments, &[place_argument]].concat())?;
-        Ok(Self { place: place.to_owned() })
-    }
-
-    pub(crate) fn place(&self) -> &Path {
-        &self.place
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        if let Err(error) = run("umount", &[self.place.to_str().unwrap_or_default()]) {
-            eprintln!("left mounted: {error}");
-        }
-    }
+    attempt(Command::new(program).args(arguments))
 }
 
 /// What `fincore` (util-linux) says: resident pages of 4096 bytes.

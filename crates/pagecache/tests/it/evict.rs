@@ -4,8 +4,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{file_with, fincore, nearly_all, run, scratch, skip};
 use coldstart_pagecache::{Backing, EvictOptions, Evicted, FileKey, Holder, Stayed, evict, find_holders};
+
+use crate::common::{file_with, fincore, nearly_all, run, scratch, skip};
 
 const PLAIN: EvictOptions = EvictOptions { write_first: false };
 const WRITE_FIRST: EvictOptions = EvictOptions { write_first: true };

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::common::{Mount, drop_pages, file_with, fincore, hold, read_pages, run, scratch, skip};
 use coldstart_pagecache::{
     Backing, Detail, EvictOptions, FileKey, Method, Residency, Stayed, evict, find_holders, pages, residency,
 };
+
+use crate::common::{Mount, drop_pages, file_with, fincore, hold, read_pages, run, scratch, skip};
 
 fn look(path: &Path) -> Residency {
     residency(path, Detail::Counts).unwrap()

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::common::{comes_about, file_with, fincore, hold, read_pages, scratch, skip};
 use coldstart_pagecache::{Detail, Found, Method, Walk, WalkOptions, pages, residency, residency_of};
+
+use crate::common::{comes_about, file_with, fincore, hold, read_pages, scratch, skip};
 
 fn ours(path: &Path) -> u64 {
     residency(path, Detail::Counts).unwrap().resident_pages().unwrap()

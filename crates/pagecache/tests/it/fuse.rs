@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::common::{file_with, hold, read_pages, scratch, skip};
 use coldstart_pagecache::{Backing, Detail, EvictOptions, Method, Stayed, evict, pages, residency};
 use fuser::{
     BackingId, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, Request,
 };
+
+use crate::common::{file_with, hold, read_pages, scratch, skip};
 
 const PAGES: u64 = 64;
 const OWN: INodeNo = INodeNo(2);

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Mount, comes_about, file_with, nearly_all, read_pages, run, scratch, skip};
 use coldstart_pagecache::{Detail, EvictOptions, MetadataEviction, Way, evict, residency};
+
+use crate::common::{Mount, comes_about, file_with, nearly_all, read_pages, run, scratch, skip};
 
 /// More folders than a block of inodes or entries holds, so that looking at all takes many reads.
 const FOLDERS: usize = 60;

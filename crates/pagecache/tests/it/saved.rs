@@ -6,12 +6,13 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use crate::common::{comes_about, drop_pages, scratch};
 use coldstart_pagecache::{
     MissingReason, RestoreOptions, Restored, SaveNotes, SaveOptions, SavedError, SavedFormatError, SavedPageCache,
     pages, restore,
 };
 use coldstart_sys::held_pages::HeldPages;
+
+use crate::common::{comes_about, drop_pages, scratch};
 
 fn save(paths: &[&Path]) -> (SavedPageCache, SaveNotes) {
     let options =

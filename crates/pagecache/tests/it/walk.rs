@@ -3,8 +3,9 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Mount, scratch, skip};
 use coldstart_pagecache::{Walk, WalkOptions, WalkSkips};
+
+use crate::common::{Mount, scratch, skip};
 
 fn walk(roots: &[&Path], options: WalkOptions) -> (Vec<PathBuf>, WalkSkips) {
     let mut walk = Walk::new(roots.iter().map(|root| root.to_path_buf()), options);

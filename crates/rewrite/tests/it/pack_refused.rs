@@ -2,10 +2,11 @@
 
 use std::process::Command;
 
-use crate::scene::Elf;
 use coldstart_elf::ElfFile;
 use coldstart_prove::{Source, prove};
 use coldstart_rewrite::{LibcFloor, NothingToPack, PackDecision, PackOptions, Refusal, SlotSource, plan_pack};
+
+use crate::scene::Elf;
 
 const SOURCE: &str = include_str!("pack_refused/source.c");
 

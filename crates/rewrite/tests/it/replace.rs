@@ -4,11 +4,12 @@ use std::fs::{File, Permissions};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
+use coldstart_rewrite::{OriginalFile, Piece, Target};
+
 use crate::replace_scene::{
     CAPABILITY, Mount, access_list, as_user, attribute, content_of, copy, file, in_memory, is_root, names, replace,
     replace_at, replace_opened, run, scratch, script, set_attribute, skip, start, stat, status_of,
 };
-use coldstart_rewrite::{OriginalFile, Piece, Target};
 
 const OLD: &[u8] = b"the old content";
 const NEW: &[u8] = b"the new content, which is longer";

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::replace_scene::{in_memory, is_root, names, replace, run, scratch, skip, stat};
 use coldstart_output::remove_leftovers;
 use coldstart_rewrite::Target;
+
+use crate::replace_scene::{in_memory, is_root, names, replace, run, scratch, skip, stat};
 
 /// The file that this process, started anew by a test, is to replace until it is killed.
 const PATH: &str = "COLDSTART_TEST_REPLACE_FOREVER";

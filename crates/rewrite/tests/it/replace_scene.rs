@@ -5,24 +5,20 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus};
 
 use coldstart_elf::{ByteOrder, Class, Encoding, FileOffset, FileSpan};
 use coldstart_output::{OutputError, OutputKind, OutputPlace};
 use coldstart_prove::Source;
 use coldstart_rewrite::{OriginalFile, Piece, ReplaceError, Replacement, Script, Target, WriteError, write_proven};
-pub(crate) use coldstart_testing::{is_root, skip};
+use coldstart_testing::attempt;
+pub(crate) use coldstart_testing::{Mount, is_root, scratch, skip};
 use rustix::fs::XattrFlags;
 use rustix::process::{Gid, Uid};
 use tempfile::TempDir;
 
 /// `CAP_NET_RAW` permitted and effective, as `security.capability` says it (`struct vfs_cap_data`, version 2).
 pub(crate) const CAPABILITY: [u8; 20] = [1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-
-/// A directory on the disk that holds the build; /tmp may live in memory.
-pub(crate) fn scratch() -> TempDir {
-    TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
 
 /// A directory in memory.
 pub(crate) fn in_memory() -> TempDir {
@@ -146,13 +142,7 @@ pub(crate) fn as_user<T: Send>(user: u32, work: impl FnOnce() -> T + Send) -> T 
 
 /// Runs a command that has to succeed; the error is its stderr.
 pub(crate) fn run<S: AsRef<OsStr>>(program: &str, arguments: &[S]) -> Result<String, String> {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("{program}: {error}"))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
-    }
+    attempt(Command::new(program).args(arguments))
 }
 
 /// Starts a program that was just written. Another test's thread that forks at the wrong instant has our descriptors
@@ -172,28 +162,6 @@ pub(crate) fn start(program: &Path, arguments: &[&str]) -> Child {
 /// Runs a program that was just written.
 pub(crate) fn status_of(program: &Path, arguments: &[&str]) -> ExitStatus {
     start(program, arguments).wait().unwrap()
-}
-
-/// A mount that is undone when the test ends, however it ends.
-pub(crate) struct Mount {
-    place: PathBuf,
-}
-
-impl Mount {
-    /// Mounts at a directory, which is made, or at a file that exists.
-    pub(crate) fn new(place: &Path, arguments: &[&str]) -> Result<Self, String> {
-        if !place.exists() {
-            std::fs::create_dir(place).map_err(|error| error.to_string())?;
-        }
-        run("mount", &[arguments, &[place.to_str().ok_or("a place that is no text")?]].concat())?;
-        Ok(Self { place: place.to_owned() })
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let _ = run("umount", &["--lazy".as_ref(), self.place.as_os_str()]);
-    }
 }
 
 /// A mark of `chattr` that is taken away when the test ends.

@@ -9,8 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::start_support::{build, trace};
 use coldstart_profile::trace::{Layer, Phase, PhaseKind, Trace};
+
+use crate::start_support::{build, trace};
 
 const LIBRARIES: usize = 30;
 

@@ -3,9 +3,10 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-use crate::start_support::{build, trace};
 use coldstart_profile::trace::{EventKind, FileId, Layer, Trace};
 use coldstart_testing::skip;
+
+use crate::start_support::{build, trace};
 
 /// Functions on many pages, of which every third is called. They are long: breakpoints are set only where little of the code is
 /// unknown, and padding is.

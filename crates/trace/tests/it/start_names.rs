@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::start_support::{file_named, trace};
 use coldstart_profile::trace::{EventKind, Layer, LookupKind, Trace};
 use coldstart_testing::skip;
+
+use crate::start_support::{file_named, trace};
 
 const PYTHON: &str = "/usr/bin/python3";
 

@@ -4,9 +4,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::start_support::{SEEN, build, file_named, touched_pages, trace};
 use coldstart_profile::trace::{EventKind, Layer, PhaseKind, ProcessId, Trace};
 use coldstart_testing::skip;
+
+use crate::start_support::{SEEN, build, file_named, touched_pages, trace};
 
 /// A library that counts in its initialiser.
 const PLUGIN: &str = "int count; __attribute__((constructor)) static void counts(void) { count++; }\n";

@@ -2,32 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, LaunchOptions, Output};
 use coldstart_profile::trace::{Event, EventKind, FileId, Layer, StartState, Touch, Trace};
+use coldstart_testing::compile;
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
 
-/// Compiles `source` (by its suffix C or C++) to `folder/name`.
+/// Compiles `source` to `folder/name`: C++ with the flag `-xc++`, else C.
 pub(crate) fn build(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathBuf {
-    let suffix = if flags.contains(&"-xc++") { "cc" } else { "c" };
-    let file = folder.join(format!("{name}.{suffix}"));
-    fs::write(&file, source).unwrap();
-    let program = folder.join(name);
-    let compiler = if suffix == "cc" { "g++" } else { "gcc" };
-    let output = Command::new(compiler)
-        .current_dir(folder)
-        .arg(&file)
-        .args(["-w", "-o"])
-        .arg(&program)
-        .args(flags.iter().filter(|flag| **flag != "-xc++"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    program
+    let compiler = if flags.contains(&"-xc++") { "g++" } else { "gcc" };
+    let flags = flags.iter().copied().filter(|flag| *flag != "-xc++");
+    compile(compiler, &folder.join(name), source, &["-w"].into_iter().chain(flags).collect::<Vec<_>>())
 }
 
 /// All layers without functions.

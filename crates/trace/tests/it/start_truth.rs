@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::fs;
 
-use crate::start_support::{SEEN, build, file_named, touches, trace};
 use coldstart_profile::trace::{PagesSeen, ProcessId, ThreadId, Trace};
+
+use crate::start_support::{SEEN, build, file_named, touches, trace};
 
 const PAGES: usize = 64;
 

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::common::{large, skip, small};
 use coldstart_tracefile::{Answer, TraceFile, TraceFileError, Value, write_trace};
+
+use crate::common::{large, skip, small};
 
 fn written(folder: &Path) -> PathBuf {
     let path = folder.join("t.coldtrace");

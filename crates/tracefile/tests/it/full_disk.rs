@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{large, skip, small};
 use coldstart_profile::trace::Trace;
 use coldstart_tracefile::{TraceFile, TraceFileError, write_trace};
+
+use crate::common::{large, skip, small};
 
 /// A small disk of its own; taken away when the test ends.
 struct Disk(PathBuf);

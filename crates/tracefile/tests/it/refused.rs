@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Random, large, small};
 use coldstart_tracefile::{TraceFile, TraceFileError, write_trace};
+
+use crate::common::{Random, large, small};
 
 fn refused(path: &Path) -> TraceFileError {
     let before = fs::read(path).ok();

@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use crate::common::{any, large, small};
 use coldstart_profile::trace::{Moment, Trace};
 use coldstart_tracefile::{TraceFile, write_trace};
 use proptest::prelude::*;
+
+use crate::common::{any, large, small};
 
 fn there_and_back(trace: &Trace) -> Trace {
     let folder = tempfile::tempdir().unwrap();

@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use crate::decoded::{decode, element, expected, expected_phases, head, markup, scripts, shown};
 use coldstart_profile::trace::figures::Figures;
 use coldstart_profile::trace::{FileId, Trace};
 use coldstart_view::page::{ReportKind, TraceSource, report_page, trace_page};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use crate::decoded::{decode, element, expected, expected_phases, head, markup, scripts, shown};
 
 /// Every way out of an element, an attribute or a string that comes to mind.
 const HOSTILE: &str = "</script></title></style></noscript><!--<script><img src=x onerror=alert(1)>]]>\"'`&lt;&\u{2028}\u{2029}\0\r\u{202e}${x}\\";

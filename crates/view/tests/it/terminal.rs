@@ -1,11 +1,12 @@
 //! A start as text.
 
-use crate::map::scene::{HOSTILE, READ, hostile, scene, touch};
 use coldstart_profile::trace::figures::Figures;
 use coldstart_profile::trace::{Event, Moment, PagesSeen, Touch, Trace};
 use coldstart_view::map::MapError;
 use coldstart_view::terminal::{Characters, TerminalOptions, text};
 use unicode_width::UnicodeWidthStr;
+
+use crate::map::scene::{HOSTILE, READ, hostile, scene, touch};
 
 fn shown(trace: &Trace, options: &TerminalOptions<'_>) -> String {
     text("a.coldtrace", trace, &Figures::of(trace), options).unwrap()

@@ -3,7 +3,6 @@
 //! Each library answers `value()` with its number, so the number tells which of several files of one name was taken.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -171,9 +170,4 @@ pub(crate) fn told(output: &Output) -> String {
     assert!(output.status.success(), "{output:?}, signal {:?}", output.status.signal());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.strip_suffix("end\n").unwrap_or_else(|| panic!("no end in {text:?}")).trim_end().to_owned()
-}
-
-pub(crate) fn is_there(program: &str) -> bool {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&paths).any(|folder| folder.join(OsStr::new(program)).is_file())
 }

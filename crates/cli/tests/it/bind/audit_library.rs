@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::scene::{PRINTED, Tree, bytes, compile, copy, library, permit, plain, run, seen};
+use super::scene::{PRINTED, Tree, bytes, compile, copy, library, permit, plain, seen, succeed};
 
 const LIBRARY: &str = "bin/.app.audit.so";
 
@@ -105,7 +105,7 @@ fn a_library_that_is_gone_or_no_file_is_noticed() {
     is_noticed(&tree, "audit-library-gone");
     std::fs::remove_dir(&library).unwrap();
     // A fifo that no process writes to must not make them wait.
-    run(Command::new("mkfifo").arg(&library));
+    succeed(Command::new("mkfifo").arg(&library));
     is_noticed(&tree, "audit-library-gone");
     std::fs::remove_file(&library).unwrap();
     for content in [&b""[..], &kept[..kept.len() - 1], &[&kept[..], b"\0"].concat()] {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::scene::{PRINTED, Tree, bytes, is_there, run, said};
+use super::scene::{PRINTED, Tree, bytes, is_there, said, succeed};
 
 /// What each verb says of a bound program after a tool was at it: exit codes of `status`, `verify`, `unbind`.
 fn after(tool: &[&str]) -> Option<(Tree, [i32; 3], String)> {
@@ -11,7 +11,7 @@ fn after(tool: &[&str]) -> Option<(Tree, [i32; 3], String)> {
     }
     let tree = Tree::new();
     tree.bind(&[]);
-    run(Command::new(tool[0]).args(&tool[1..]).arg(tree.app()));
+    succeed(Command::new(tool[0]).args(&tool[1..]).arg(tree.app()));
     let mut all = String::new();
     let codes =
         [&["status", "bin/app"][..], &["verify", "bin/app"], &["unbind", "bin/app", "-o", "plain"]].map(|words| {

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use super::scene::{PRINTED, Tree, files_below, names, permit, plain, readelf, run, seen, skip};
+use super::scene::{PRINTED, Tree, files_below, names, permit, plain, readelf, seen, skip, succeed};
 
 const BIND: [&str; 3] = ["bind", "--in-place", "bin/app"];
 
@@ -140,7 +140,7 @@ fn two_programs_do_not_share_a_folder() {
     assert_eq!(exit, 2, "{stderr}");
     // A copy of a bound program follows the links of the first, and unbinding it leaves them there.
     super::scene::copy(&tree.app(), &tree.at("bin/copy"));
-    assert_eq!(run(&mut plain(&tree.at("bin/copy"))), PRINTED);
+    assert_eq!(succeed(&mut plain(&tree.at("bin/copy"))), PRINTED);
     let (exit, stdout, stderr) = tree.said(&["unbind", "--in-place", "bin/copy"]);
     assert_eq!(exit, 0, "{stderr}");
     assert!(format!("{stdout}{stderr}").contains("stays"), "{stdout}{stderr}");
@@ -193,8 +193,8 @@ fn a_tree_that_is_read_only_is_left_alone() {
     let elsewhere = super::scene::scratch();
     let out = elsewhere.path().join("app");
     let bound = readonly.then(|| tree.said(&["bind", "bin/app", "-o", out.to_str().unwrap()]));
-    let printed = out.exists().then(|| run(&mut plain(&out)));
-    run(std::process::Command::new("umount").arg(&root));
+    let printed = out.exists().then(|| succeed(&mut plain(&out)));
+    succeed(std::process::Command::new("umount").arg(&root));
     let (Some((exit, _, stderr)), Some(bound)) = (said, bound) else { return skip("no read-only mounts here") };
     assert_eq!(exit, 2, "{stderr}");
     assert!(stderr.contains("ead-only") && stderr.contains("hint: "), "{stderr}");
@@ -206,7 +206,7 @@ fn links_may_be_read_by_everybody_whatever_the_mask_is() {
     let tree = Tree::new();
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "umask 077; exec \"$0\" bind --in-place bin/app"]).arg(env!("CARGO_BIN_EXE_coldstart"));
-    run(command.current_dir(&tree.root));
+    succeed(command.current_dir(&tree.root));
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &str| tree.at(path).metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("bin/.app.libs"), mode("bin/.app.libs/.coldstart-farm"), mode("bin/app")), (0o755, 0o644, 0o755));

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::scene::{PRINTED, Tree, bytes, compile, is_there, names, plain, run, seen};
+use super::scene::{PRINTED, Tree, bytes, compile, is_there, names, plain, seen, succeed};
 
 #[test]
 fn what_is_no_dynamic_program_is_refused_by_name() {
@@ -35,7 +35,7 @@ fn programs_that_gain_nothing_are_left_alone() {
     let said = tree.refuses("nothing-to-gain", &["bind", "--in-place", "bin/plain"]);
     assert!(said.contains("--anyway"), "{said}");
     tree.done(&["bind", "--in-place", "bin/plain", "--anyway"]);
-    run(&mut plain(&tree.at("bin/plain")));
+    succeed(&mut plain(&tree.at("bin/plain")));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn what_patchelf_made_of_it_is_bound_all_the_same() {
     for number in 0..50 {
         let name = format!("libadded{number}.so");
         compile(&tree.at("three").join(&name), "int added;", &["-shared", "-nostdlib", &format!("-Wl,-soname,{name}")]);
-        run(Command::new("patchelf").args(["--add-needed", &name]).arg(tree.app()));
+        succeed(Command::new("patchelf").args(["--add-needed", &name]).arg(tree.app()));
     }
     let before = seen(&mut plain(&tree.app()));
     assert_eq!(before.code, Some(0), "{}", before.said);

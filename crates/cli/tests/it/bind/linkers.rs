@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::scene::{PRINTED, SEARCH, Tree, build, is_there, plain, run, said, scratch, seen, skip};
+use super::scene::{PRINTED, SEARCH, Tree, build, is_there, plain, said, scratch, seen, skip, succeed};
 
 #[test]
 fn every_linkers_programs_are_bound() {
@@ -39,7 +39,7 @@ fn every_linkers_programs_are_bound() {
                 super::scene::copy(&tree.app(), &tree.at("bin/stripped"));
                 if is_there(tool) && Command::new(tool).arg(tree.at("bin/stripped")).output().unwrap().status.success()
                 {
-                    assert_eq!(run(&mut plain(&tree.at("bin/stripped"))), PRINTED, "{linker}, {kind}, {tool}");
+                    assert_eq!(succeed(&mut plain(&tree.at("bin/stripped"))), PRINTED, "{linker}, {kind}, {tool}");
                 }
             }
             tree.done(&["unbind", "--in-place", "bin/app"]);
@@ -58,7 +58,7 @@ fn of_other_machine(compiler: &str, emulator: &str, root: &str) {
     build(compiler, &folder, SEARCH, &[]);
     // Its interpreter is not where the program says: libc is found in no folder of this machine.
     let (exit, stdout, stderr) = said(&folder, &["bind", "--in-place", "bin/app"]);
-    let start = || run(Command::new(emulator).args(["-L", root]).arg(folder.join("bin/app")));
+    let start = || succeed(Command::new(emulator).args(["-L", root]).arg(folder.join("bin/app")));
     if exit != 0 {
         println!("{compiler}: {stderr}");
         assert_eq!(exit, 1, "{stdout}{stderr}");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::scene::{
-    GLIBC, PRINTED, SEARCH, Seen, Tree, compile_by, is_there, library, plain, run, scratch, seen, skip,
+    GLIBC, PRINTED, SEARCH, Seen, Tree, compile_by, is_there, library, plain, scratch, seen, skip, succeed,
 };
 use super::table::{MODES, holds};
 
@@ -34,7 +34,7 @@ fn other_first(tree: &Tree) -> std::path::PathBuf {
 fn ld_library_path_replaces_a_library() {
     let seen = in_each_mode(nothing, &[], |tree, _| {
         other_first(tree);
-        match run(plain(&tree.app()).env("LD_LIBRARY_PATH", tree.at("other"))).as_str() {
+        match succeed(plain(&tree.app()).env("LD_LIBRARY_PATH", tree.at("other"))).as_str() {
             "100 2 3\n" => "yes".to_owned(),
             PRINTED => "**no**".to_owned(),
             other => other.to_owned(),
@@ -90,7 +90,7 @@ fn processor_levels() {
         library(&path, "libfirst.so", "first", 102, &[&to_second, "-lsecond"]);
     };
     let start =
-        |tree: &Tree, mask: &str| run(plain(Path::new(GLIBC)).args(["--glibc-hwcaps-mask", mask]).arg(tree.app()));
+        |tree: &Tree, mask: &str| succeed(plain(Path::new(GLIBC)).args(["--glibc-hwcaps-mask", mask]).arg(tree.app()));
     let tree = Tree::new();
     variant(&tree);
     let levels = ["x86-64-v2", "none"].map(|mask| start(&tree, mask));
@@ -223,12 +223,12 @@ fn musl() {
             return "refused".to_owned();
         }
         assert_eq!(exit, 0, "{report}");
-        let printed = run(&mut plain(&directory.join("bin/app")));
+        let printed = succeed(&mut plain(&directory.join("bin/app")));
         assert_eq!(printed, PRINTED);
         if is_there("strace") {
             let mut strace = plain(Path::new("strace"));
             strace.args(["-o", "calls", "-e", "trace=open", "bin/app"]).current_dir(&directory);
-            run(&mut strace);
+            succeed(&mut strace);
             let calls = std::fs::read_to_string(directory.join("calls")).unwrap();
             let failed = calls.lines().filter(|line| line.contains(".so") && line.contains("ENOENT")).count();
             assert_eq!(failed, 0, "{calls}");
@@ -242,7 +242,7 @@ fn musl() {
 fn rpath_programs() {
     let template = Tree::built(scratch(), SEARCH, &["-Wl,--disable-new-dtags"]);
     // LD_LIBRARY_PATH does not go before an RPATH, neither before nor after.
-    let replaced = |tree: &Tree| run(plain(&tree.app()).env("LD_LIBRARY_PATH", tree.at("other")));
+    let replaced = |tree: &Tree| succeed(plain(&tree.app()).env("LD_LIBRARY_PATH", tree.at("other")));
     let seen = MODES.map(|mode| {
         let tree = Tree::new();
         coldstart_testing::copy_program(template.app(), tree.app());
@@ -263,9 +263,9 @@ fn children_processes() {
         // A child is a program like any other: it finds what it would have found, with the same environment.
         let other = Tree::new();
         let child = format!("env; LD_DEBUG=libs {} 2>&1 | grep -o 'trying file=.*'", other.app().display());
-        let before = run(Command::new("sh").args(["-c", &child]).env_clear().env("PATH", "/usr/bin:/bin"));
+        let before = succeed(Command::new("sh").args(["-c", &child]).env_clear().env("PATH", "/usr/bin:/bin"));
         let mut command = Command::new(tree.app());
-        let after = run(command.args(["child", &child]).env_clear().env("PATH", "/usr/bin:/bin"));
+        let after = succeed(command.args(["child", &child]).env_clear().env("PATH", "/usr/bin:/bin"));
         let lines = |text: &str| {
             let lines = text.lines().filter(|line| line.starts_with("LD_") || line.contains("trying file="));
             lines.map(str::to_owned).collect::<Vec<_>>()

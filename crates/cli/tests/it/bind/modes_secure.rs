@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::scene::{PRINTED, Tree, names, permit, plain, run, skip};
+use super::scene::{PRINTED, Tree, names, permit, plain, skip, succeed};
 use super::table::{MODES, holds};
 
 /// A folder in which set-user-ID counts, and which others than root cannot write to.
@@ -46,7 +46,7 @@ fn tree() -> Option<Tree> {
 fn started(tree: &Tree) -> (String, usize) {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(tree.app());
-    let printed = run(&mut command);
+    let printed = succeed(&mut command);
     // Root may watch: strace -u runs it as that user, with the rights that it gains.
     let mut strace = Command::new("strace");
     strace.args(["-u", "nobody", "-e", "trace=openat,geteuid", "-o", "/dev/stderr"]).arg(tree.app());
@@ -124,7 +124,7 @@ fn an_ordinary_user_without_rights_changes_nothing() {
     permit(own.path(), 0o777);
     let (exit, _, stderr) = said_as_nobody(own.path(), &tree.app());
     assert_eq!(exit, 0, "{stderr}");
-    assert_eq!(run(&mut plain(&own.path().join("app"))), PRINTED);
+    assert_eq!(succeed(&mut plain(&own.path().join("app"))), PRINTED);
 }
 
 fn said_as_nobody(directory: &Path, program: &Path) -> (i32, String, String) {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::scene::{PRINTED, SEARCH, Tree, compile, is_there, library, names, plain, readelf, run, scratch, seen};
+use super::scene::{PRINTED, SEARCH, Tree, compile, is_there, library, names, plain, readelf, scratch, seen, succeed};
 
 #[test]
 fn libraries_that_need_one_another_are_loaded_once() {
@@ -52,8 +52,8 @@ fn names_with_slashes_and_tokens_stay_what_they_are() {
             return;
         }
         let tree = Tree::new();
-        run(Command::new("patchelf").args(["--replace-needed", "libfirst.so", needed]).arg(tree.app()));
-        let start = |tree: &Tree| run(plain(&tree.app()).current_dir(tree.at("bin")));
+        succeed(Command::new("patchelf").args(["--replace-needed", "libfirst.so", needed]).arg(tree.app()));
+        let start = |tree: &Tree| succeed(plain(&tree.app()).current_dir(tree.at("bin")));
         assert_eq!(start(&tree), PRINTED);
         let (exit, stdout, stderr) = super::scene::said(&tree.at("bin"), &["bind", "--in-place", "app"]);
         assert_eq!(exit, 0, "{needed}: {stdout}{stderr}");
@@ -117,13 +117,13 @@ fn ten_thousand_names_are_written() {
     gcc.arg(&source).arg("-o").arg(tree.app()).arg(format!("-L{}", tree.at("many").display()));
     gcc.args(["-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN/../zero:$ORIGIN/../many"]);
     gcc.arg(format!("@{}", tree.at("words").display()));
-    run(&mut gcc);
+    succeed(&mut gcc);
     compile(&tree.at("many/m0.so"), "int zero;", &["-shared", "-nostdlib", "-Wl,-soname,m0.so"]);
     let count = |tree: &Tree| readelf("-d", &tree.app()).matches("(NEEDED)").count();
     let before = count(&tree);
     tree.bind(&[]);
     assert!(count(&tree) >= before, "{} of {before}", count(&tree));
     assert!(names(&tree.at("bin/.app.libs")).len() >= before, "{before}");
-    run(&mut plain(&tree.app()));
+    succeed(&mut plain(&tree.app()));
     tree.done(&["verify", "bin/app"]);
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
 
-use super::scene::{PRINTED, Tree, bytes, names, plain, run, seen};
+use super::scene::{PRINTED, Tree, bytes, names, plain, seen, succeed};
 
 #[test]
 fn a_link_to_the_program_stays_a_link() {
@@ -89,7 +89,7 @@ fn bound_into_another_folder_it_finds_what_the_original_finds() {
             assert_eq!(exit, 0, "{search} {arguments:?}: {stdout}{stderr}");
         }
         tree.done(&["bind", "--rebind", "--in-place", "out/app"]);
-        assert_eq!(run(&mut plain(&tree.at("out/app"))), PRINTED, "{search}");
+        assert_eq!(succeed(&mut plain(&tree.at("out/app"))), PRINTED, "{search}");
         tree.done(&["unbind", "--in-place", "out/app"]);
         assert!(bytes(&tree.at("out/app")) == bytes(&tree.app()) && names(&tree.at("out")) == ["app"]);
     }

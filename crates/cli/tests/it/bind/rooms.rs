@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::scene::{PRINTED, Tree, copy, files_below, run, said, scratch, skip};
+use super::scene::{PRINTED, Tree, copy, files_below, said, scratch, skip, succeed};
 
 #[test]
 fn a_full_disk_leaves_what_was_there() {
@@ -33,7 +33,7 @@ fn a_full_disk_leaves_what_was_there() {
     }
     let printed = Command::new(root.join("bin/app")).output().unwrap();
     let verified = said(&root, &["verify", "bin/app"]);
-    run(Command::new("umount").arg(&disk));
+    succeed(Command::new("umount").arg(&disk));
     let (last, failures) = outcomes.split_last().unwrap();
     assert_eq!(last.0, 0, "{last:?}");
     assert!(!failures.is_empty());

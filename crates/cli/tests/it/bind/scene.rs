@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-pub(crate) use coldstart_testing::skip;
 use coldstart_testing::{Ingredients, built};
+pub(crate) use coldstart_testing::{scratch, skip, succeed};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -20,23 +20,12 @@ pub(crate) const PRINTED: &str = "1 2 3\n";
 /// A program that prints what its libraries say, opens what it is told to, and lists what it has mapped.
 const PROGRAM: &str = include_str!("program.c");
 
-pub(crate) fn scratch() -> TempDir {
-    TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
 pub(crate) fn is_there(program: &str) -> bool {
     let there = Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok();
     if !there {
         skip(&format!("`{program}` is not here"));
     }
     there
-}
-
-pub(crate) fn run(command: &mut Command) -> String {
-    let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}: {said}", output.status);
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// A command with nothing of the caller's that would change what the loader does.
@@ -54,13 +43,7 @@ pub(crate) fn compile(path: &Path, source: &str, options: &[&str]) -> PathBuf {
 }
 
 pub(crate) fn compile_by(compiler: &str, path: &Path, source: &str, options: &[&str]) -> PathBuf {
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let mut source_path = path.as_os_str().to_owned();
-    source_path.push(".c");
-    std::fs::write(&source_path, source).unwrap();
-    run(Command::new(compiler).args(["-O1", "-w"]).arg(&source_path).arg("-o").arg(path).args(options));
-    std::fs::remove_file(&source_path).unwrap();
-    path.to_owned()
+    coldstart_testing::compile(compiler, path, source, &[&["-O1", "-w"], options].concat())
 }
 
 /// A library with this soname and a function of one number, which needs others.
@@ -144,7 +127,7 @@ impl Tree {
 
     /// Starts the program; what it printed.
     pub(crate) fn start(&self, arguments: &[&str]) -> String {
-        run(plain(&self.app()).args(arguments))
+        succeed(plain(&self.app()).args(arguments))
     }
 }
 
@@ -174,7 +157,7 @@ fn template() -> PathBuf {
 
 /// Copies a folder with its links and times.
 pub(crate) fn copy(from: &Path, to: &Path) {
-    run(Command::new("cp").arg("-a").arg(from).arg(to));
+    succeed(Command::new("cp").arg("-a").arg(from).arg(to));
 }
 
 pub(crate) fn coldstart(directory: &Path, arguments: &[&str]) -> Output {
@@ -289,5 +272,5 @@ pub(crate) fn permit(path: &Path, mode: u32) {
 }
 
 pub(crate) fn readelf(options: &str, path: &Path) -> String {
-    run(Command::new("readelf").arg(options).arg("-W").arg(path))
+    succeed(Command::new("readelf").arg(options).arg("-W").arg(path))
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::scene::{SEARCH, Tree, is_there, library, run};
+use super::scene::{SEARCH, Tree, is_there, library, succeed};
 
 /// The kinds of change since the program was bound, after something was done.
 fn changes(what: impl FnOnce(&Tree)) -> Vec<String> {
@@ -31,7 +31,7 @@ fn each_change_is_told_by_its_kind() {
     assert_eq!(gone, ["gone", "cannot-be-bound"]);
     let replaced = changes(|tree| drop(library(&tree.at("two/libsecond.so"), "libsecond.so", "second", 20, &[])));
     assert_eq!(replaced, ["replaced"]);
-    let touched = changes(|tree| run(Command::new("touch").arg(tree.at("two/libsecond.so"))).clear());
+    let touched = changes(|tree| succeed(Command::new("touch").arg(tree.at("two/libsecond.so"))).clear());
     assert_eq!(touched, Vec::<String>::new());
     let elsewhere = changes(|tree| super::scene::copy(&tree.at("two/libsecond.so"), &tree.at("zero/libsecond.so")));
     assert_eq!(elsewhere, ["found-elsewhere"]);
@@ -52,7 +52,7 @@ fn each_change_is_told_by_its_kind() {
     assert_eq!(leads, ["link-leads-elsewhere"]);
     if is_there("patchelf") {
         let edited = changes(|tree| {
-            run(Command::new("patchelf").args(["--set-rpath", "/nowhere"]).arg(tree.app()));
+            succeed(Command::new("patchelf").args(["--set-rpath", "/nowhere"]).arg(tree.app()));
         });
         assert_eq!(edited, ["program-edited"]);
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-use super::scene::{POINTERS, bytes, done, json, library, run, said, scratch};
+use super::scene::{POINTERS, bytes, done, json, library, said, scratch, succeed};
 
 fn append(path: &Path, more: &[u8]) {
     std::fs::OpenOptions::new().append(true).open(path).unwrap().write_all(more).unwrap();
@@ -88,7 +88,7 @@ fn what_was_stripped_is_told() {
     library(&directory.path().join("a.so"), POINTERS);
     done(directory.path(), &["pack", "a.so", "-o", "b.so"]);
     for file in ["a.so", "b.so"] {
-        run(Command::new("strip").arg(directory.path().join(file)));
+        succeed(Command::new("strip").arg(directory.path().join(file)));
     }
     let (code, _, stderr) = said(directory.path(), &["verify", "b.so", "--against", "a.so"]);
     assert_eq!(code, 1, "{stderr}");

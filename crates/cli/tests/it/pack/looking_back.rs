@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::scene::{POINTERS, bytes, done, json, library, run, said, scratch};
+use super::scene::{POINTERS, bytes, done, json, library, said, scratch, succeed};
 
 #[test]
 fn what_differs_is_said() {
@@ -25,7 +25,7 @@ fn what_was_changed_after_packing_does_not_come_back() {
     let directory = scratch();
     library(&directory.path().join("a.so"), POINTERS);
     done(directory.path(), &["pack", "a.so", "-o", "b.so"]);
-    run(Command::new("strip").arg(directory.path().join("b.so")));
+    succeed(Command::new("strip").arg(directory.path().join("b.so")));
     let stripped = bytes(&directory.path().join("b.so"));
     for arguments in
         [&["unpack", "b.so", "--in-place"][..], &["unpack", "b.so", "-o", "c.so"], &["unpack", "a.so", "-o", "c.so"]]
@@ -36,11 +36,13 @@ fn what_was_changed_after_packing_does_not_come_back() {
     }
     assert_eq!(bytes(&directory.path().join("b.so")), stripped);
     assert!(!directory.path().join("c.so").exists());
-    run(Command::new("gcc")
-        .args(["-shared", "-o"])
-        .arg(directory.path().join("no-note.so"))
-        .arg("-xc")
-        .arg("/dev/null"));
+    succeed(
+        Command::new("gcc")
+            .args(["-shared", "-o"])
+            .arg(directory.path().join("no-note.so"))
+            .arg("-xc")
+            .arg("/dev/null"),
+    );
     assert_eq!(said(directory.path(), &["unpack", "no-note.so", "--in-place"]).0, 1);
 }
 

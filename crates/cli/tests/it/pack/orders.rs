@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::scene::{bytes, compile, done, run, said, scratch, skip};
+use super::scene::{bytes, compile, done, said, scratch, skip, succeed};
 
 /// Addresses of the relative relocations, in the order of the table.
 fn addresses(path: &Path) -> Vec<u64> {
@@ -20,7 +20,7 @@ fn comes_back(directory: &Path, name: &str, options: &[&str]) {
     let text = done(directory, &[&["pack", "--in-place", name], options].concat());
     assert!(text.contains("restores the original"), "{text}");
     assert!(addresses(&path).is_empty());
-    run(&mut Command::new(&path));
+    succeed(&mut Command::new(&path));
     done(directory, &["verify", name]);
     done(directory, &["unpack", "--in-place", name]);
     assert!(bytes(&path) == before, "{name}");
@@ -47,7 +47,7 @@ fn programs_of_gold_without_sorted_relocations_come_back() {
     std::fs::write(&source_path, source).unwrap();
     let mut compiler = Command::new("g++");
     compiler.args(["-O1", "-fPIE", "-pie", "-fuse-ld=gold", "-Wl,-z,nocombreloc", "-o"]);
-    run(compiler.arg(directory.path().join("program")).arg(&source_path));
+    succeed(compiler.arg(directory.path().join("program")).arg(&source_path));
     comes_back(directory.path(), "program", &[]);
 }
 

@@ -6,7 +6,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::scene::{POINTERS, compile, conversation, done, files_below, is_packed, json, library, run, said, scratch};
+use super::scene::{
+    POINTERS, compile, conversation, done, files_below, is_packed, json, library, said, scratch, succeed,
+};
 
 #[test]
 fn where_the_result_goes_must_be_said() {
@@ -82,7 +84,7 @@ fn what_cannot_be_read_or_written_is_an_error() {
     let directory = scratch();
     let at = |name: &str| directory.path().join(name);
     library(&at("a.so"), POINTERS);
-    run(Command::new("mkfifo").arg(at("pipe")));
+    succeed(Command::new("mkfifo").arg(at("pipe")));
     std::fs::create_dir(at("folder")).unwrap();
     symlink("a.so", at("link.so")).unwrap();
     for (arguments, expected) in [

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use super::scene::{POINTERS, bytes, compile, done, json, library_by, run, said, scratch};
+use super::scene::{POINTERS, bytes, compile, done, json, library_by, said, scratch, succeed};
 
 /// Bytes on disk. The file is flushed first: some file systems choose blocks only then.
 fn on_disk(path: &Path) -> u64 {
@@ -25,7 +25,7 @@ fn loads(directory: &Path, library: &str) {
          return 0; }\n"
         .replace("POINTERS", &POINTERS.to_string());
     let loader = compile(&directory.join("loader"), &source, &[]);
-    run(Command::new(loader).arg(directory.join(library)));
+    succeed(Command::new(loader).arg(directory.join(library)));
 }
 
 /// Both segments of such a file would have to begin in the same place of a page of 2 MB.

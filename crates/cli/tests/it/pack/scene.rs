@@ -4,14 +4,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-pub(crate) use coldstart_testing::skip;
+pub(crate) use coldstart_testing::{scratch, skip, succeed};
 use serde_json::Value;
-use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;
-
-pub(crate) fn scratch() -> TempDir {
-    TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
 
 pub(crate) fn coldstart(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart"));
@@ -61,19 +56,9 @@ pub(crate) fn json(directory: &Path, arguments: &[&str]) -> (i32, Value) {
     (code, serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}")))
 }
 
-pub(crate) fn run(command: &mut Command) {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
 /// Compiles C with more options.
 pub(crate) fn compile(path: &Path, source: &str, options: &[&str]) -> PathBuf {
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let source_path = path.with_extension("c");
-    std::fs::write(&source_path, source).unwrap();
-    run(Command::new("gcc").args(["-O1", "-fPIC"]).arg(&source_path).args(options).arg("-o").arg(path));
-    std::fs::remove_file(source_path).unwrap();
-    path.to_owned()
+    coldstart_testing::compile("gcc", path, source, &[&["-O1", "-fPIC"], options].concat())
 }
 
 pub(crate) const UNPACKED: &str = "-Wl,-z,nopack-relative-relocs";

@@ -1,6 +1,6 @@
 //! Programs of other kinds than a dynamic glibc one, and what they do to their own files and memory.
 
-use super::support::{Bench, has, notes, skip};
+use super::support::{Bench, notes, skip};
 
 const HELLO: &str = "#include <stdio.h>\nint main(void){puts(\"hello\");return 4;}";
 
@@ -87,7 +87,7 @@ fn it_may_delete_and_replace_its_files_and_make_code() {
 
 #[test]
 fn somebody_without_rights() {
-    if !rustix::process::geteuid().is_root() || !has("setpriv") {
+    if !rustix::process::geteuid().is_root() || !coldstart_testing::is_there("setpriv") {
         return skip("needs root and setpriv");
     }
     let bench = Bench::new();
@@ -108,7 +108,7 @@ fn somebody_without_rights() {
 
 #[test]
 fn rights_that_a_file_gives() {
-    if !rustix::process::geteuid().is_root() || !has("setpriv") {
+    if !rustix::process::geteuid().is_root() || !coldstart_testing::is_there("setpriv") {
         return skip("needs root and setpriv");
     }
     let bench = Bench::new();

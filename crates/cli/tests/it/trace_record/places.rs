@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use super::support::{Bench, COLDSTART, has, skip, text};
+use super::support::{Bench, COLDSTART, skip, text};
 
 #[test]
 fn a_place_that_cannot_be_written_is_told_before_the_program_runs() {
@@ -49,7 +49,7 @@ fn a_closed_pipe_is_the_programs_end_and_not_ours() {
 
 #[test]
 fn a_terminal_is_the_programs() {
-    if !has("script") {
+    if !coldstart_testing::is_there("script") {
         return skip("needs script");
     }
     let bench = Bench::new();

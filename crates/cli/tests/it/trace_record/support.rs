@@ -11,6 +11,8 @@ pub(crate) use coldstart_testing::skip;
 use coldstart_tracefile::TraceFile;
 use tempfile::TempDir;
 
+pub(crate) use crate::text;
+
 /// A folder of its own.
 pub(crate) struct Bench {
     folder: TempDir,
@@ -80,18 +82,10 @@ pub(crate) fn shell_code(output: &Output) -> i32 {
     output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap())
 }
 
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 /// All sentences of a trace, of the run and of its processes.
 pub(crate) fn notes(trace: &Trace) -> String {
     let of_processes = trace.processes.iter().flat_map(|process| &process.notes);
     trace.run.notes.iter().chain(of_processes).cloned().collect::<Vec<_>>().join("\n")
-}
-
-pub(crate) fn has(program: &str) -> bool {
-    Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
 /// Processes that were started with a word like this.

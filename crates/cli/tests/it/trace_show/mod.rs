@@ -8,9 +8,7 @@ use coldstart_profile::trace::{EventKind, Layer, PagesSeen, Phase, PhaseKind, Pr
 use scene::{Scene, coldstart, trace};
 use serde_json::Value;
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use crate::text;
 
 #[test]
 fn a_trace_is_summed_up() {

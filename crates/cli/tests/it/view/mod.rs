@@ -15,6 +15,7 @@ use coldstart_profile::trace::Trace;
 use coldstart_testing::skip;
 use tempfile::TempDir;
 
+use crate::text;
 use crate::trace_show::scene;
 
 /// A folder with a trace in it, `app.coldtrace`.
@@ -74,8 +75,4 @@ fn command(folder: &Path) -> Command {
         command.env_remove(display);
     }
     command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }

@@ -8,10 +8,9 @@ mod symbols;
 
 use coldstart_elf::{VersionTable, build_id};
 use coldstart_inspect::{InitialiserKind, Object, initialisers};
+pub(crate) use sections::{remove_sections, tables};
 
 use crate::printed::Printed;
-
-pub(crate) use sections::{remove_sections, tables};
 
 /// Collects what differs.
 #[derive(Debug, Default)]

@@ -4,11 +4,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, DisplayError, End, LaunchError, LaunchOptions, launch};
+use coldstart_testing::eventually;
 
 use super::server::Server;
 use super::{map_window, mapping, run_on, shortly};
-use coldstart_testing::eventually;
-
 use crate::common::{Marker, example, no_display_is_taken};
 
 fn refused(readiness: &str, display: Option<&str>) -> (DisplayError, String) {

@@ -6,11 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, launch};
+use coldstart_testing::eventually;
 
 use super::server::{Server, has};
 use super::{map_window, mapping, run_on};
-use coldstart_testing::eventually;
-
 use crate::common::{Marker, script};
 
 /// Ended when dropped.

@@ -3,11 +3,12 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use crate::common::no_display_is_taken;
 pub(super) use coldstart_testing::skip;
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, EventMask, Window};
 use x11rb::rust_connection::RustConnection;
+
+use crate::common::no_display_is_taken;
 
 /// Whether a program is in `PATH`; skips the test if not.
 pub(super) fn has(program: &str) -> bool {
