@@ -5,9 +5,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
+use rustix::fs::{CWD, FileType, Mode, OFlags, RenameFlags, mknodat, open, renameat_with};
 use rustix::io::Errno;
 
 /// What stands at a path.
@@ -96,6 +97,24 @@ impl Placed {
             Kind::Text => fs::write(path, "dear diary\n".repeat(1000)).unwrap(),
         }
         placed
+    }
+
+    /// What `work` gives while this and `other` change places all the time. This one is back afterwards.
+    pub(crate) fn while_it_changes_places<T>(&self, other: &Path, work: impl FnOnce() -> T) -> T {
+        let (path, is_over) = (&self.path, AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut is_back = true;
+                while !is_over.load(Ordering::Relaxed) || !is_back {
+                    renameat_with(CWD, other, CWD, path, RenameFlags::EXCHANGE).unwrap();
+                    is_back = !is_back;
+                    std::thread::yield_now();
+                }
+            });
+            let result = work();
+            is_over.store(true, Ordering::Relaxed);
+            result
+        })
     }
 
     /// Why it is not as it was left, if it is not: a FIFO was opened, a writer woke up.

@@ -14,14 +14,12 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bounded::{Ended, run};
 use coldstart_history::History;
 use coldstart_profile::trace::Trace;
 use coldstart_testing::skip;
 use kinds::{Kind, Placed};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use table::{Content, INPUTS, Input, Wanted};
 use tempfile::TempDir;
 
@@ -186,20 +184,8 @@ fn a_file_that_changes_places_with_a_fifo_meanwhile_does_no_harm() {
         fs::write(&other, valid(input.content())).unwrap();
         let mut fifo = Placed::new(Kind::Fifo, directory.path(), &[]);
         let words = input.words(&fifo.path);
-        let is_over = AtomicBool::new(false);
-        let exchange = || renameat_with(CWD, &other, CWD, &fifo.path, RenameFlags::EXCHANGE).unwrap();
-        let ended = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut is_fifo = true;
-                while !is_over.load(Ordering::Relaxed) || !is_fifo {
-                    exchange();
-                    is_fifo = !is_fifo;
-                    std::thread::yield_now();
-                }
-            });
-            let runs: Vec<Ended> = (0..3).map(|_| run(Path::new(COLDSTART), &words, directory.path(), false)).collect();
-            is_over.store(true, Ordering::Relaxed);
-            runs
+        let ended: Vec<Ended> = fifo.while_it_changes_places(&other, || {
+            (0..3).map(|_| run(Path::new(COLDSTART), &words, directory.path(), false)).collect()
         });
         let harm = fifo.disturbed().or_else(|| {
             let killed = ended.iter().find(|ended| !matches!(ended.code, Some(0..=2)));
