@@ -4,5 +4,5 @@ pub mod pieces;
 pub mod search_edit;
 
 /// The functions that call each parser of the ELF crate; its hostile-input test uses the same ones.
-#[path = "../../crates/elf/tests/exercise/mod.rs"]
+#[path = "../../crates/elf/tests/it/exercise/mod.rs"]
 pub mod exercise;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use coldstart_follow::{Birth, EventLoop, Following, Handler, Next, Origin, StopTimes, Stops, Waiting};
 use coldstart_host::process::ProcessFiles;
 use coldstart_sys::tracing::traced;
+use coldstart_testing::compile;
 
 /// Longer than any of these programs takes on a machine under load.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -179,11 +180,7 @@ fn shell(script: &str, waiting: Waiting) -> Ended {
 }
 
 fn build(directory: &Path, source: &str) -> PathBuf {
-    let (file, program) = (directory.join("program.c"), directory.join("program"));
-    std::fs::write(&file, source).unwrap();
-    let output = Command::new("gcc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(&file).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    program
+    compile("gcc", &directory.join("program"), source, &["-O1", "-pthread"])
 }
 
 #[test]
@@ -230,29 +227,7 @@ fn another_thread_than_the_first_becomes_the_program() {
 #[test]
 fn nobody_is_held_for_a_maker_that_is_gone() {
     let directory = tempfile::tempdir().unwrap();
-    let source = r#"
-        #include <pthread.h>
-        #include <signal.h>
-        #include <stdlib.h>
-        #include <sys/wait.h>
-        #include <unistd.h>
-        static void *makes(void *unused) { for (int i = 0; i < 20; i++) if (fork() == 0) _exit(0); return unused; }
-        int main(int count, char **words) {
-            for (int round = 0; round < 40; round++) {
-                pid_t child = fork();
-                if (child == 0) {
-                    pthread_t thread;
-                    for (int i = 0; i < 3; i++) pthread_create(&thread, NULL, makes, NULL);
-                    if (round % 2) makes(NULL);
-                    usleep(rand_r(&(unsigned){round}) % 2000);
-                    execl("/bin/true", "true", NULL);
-                }
-                usleep(round * 50);
-                if (round % 3) kill(child, SIGKILL);
-                waitpid(child, NULL, 0);
-            }
-            return 6;
-        }"#;
+    let source = include_str!("following/makers_gone.c");
     let program = build(directory.path(), source);
     let Ended { log, end, .. } = follow(&program, &[], Waiting::Blocking, Log::new());
     assert_eq!((end, log.first_code()), (None, Some(6)));
@@ -264,26 +239,7 @@ fn nobody_is_held_for_a_maker_that_is_gone() {
 #[test]
 fn a_brother_of_its_maker_is_followed() {
     let directory = tempfile::tempdir().unwrap();
-    let source = r#"
-        #define _GNU_SOURCE
-        #include <sched.h>
-        #include <signal.h>
-        #include <sys/syscall.h>
-        #include <sys/wait.h>
-        #include <unistd.h>
-        int main(void) {
-            int ends[2];
-            char byte;
-            if (pipe(ends)) return 1;
-            for (int i = 0; i < 30; i++) {
-                if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0) == 0) {
-                    if (write(ends[1], "x", 1) != 1) _exit(1);
-                    _exit(0);
-                }
-            }
-            for (int i = 0; i < 30; i++) if (read(ends[0], &byte, 1) != 1) return 2;
-            return 8;
-        }"#;
+    let source = include_str!("following/brothers.c");
     let program = build(directory.path(), source);
     let Ended { log, end, .. } = follow(&program, &[], Waiting::Blocking, Log::new());
     assert_eq!((end, log.first_code(), log.processes), (None, Some(8), 31));

@@ -2,19 +2,19 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "../../cli/tests/inputs/bounded.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line")]
+#[path = "../../cli/tests/it/inputs/bounded.rs"]
 mod bounded;
-#[path = "../../cli/tests/inputs/kinds.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line")]
+#[path = "../../cli/tests/it/inputs/kinds.rs"]
 mod kinds;
-#[path = "../../cli/tests/inputs/plan.rs"]
+#[path = "../../cli/tests/it/inputs/plan.rs"]
 mod plan;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bounded::{Ended, run};
 use kinds::{Kind, Placed};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 /// A start that ends with code 7.
 fn start(plan: &Path, directory: &Path) -> Ended {
@@ -44,21 +44,8 @@ fn the_program_starts_while_its_plan_comes_and_goes() {
     let other = directory.path().join("other");
     std::fs::write(&other, plan::plan_of(&[Path::new("/bin/true")])).unwrap();
     let mut fifo = Placed::new(Kind::Fifo, directory.path(), &[]);
-    let is_over = AtomicBool::new(false);
-    let exchange = || renameat_with(CWD, &other, CWD, &fifo.path, RenameFlags::EXCHANGE).unwrap();
-    let ended: Vec<Ended> = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut is_fifo = true;
-            while !is_over.load(Ordering::Relaxed) || !is_fifo {
-                exchange();
-                is_fifo = !is_fifo;
-                std::thread::yield_now();
-            }
-        });
-        let ended = (0..20).map(|_| start(&fifo.path, directory.path())).collect();
-        is_over.store(true, Ordering::Relaxed);
-        ended
-    });
+    let ended: Vec<Ended> =
+        fifo.while_it_changes_places(&other, || (0..20).map(|_| start(&fifo.path, directory.path())).collect());
     assert!(ended.iter().all(|ended| ended.code == Some(7)), "{ended:?}");
     assert_eq!(fifo.disturbed(), None);
 }

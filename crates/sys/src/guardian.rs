@@ -158,18 +158,19 @@ fn fork_guardian(held: BorrowedFd<'_>, duty: Duty<'_>) -> io::Result<(libc::pid_
         }
     }
     drop(set_up);
-    // Until it has left our session and process group, a signal that kills all of ours kills it, too. It ends the wait also by its end.
+    // Wait until the guardian has left our session and process group: before, whatever kills our group kills the guardian too.
+    // If it dies first, the read ends as well.
     while rustix::io::read(&ready, &mut [0]) == Err(rustix::io::Errno::INTR) {}
     Ok((process, ours))
 }
 
-/// What a guardian is given, by the numbers of its parent.
+/// The descriptors that a guardian inherits, as numbered in its parent.
 #[derive(Clone, Copy)]
 struct Descriptors {
-    /// The pipe that tells of our end.
+    /// The pipe that closes when the parent ends.
     reading: RawFd,
     writing: RawFd,
-    /// Takes a byte when the guardian stands on its own.
+    /// Receives a byte when the guardian has left our session.
     set_up: RawFd,
     held: RawFd,
 }

@@ -5,17 +5,25 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod commands;
 mod example;
 mod fixture;
+mod just_written;
+mod mount;
 mod port;
+mod random;
 mod skip;
 mod turn;
 mod users;
 mod waiting;
 
+pub use commands::{attempt, compile, is_there, succeed};
 pub use example::example;
 pub use fixture::{Ingredients, build_directory, built, scratch};
+pub use just_written::{copy_program, copy_this_program, output_of, script};
+pub use mount::Mount;
 pub use port::distinct_port;
+pub use random::Random;
 pub use skip::{is_root, skip};
 pub use turn::Turn;
 pub use users::{NOBODY, as_unprivileged};

@@ -20,6 +20,8 @@ pub(crate) struct Binary {
     pub(crate) executable: PathBuf,
     /// The package's directory, in which cargo starts tests, too.
     pub(crate) directory: PathBuf,
+    /// Whether its source lies in `tests/`; otherwise it holds a library's or a program's unit tests.
+    pub(crate) is_integration: bool,
 }
 
 /// What cargo says of a thing that it has built; only what is used here.
@@ -40,6 +42,7 @@ struct Profile {
 #[derive(Deserialize)]
 struct Target {
     name: String,
+    kind: Vec<String>,
 }
 
 /// Has cargo build all tests, and the examples that some of them start.
@@ -64,7 +67,9 @@ fn of_message(message: Message) -> Option<Binary> {
     // Each package's directory is named after it, without our prefix.
     let package = directory.file_name()?.to_string_lossy().into_owned();
     is_test.then_some(())?;
-    Some(Binary { package, name: message.target?.name, executable: message.executable?, directory })
+    let target = message.target?;
+    let is_integration = target.kind.iter().any(|kind| kind == "test");
+    Some(Binary { package, name: target.name, executable: message.executable?, directory, is_integration })
 }
 
 impl Binary {

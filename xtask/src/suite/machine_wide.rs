@@ -1,14 +1,16 @@
 //! Tests that use the machine as a whole: its page cache, its trace buffers, its processors' time, its list of processes.
 //!
-//! Each such binary has the machine for itself; its own tests run side by side unless they take turns. All others share it.
+//! Each such group has the machine for itself; its own tests run side by side unless they take turns. All others share it.
+//! A group is a binary of unit tests, or one module of a binary of `tests/`: a package has one such binary, in which each
+//! module is about one subject.
 
 use super::run::Test;
 
-/// Packages of which every test binary uses the machine as a whole.
+/// Packages of which every test uses the machine as a whole.
 const PACKAGES: &[&str] = &["launch", "launcher", "measure", "pagecache", "prefetch", "sys", "testbed", "trace"];
-/// Others: package and binary.
-const BINARIES: &[(&str, &str)] = &[
-    ("app", "it"),
+/// Others: package, and module of its integration tests.
+const MODULES: &[(&str, &str)] = &[
+    ("app", "pagecache"),
     ("cli", "killed"),
     ("cli", "measure"),
     ("cli", "measure_history"),
@@ -24,19 +26,71 @@ const BINARIES: &[(&str, &str)] = &[
     ("rewrite", "replace_killed"),
 ];
 
-/// The tests in groups that run one after another: first all that may run beside each other, then each binary that may not.
+/// The tests in groups that run one after another: first all that may run beside each other, then each group that may not.
 pub(super) fn groups(tests: Vec<Test<'_>>) -> Vec<Vec<Test<'_>>> {
     let (alone, shared): (Vec<_>, Vec<_>) = tests.into_iter().partition(|test| {
-        let (package, name) = (test.binary.package.as_str(), test.binary.name.as_str());
-        PACKAGES.contains(&package) || BINARIES.contains(&(package, name))
+        let package = test.binary.package.as_str();
+        PACKAGES.contains(&package) || test.module().is_some_and(|module| MODULES.contains(&(package, module)))
     });
     let mut groups = vec![shared];
     for test in alone {
-        match groups.iter_mut().skip(1).find(|group| group.first().is_some_and(|first| first.binary == test.binary)) {
+        let is_of = |first: &Test<'_>| first.binary == test.binary && first.module() == test.module();
+        match groups.iter_mut().skip(1).find(|group| group.first().is_some_and(is_of)) {
             Some(group) => group.push(test),
             None => groups.push(vec![test]),
         }
     }
     groups.retain(|group| !group.is_empty());
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::binaries::Binary;
+    use super::*;
+
+    fn binary(package: &str, is_integration: bool) -> Binary {
+        let name = if is_integration { "it" } else { package }.to_owned();
+        Binary { package: package.to_owned(), name, executable: "".into(), directory: "".into(), is_integration }
+    }
+
+    /// The names of these tests in groups.
+    fn grouped(package: &str, unit: &[&str], integration: &[&str]) -> Vec<Vec<String>> {
+        let (units, integrations) = (binary(package, false), binary(package, true));
+        let tests = unit.iter().map(|name| Test { binary: &units, name: (*name).to_owned() });
+        let others = integration.iter().map(|name| Test { binary: &integrations, name: (*name).to_owned() });
+        let groups = groups(others.chain(tests).collect());
+        groups.into_iter().map(|group| group.into_iter().map(|test| test.name).collect()).collect()
+    }
+
+    #[test]
+    fn a_module_that_uses_the_machine_has_it_for_itself() {
+        let names =
+            ["pack::one", "measure::one", "killed::one", "measure::inner::two", "measured::one", "bind::killed::one"];
+        let groups = grouped("cli", &["measure::unit"], &names);
+        assert_eq!(groups[0], ["pack::one", "measured::one", "bind::killed::one", "measure::unit"]);
+        assert_eq!(groups[1..], [vec!["measure::one", "measure::inner::two"], vec!["killed::one"]]);
+    }
+
+    #[test]
+    fn modules_count_only_in_packages_that_name_them() {
+        let groups = grouped("bind", &[], &["measure::one", "killed::one"]);
+        assert_eq!(groups, [["measure::one", "killed::one"]]);
+    }
+
+    #[test]
+    fn each_module_of_a_package_that_uses_the_machine_has_it_for_itself_and_all_unit_tests_together() {
+        let groups = grouped(
+            "sys",
+            &["fiemap::unit", "mincore::unit"],
+            &["fiemap::one", "file_view::one", "at_the_top", "fiemap::two"],
+        );
+        let expected = [
+            vec!["fiemap::one", "fiemap::two"],
+            vec!["file_view::one"],
+            vec!["at_the_top"],
+            vec!["fiemap::unit", "mincore::unit"],
+        ];
+        assert_eq!(groups, expected);
+    }
 }

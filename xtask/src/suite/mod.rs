@@ -5,7 +5,7 @@
 //! cargo-nextest does the same; it takes longer to build on a new machine than all of this project.
 //!
 //! What is machine-wide (page cache, frequency, X displays) is not settled here: tests that change it, or are disturbed by a
-//! change, take a turn (`coldstart_testing::Turn`). Binaries listed in [`machine_wide`] besides never run beside others.
+//! change, take a turn (`coldstart_testing::Turn`). Groups of tests that [`machine_wide`] names besides never run beside others.
 
 mod binaries;
 mod machine_wide;

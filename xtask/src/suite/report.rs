@@ -18,8 +18,8 @@ pub(super) struct Report {
     /// Tests that said why they do nothing here.
     skipped: Vec<(String, String)>,
     times: Vec<(Duration, String)>,
-    /// Time of all tests of a binary, and how many there are.
-    binaries: BTreeMap<String, (usize, Duration)>,
+    /// How many tests there are of a binary of unit tests, or in a module of integration tests, and their time.
+    groups: BTreeMap<String, (usize, Duration)>,
 }
 
 impl Report {
@@ -32,7 +32,7 @@ impl Report {
             failed: Vec::new(),
             skipped: Vec::new(),
             times: Vec::new(),
-            binaries: BTreeMap::new(),
+            groups: BTreeMap::new(),
         }
     }
 
@@ -40,7 +40,8 @@ impl Report {
     pub(super) fn add(&mut self, outcome: Outcome<'_>) {
         let binary = format!("{}::{}", outcome.test.binary.package, outcome.test.binary.name);
         let name = format!("{binary}::{}", outcome.test.name);
-        let sums = self.binaries.entry(binary).or_default();
+        let group = outcome.test.module().map_or(binary.clone(), |module| format!("{binary}::{module}"));
+        let sums = self.groups.entry(group).or_default();
         *sums = (sums.0.saturating_add(1), sums.1.saturating_add(outcome.took));
         if let Some(reason) = outcome.failure {
             println!("\nFAILED {name}: {reason}\n{}\n", outcome.output.trim_end());
@@ -55,8 +56,8 @@ impl Report {
 
     /// Says all that is left to say; the number of tests that failed.
     pub(super) fn finish(mut self) -> usize {
-        for (binary, (count, took)) in &self.binaries {
-            println!("{:8.1} s  {count:4} tests  {binary}", took.as_secs_f64());
+        for (group, (count, took)) in &self.groups {
+            println!("{:8.1} s  {count:4} tests  {group}", took.as_secs_f64());
         }
         self.times.sort_by_key(|(took, _)| std::cmp::Reverse(*took));
         println!("\nslowest:");

@@ -25,6 +25,14 @@ pub(super) struct Test<'a> {
     pub(super) name: String,
 }
 
+impl Test<'_> {
+    /// The first module of an integration test's name; `None` for unit tests.
+    pub(super) fn module(&self) -> Option<&str> {
+        let (module, _) = self.name.split_once("::")?;
+        self.binary.is_integration.then_some(module)
+    }
+}
+
 /// How a test went.
 pub(super) struct Outcome<'a> {
     pub(super) test: Test<'a>,

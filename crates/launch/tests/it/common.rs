@@ -1,8 +1,5 @@
 //! What the tests of real launches share.
 
-#[path = "../written/mod.rs"]
-mod written;
-
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,8 +7,8 @@ use std::time::Duration;
 
 use coldstart_host::process::{ProcessFiles, numbers};
 use coldstart_launch::{CommandLine, LaunchOptions};
+pub(crate) use coldstart_testing::script;
 use coldstart_testing::{Ingredients, Turn, built};
-pub(crate) use written::script;
 
 /// The fixture program, built once.
 pub(crate) fn behave() -> PathBuf {

@@ -1,12 +1,16 @@
-//! Real launches by the tests themselves.
+//! Real launches, by the tests themselves and by another process.
+//!
+//! A test needs a process of its own, which `cargo xtask test` gives it: a launch makes its process a subreaper, and takes what
+//! begins meanwhile in a process group of its own for the program's.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-// Some of it is for the tests that have another process launch.
-#[allow(dead_code)]
 mod common;
 mod counts;
 mod file;
 mod http;
+mod launchers;
 mod launches;
 mod notify;
 mod page;
+mod window;

@@ -1,6 +1,11 @@
 //! Measuring small real programs that read generated files, on a real disk. What is asserted are bytes and pages.
+//!
+//! A test needs a process of its own, which `cargo xtask test` gives it: a launch takes children that begin during it in another
+//! process group for the launched program's and ends them, and guardians are such children.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod frequency;
 mod privileges;
 mod states;
 

@@ -4,10 +4,11 @@
 
 use std::process::Command;
 
-use crate::just_written::output_of;
+use coldstart_prove::{LoadedNote, PathKind, SearchEdit, SearchPath, Source, prove};
+use coldstart_testing::output_of;
+
 use crate::scene::*;
 use crate::search_scene::*;
-use coldstart_prove::{LoadedNote, PathKind, SearchEdit, SearchPath, Source, prove};
 
 /// The ways in which the writer by hand makes room.
 const SHAPES: [Shape; 5] = [

@@ -2,28 +2,13 @@
 
 use std::process::Command;
 
-use crate::scene::Elf;
 use coldstart_elf::ElfFile;
 use coldstart_prove::{Source, prove};
 use coldstart_rewrite::{LibcFloor, NothingToPack, PackDecision, PackOptions, Refusal, SlotSource, plan_pack};
 
-const SOURCE: &str = r#"
-static int value[4];
-#define P8 &value[0], &value[1], &value[2], &value[3], &value[1], &value[2], &value[3], &value[0],
-#define P64 P8 P8 P8 P8 P8 P8 P8 P8
-#ifndef FEW
-int *table[] = { P64 P64 P64 P64 P64 P64 P64 P64 };
-#endif
-#ifndef NONE
-int *first = &value[1];
-int *get(int number) { return first + number; }
-int getpid(void);
-int process(void) { return getpid(); }
-#endif
-#ifdef PROGRAM
-int main(void) { return *get(0); }
-#endif
-"#;
+use crate::scene::Elf;
+
+const SOURCE: &str = include_str!("pack_refused/source.c");
 
 /// `DT_*`.
 const STRTAB: u64 = 5;

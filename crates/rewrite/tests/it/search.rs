@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::just_written::output_of;
 use coldstart_elf::ElfFile;
 use coldstart_prove::{LoadedNote, PathKind, SearchEdit, SearchPath, Source};
 use coldstart_rewrite::{ChangedFile, EditNote, SearchRoom, SearchSummary, binding_note, plan_search, plan_unpack};
+use coldstart_testing::succeed;
 
 /// Links a program that prints a number with two libraries, with these arguments to the linker.
 fn program(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
@@ -18,7 +18,7 @@ fn program(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
         fs::write(&source, format!("int {library}(void) {{ return {value}; }}")).unwrap();
         let output = folder.join(format!("lib{library}.so"));
         let soname = format!("-Wl,-soname,lib{library}.so");
-        run(Command::new("gcc").args(["-shared", "-fPIC", &soname, "-o"]).arg(output).arg(source));
+        succeed(Command::new("gcc").args(["-shared", "-fPIC", &soname, "-o"]).arg(output).arg(source));
     }
     let source = folder.join("main.c");
     let text = "#include <stdio.h>\nint one(void), two(void); static int big[9000]; int *p = &big[3];\n\
@@ -28,14 +28,8 @@ fn program(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
     let mut command = Command::new("gcc");
     command.arg("-o").arg(&output).arg(source).arg("-L").arg(folder).args(["-lone", "-ltwo"]);
     command.arg(format!("-Wl,-rpath,{}", folder.display()));
-    run(command.args(arguments));
+    succeed(command.args(arguments));
     output
-}
-
-fn run(command: &mut Command) -> String {
-    let output = output_of(command);
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }
 
 fn edit(folder: &Path, extra: usize) -> SearchEdit {
@@ -63,13 +57,13 @@ fn round_trip(folder: &Path, program: &Path, edit: &SearchEdit) -> SearchSummary
     fs::write(&output, &after).unwrap();
     fs::set_permissions(&output, fs::Permissions::from_mode(0o755)).unwrap();
 
-    assert_eq!(run(&mut Command::new(program)), run(&mut Command::new(&output)), "{program:?}");
-    let needed = run(Command::new("patchelf").arg("--print-needed").arg(&output));
+    assert_eq!(succeed(&mut Command::new(program)), succeed(&mut Command::new(&output)), "{program:?}");
+    let needed = succeed(Command::new("patchelf").arg("--print-needed").arg(&output));
     let wanted: Vec<&str> = edit.needed.iter().map(|name| str::from_utf8(name).unwrap()).collect();
     assert_eq!(needed.lines().collect::<Vec<_>>(), wanted);
-    let path = run(Command::new("patchelf").arg("--print-rpath").arg(&output));
+    let path = succeed(Command::new("patchelf").arg("--print-rpath").arg(&output));
     assert_eq!(path.trim(), str::from_utf8(&edit.path.as_ref().unwrap().text).unwrap());
-    let lint = run(Command::new("readelf").arg("-aW").arg(&output));
+    let lint = succeed(Command::new("readelf").arg("-aW").arg(&output));
     assert!(!lint.contains("Warning"), "{lint}");
 
     let again = ElfFile::parse(&after).unwrap();
@@ -118,7 +112,7 @@ fn a_note_is_loaded_by_a_header_of_its_own() {
         [&6_u32.to_le_bytes()[..], &4_u32.to_le_bytes(), &7_u32.to_le_bytes(), b"NixOS\0\0\0", b"a\0b\0"].concat();
     let loaded_note = Some(LoadedNote { section: ".note.nixos.ldcache".to_owned(), bytes });
     round_trip(folder.path(), &program, &SearchEdit { loaded_note, ..edit(folder.path(), 3) });
-    let notes = run(Command::new("readelf").arg("-nW").arg(program.with_extension("bound")));
+    let notes = succeed(Command::new("readelf").arg("-nW").arg(program.with_extension("bound")));
     assert!(notes.contains(".note.nixos.ldcache") && notes.contains("NixOS"), "{notes}");
 }
 
@@ -128,7 +122,7 @@ fn what_patchelf_made_has_room_at_its_end() {
     let program = program(folder.path(), "program", &[]);
     for number in 0..50 {
         let path = format!("{}:/nowhere/{number}", folder.path().display());
-        run(Command::new("patchelf").args(["--set-rpath", &path]).arg(&program));
+        succeed(Command::new("patchelf").args(["--set-rpath", &path]).arg(&program));
     }
     let summary = round_trip(folder.path(), &program, &edit(folder.path(), 150));
     assert_eq!(summary.room, SearchRoom::SegmentGrown);
@@ -164,6 +158,10 @@ fn real_programs_run() {
         let output = copy.with_extension("bound");
         fs::write(&output, plan.script.to_vec(&bytes).unwrap()).unwrap();
         fs::set_permissions(&output, fs::Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(run(Command::new(&output).arg("--version")), run(Command::new(name).arg("--version")), "{name}");
+        assert_eq!(
+            succeed(Command::new(&output).arg("--version")),
+            succeed(Command::new(name).arg("--version")),
+            "{name}"
+        );
     }
 }

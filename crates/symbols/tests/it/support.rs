@@ -8,18 +8,15 @@ use std::process::Command;
 use coldstart_profile::trace::{FileId, TracedObject};
 use coldstart_symbols::{FunctionStarts, ObjectFile, TouchedPages, WantedPages, describe, function_starts};
 pub(crate) use coldstart_testing::skip;
+use coldstart_testing::{compile, is_there};
 
 /// Builds one C file. `None`, after saying so, where the compiler is not installed.
 pub(crate) fn build_with(compiler: &str, folder: &Path, name: &str, source: &str, flags: &[&str]) -> Option<PathBuf> {
-    let file = folder.join(format!("{name}.c"));
-    fs::write(&file, source).unwrap();
-    let output = Command::new(compiler).arg("-o").arg(folder.join(name)).arg(&file).args(flags).output();
-    let Ok(output) = output else {
+    if !is_there(compiler) {
         skip(&format!("{compiler} is not installed"));
         return None;
-    };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Some(folder.join(name))
+    }
+    Some(compile(compiler, &folder.join(name), source, flags))
 }
 
 /// Builds one C file for this machine.

@@ -232,6 +232,30 @@ pub(crate) fn pack_in_place(original: &Elf) -> Elf {
     elf
 }
 
+/// Places in loaded segments, each with the bit that may be turned there and the output is proven nevertheless.
+pub(crate) fn unchecked_bits(
+    original: &Elf,
+    output: &Elf,
+    is_free: impl Fn(usize) -> bool,
+    is_proven: impl Fn(&Elf) -> bool,
+) -> Vec<(usize, u8)> {
+    let mut damaged = output.clone();
+    let mut unchecked = Vec::new();
+    for load in output.segments(1) {
+        let (start, size) = (output.word(load + P_OFFSET.0) as usize, output.word(load + P_FILESZ.0) as usize);
+        for at in (start..start + size).filter(|at| !is_free(*at)) {
+            let bit = 1 << (at.wrapping_mul(0x9e37_79b9) >> 13 & 7);
+            damaged.0[at] ^= bit;
+            // Where nothing is any more, there may be what was there before.
+            if is_proven(&damaged) && original.0.get(at) != Some(&damaged.0[at]) {
+                unchecked.push((at, bit));
+            }
+            damaged.0[at] ^= bit;
+        }
+    }
+    unchecked
+}
+
 /// Shared libraries of this machine, an even selection of `count`.
 pub(crate) fn libraries(count: usize) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"]

@@ -1,0 +1,115 @@
+//! Every place of the command line at which something to be read is named.
+
+/// What should be in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Anything goes.
+    Any,
+    /// Anything goes, and a file that may not be read is counted as hidden.
+    Counted,
+    Plan,
+    Trace,
+    /// What `perf record` writes.
+    Recording,
+    /// What `measure --json` prints.
+    Measurement,
+    History,
+    SavedPageCache,
+    LoaderCache,
+    /// A program to start.
+    Program,
+    /// An ELF file.
+    Object,
+    /// An ELF file of which only headers and tables are looked at, so that one that is cut behind them or is too long does, too.
+    ObjectTables,
+}
+
+/// What is wanted at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    File(Content),
+    /// A directory is taken, too, and gone through.
+    FileOrDirectory(Content),
+    Directory,
+}
+
+/// A place of the command line at which something to be read is named.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input {
+    pub(crate) wanted: Wanted,
+    /// The argument that names it, as `coldstart_cli::listed_arguments` has it.
+    pub(crate) argument: &'static str,
+    /// The words behind `coldstart`, with `{}` for the path. `-o out` and the like name what is not there.
+    pub(crate) words: &'static str,
+}
+
+const fn file(argument: &'static str, words: &'static str, content: Content) -> Input {
+    Input { wanted: Wanted::File(content), argument, words }
+}
+
+const fn file_or_directory(argument: &'static str, words: &'static str, content: Content) -> Input {
+    Input { wanted: Wanted::FileOrDirectory(content), argument, words }
+}
+
+const fn directory(argument: &'static str, words: &'static str) -> Input {
+    Input { wanted: Wanted::Directory, argument, words }
+}
+
+/// All of them, by verb.
+pub(crate) const INPUTS: &[Input] = &[
+    file("--input", "measure --state hot --runs 3 --no-history --input {} -- true", Content::Any),
+    file("--against", "measure --state hot --runs 3 --no-history --against {} -- true", Content::Measurement),
+    file("--state", "measure --state boot={} --runs 3 --no-history -- true", Content::SavedPageCache),
+    file("--import", "measure --history-file new --import {}", Content::Measurement),
+    file("--history-file", "measure --history --history-file {}", Content::History),
+    file("FILE", "pagecache restore --add {}", Content::SavedPageCache),
+    file_or_directory("PATH", "pagecache show {}", Content::Any),
+    file_or_directory("PATH", "pagecache evict {}", Content::Any),
+    file_or_directory("FILE|DIR|PROGRAM", "inspect {}", Content::Object),
+    file_or_directory("--compare", "inspect --compare {} /bin/true", Content::Object),
+    file_or_directory("FILE|DIR|PROGRAM", "inspect --compare /bin/true {}", Content::Object),
+    file("FILE|DIR|PROGRAM", "inspect --closure {}", Content::Object),
+    file("--input", "trace -o out --input {} -- true", Content::Any),
+    file("FILE", "trace show {}", Content::Trace),
+    file("FILE", "trace sql {} SELECT-1", Content::Trace),
+    file("PERF.DATA", "trace import {} -o out", Content::Recording),
+    file("TRACE", "view {}", Content::Trace),
+    file("TRACE", "view {} -o out.html", Content::Trace),
+    file("PROGRAM", "resolve {}", Content::ObjectTables),
+    file("--interpreter", "resolve --interpreter {} /bin/true", Content::ObjectTables),
+    file("--later", "resolve --later {} /bin/true", Content::Plan),
+    file("--mapped", "resolve --mapped {} /bin/true", Content::Any),
+    directory("--sysroot", "resolve --sysroot {} /bin/true"),
+    directory("--current-directory", "resolve --current-directory {} /bin/true"),
+    file_or_directory("FILE|DIR", "pack --in-place {}", Content::Object),
+    file_or_directory("FILE|DIR", "pack {} -o out", Content::Object),
+    file_or_directory("FILE|DIR", "unpack --in-place {}", Content::Object),
+    file("OUT", "verify {}", Content::Object),
+    file("--against", "verify /bin/true --against {}", Content::Object),
+    file("PROGRAM", "bind {} -o out", Content::Object),
+    directory("--farm", "bind --anyway --farm {}/links -o out /bin/true"),
+    directory("--root", "bind --mode origin --root {} -o out /bin/true"),
+    file_or_directory("FILE|DIR", "unbind --in-place {}", Content::Object),
+    file("FILE", "status {}", Content::Object),
+    directory("DIR", "ldcache write -o out {}"),
+    directory("--sysroot", "ldcache write -o out --sysroot {}"),
+    directory("--guix", "ldcache write --guix {}"),
+    file("--ld-so-conf", "ldcache write -o out --ld-so-conf {}", Content::Any),
+    file("--closure", "ldcache write -o out --closure {}", Content::ObjectTables),
+    file("--note", "ldcache write --in-place --note {}", Content::Object),
+    file("FILE", "ldcache show {}", Content::LoaderCache),
+    file("FILE", "ldcache check {}", Content::LoaderCache),
+    directory("--sysroot", "ldcache check --sysroot {}"),
+    file("--input", "prefetch record -o out --input {} -- true", Content::Any),
+    file("--from", "prefetch record -o out --exact --from {}", Content::Trace),
+    file("PLAN", "prefetch show {}", Content::Plan),
+    file("PLAN", "prefetch run {}", Content::Plan),
+    file("--input", "speedup -o out --input {} -- true", Content::Any),
+    file("PROGRAM", "measure --state hot --runs 3 --no-history -- {}", Content::Program),
+    file("--compare", "measure --state hot --runs 3 --no-history --compare {} -- true", Content::Program),
+    file("PROGRAM", "trace -o out -- {}", Content::Program),
+    file("PROGRAM", "prefetch record -o out -- {}", Content::Program),
+    file("PROGRAM", "speedup -o out -- {}", Content::Program),
+    file("OTHER", "view app.coldtrace {} -o out.html", Content::Trace),
+    file_or_directory("PATH", "pagecache save out {}", Content::Counted),
+];

@@ -1,0 +1,63 @@
+//! Builds small programs, traces them, and reads traces in words.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use coldstart_launch::{CommandLine, LaunchOptions, Output};
+use coldstart_profile::trace::{Event, EventKind, FileId, Layer, StartState, Touch, Trace};
+use coldstart_testing::compile;
+use coldstart_trace::start::{PreparedTrace, TraceOptions};
+
+/// Compiles `source` to `folder/name`: C++ with the flag `-xc++`, else C.
+pub(crate) fn build(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathBuf {
+    let compiler = if flags.contains(&"-xc++") { "g++" } else { "gcc" };
+    let flags = flags.iter().copied().filter(|flag| *flag != "-xc++");
+    compile(compiler, &folder.join(name), source, &["-w"].into_iter().chain(flags).collect::<Vec<_>>())
+}
+
+/// All layers without functions.
+pub(crate) const SEEN: [Layer; 3] = [Layer::Phases, Layer::Pages, Layer::Files];
+
+/// Traces a start. Functions, if they are wanted, everywhere in all objects.
+pub(crate) fn trace<S: AsRef<OsStr>>(program: &Path, arguments: &[S], layers: &[Layer]) -> Trace {
+    let command = CommandLine {
+        program: program.into(),
+        arguments: arguments.iter().map(|argument| argument.as_ref().to_owned()).collect(),
+    };
+    let options = TraceOptions {
+        layers: layers.iter().copied().collect(),
+        launch: LaunchOptions {
+            output: Output::Null,
+            time_limit: Some(Duration::from_secs(300)),
+            ..LaunchOptions::default()
+        },
+        readiness: "exit".into(),
+        state: StartState::AsIs,
+        functions_everywhere: true,
+    };
+    PreparedTrace::new(&command, &options).unwrap().record(&|_, _| true).unwrap().trace
+}
+
+/// The file whose path ends like this.
+pub(crate) fn file_named(trace: &Trace, end: &str) -> FileId {
+    let place = trace.files.iter().position(|file| file.path.ends_with(end));
+    FileId(u32::try_from(place.unwrap_or_else(|| panic!("{end} is not in the trace"))).unwrap())
+}
+
+/// Touches of a file, in order of time.
+pub(crate) fn touches(trace: &Trace, file: FileId) -> Vec<(&Event, Touch)> {
+    let of_file = trace.events.iter().filter(|event| event.file == Some(file));
+    of_file
+        .filter_map(|event| match event.kind {
+            EventKind::Touch(touch) => Some((event, touch)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The pages of a file that were touched, without zero-filled memory.
+pub(crate) fn touched_pages(trace: &Trace, file: FileId) -> BTreeSet<u64> {
+    touches(trace, file).iter().filter(|(_, touch)| !touch.zero_filled).map(|(event, _)| event.page).collect()
+}

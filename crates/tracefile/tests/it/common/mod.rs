@@ -1,0 +1,6 @@
+//! Traces to write.
+
+pub(crate) mod any;
+mod traces;
+
+pub(crate) use traces::*;
