@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::checks::cargo;
+use crate::cargo::cargo;
 use crate::tools::install_missing;
 
 mod bed;
@@ -46,6 +46,7 @@ mod summary;
 mod surroundings;
 mod trace;
 mod view_page;
+mod work;
 mod workshop;
 
 use benchmark::Benchmark;
@@ -76,7 +77,7 @@ pub(crate) struct BenchArguments {
 /// When something that all need is missing, on Ctrl-C, or, after all have been tried, when some could not be carried
 /// out. A figure that misses what was asked for is a result and no error.
 pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
-    let directory = arguments.results.clone().unwrap_or_else(|| crate::workspace().join("bench/results"));
+    let directory = arguments.results.clone().unwrap_or_else(|| crate::cargo::workspace().join("bench/results"));
     let results = Results::new(std::path::absolute(directory)?);
     if arguments.summary {
         return summarize_all(&results);
@@ -140,7 +141,7 @@ fn open_workshop(names: &[Benchmark]) -> Result<Workshop> {
     if needs_bed {
         crate::release::launcher()?;
     }
-    let target = crate::checks::target_directory()?;
+    let target = crate::cargo::target_directory()?;
     Workshop::open(&target.join("release"), target.join("bench"), names).context("cannot prepare the benchmarks")
 }
 

@@ -1,10 +1,10 @@
 //! `test` and `ci`: the same commands for a newcomer, for us and for the server.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 
+use crate::cargo::cargo;
 use crate::suite::{self, TestArguments, orphans};
 use crate::tools::{FOR_TESTS, install_missing, run};
 
@@ -49,19 +49,4 @@ pub(crate) fn ci() -> Result<()> {
 pub(crate) fn manual(directory: &Path) -> Result<()> {
     let directory = std::path::absolute(directory)?;
     run(cargo().args(["run", "--quiet", "--package", "coldstart", "--example", "manual", "--"]).arg(directory))
-}
-
-pub(crate) fn cargo() -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(crate::workspace());
-    cargo
-}
-
-/// Where cargo puts what it builds, which its environment and configuration may decide.
-pub(crate) fn target_directory() -> Result<PathBuf> {
-    let output = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).output()?;
-    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    let directory = metadata.get("target_directory").and_then(serde_json::Value::as_str);
-    Ok(directory.context("cargo metadata names no target directory")?.into())
 }

@@ -147,7 +147,7 @@ struct Answer {
 
 /// Compares; fails when anything differs.
 pub(crate) fn compare(arguments: &CompareArguments) -> Result<()> {
-    let root = crate::checks::target_directory()?.join("compare");
+    let root = crate::cargo::target_directory()?.join("compare");
     let _ = std::fs::remove_dir_all(&root);
     let directories = ["recorded", "same"].map(|name| root.join(name));
     directories.iter().try_for_each(fs_err::create_dir_all)?;

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::checks::cargo;
+use crate::cargo::cargo;
 use crate::tools::{is_there, run};
 
 /// Programs worth demonstrating with, first those whose cold starts are many small reads: name, and arguments that make it start and end by itself.
@@ -42,7 +42,7 @@ pub(crate) fn demo(program: Option<&str>) -> Result<()> {
     run(cargo().args(["build", "--release", "--package", "coldstart"]))?;
     let scratch = scratch_directory()?;
     let in_scratch = |argument: &&str| argument.replace("{dir}", &scratch.to_string_lossy());
-    let mut coldstart = Command::new(crate::workspace().join("target/release/coldstart"));
+    let mut coldstart = Command::new(crate::cargo::workspace().join("target/release/coldstart"));
     coldstart
         .arg("speedup")
         .arg("--output")
@@ -69,7 +69,7 @@ fn real_program(name: &str) -> PathBuf {
 }
 
 fn scratch_directory() -> Result<PathBuf> {
-    let directory = crate::workspace().join("target/demo");
+    let directory = crate::cargo::workspace().join("target/demo");
     fs_err::create_dir_all(directory.join("profile"))?;
     fs_err::write(directory.join("a.txt"), "How long does a start take?\n")?;
     fs_err::write(directory.join("a.html"), "<!doctype html><title>start</title><p>How long does a start take?\n")?;

@@ -57,8 +57,8 @@ const FLAGS: &[&str] = &[
 
 /// Builds what there are compilers for; with `check` says whether the same came out, and leaves all as it is.
 pub(crate) fn generate(check: bool) -> Result<()> {
-    let directory = crate::workspace().join("stubs/audit");
-    let scratch = crate::checks::target_directory()?.join("stubs");
+    let directory = crate::cargo::workspace().join("stubs/audit");
+    let scratch = crate::cargo::target_directory()?.join("stubs");
     fs::create_dir_all(&scratch)?;
     let mut stale = Vec::new();
     for target in TARGETS {
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn marks_leave_no_trace_where_there_are_none() {
-        let script = fs::read_to_string(crate::workspace().join("stubs/audit/link.ld")).unwrap();
+        let script = fs::read_to_string(crate::cargo::workspace().join("stubs/audit/link.ld")).unwrap();
         let without = without_property(&script);
         assert!(script.contains(":property") && script.contains("property 0x6474e553"));
         assert!(!without.contains(":property") && !without.contains("0x6474e553"));

@@ -1,10 +1,11 @@
 //! The project's own chores, run as `cargo xtask CHORE`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
 mod bench;
+mod cargo;
 mod checks;
 mod compare;
 mod corpus;
@@ -75,9 +76,4 @@ fn main() -> anyhow::Result<()> {
         Chore::Trial(arguments) => trial::trial(&arguments)?,
     }
     Ok(())
-}
-
-/// The directory of the workspace.
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::checks::{cargo, target_directory};
+use crate::cargo::{cargo, target_directory};
 use crate::tools::run;
 
 const LAUNCHER: &str = "coldstart-run";

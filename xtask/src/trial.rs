@@ -10,7 +10,7 @@
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 
-use crate::checks::cargo;
+use crate::cargo::cargo;
 use crate::tools::{Tool, install_missing, run};
 
 mod bound;
@@ -116,12 +116,12 @@ pub(crate) fn trial(arguments: &TrialArguments) -> Result<()> {
     for name in &names {
         install_missing(name.tools())?;
     }
-    let home = crate::workspace().join("target/trial");
+    let home = crate::cargo::workspace().join("target/trial");
     let coldstart = if arguments.copies {
         None
     } else {
         run(cargo().args(["build", "--release", "--package=coldstart"]))?;
-        Some(crate::checks::target_directory()?.join("release/coldstart"))
+        Some(crate::cargo::target_directory()?.join("release/coldstart"))
     };
     let mut table = Table::default();
     for name in names {

@@ -17,13 +17,13 @@ const BUILT: &[&str] = &["viewer.js", "viewer.css"];
 pub(crate) fn generate(check: bool) -> Result<()> {
     prepare()?;
     run(npm().args(["run", "--silent", "check"]))?;
-    let recorded = crate::workspace().join("crates/view/assets");
+    let recorded = crate::cargo::workspace().join("crates/view/assets");
     if !check {
         run(npm().args(["run", "--silent", "build"]))?;
         println!("built {}", recorded.join(BUILT.join(" and ")).display());
         return Ok(());
     }
-    let scratch = crate::checks::target_directory()?.join("viewer");
+    let scratch = crate::cargo::target_directory()?.join("viewer");
     fs::create_dir_all(&scratch)?;
     run(npm().args(["run", "--silent", "build", "--"]).arg(&scratch))?;
     for name in BUILT {
@@ -39,14 +39,14 @@ pub(crate) fn generate(check: bool) -> Result<()> {
 /// Tests the viewer: its parts by themselves, and whole pages in Chromium. coldstart is built before.
 pub(crate) fn test() -> Result<()> {
     prepare()?;
-    let binary = crate::checks::target_directory()?.join("debug/coldstart");
+    let binary = crate::cargo::target_directory()?.join("debug/coldstart");
     run(npm().args(["run", "--silent", "test"]).env("COLDSTART", binary))
 }
 
 /// Node, a browser, and the libraries as they are locked.
 pub(crate) fn prepare() -> Result<()> {
     install_missing(TOOLS)?;
-    let directory = crate::workspace().join("web");
+    let directory = crate::cargo::workspace().join("web");
     // npm keeps what it has installed there, in the words of the lock.
     let (locked, installed) = (directory.join("package-lock.json"), directory.join("node_modules/.package-lock.json"));
     let age = |path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
@@ -58,6 +58,6 @@ pub(crate) fn prepare() -> Result<()> {
 
 fn npm() -> Command {
     let mut npm = Command::new("npm");
-    npm.current_dir(crate::workspace().join("web"));
+    npm.current_dir(crate::cargo::workspace().join("web"));
     npm
 }

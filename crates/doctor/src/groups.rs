@@ -3,6 +3,7 @@
 pub(crate) mod binding;
 pub(crate) mod cgroups;
 pub(crate) mod display;
+pub(crate) mod facts;
 pub(crate) mod file_systems;
 pub(crate) mod launching;
 pub(crate) mod loader;
@@ -15,7 +16,7 @@ pub(crate) mod tracing;
 pub(crate) mod who;
 
 use crate::check::Check;
-use crate::facts::Facts;
+use crate::groups::facts::Facts;
 
 /// All checks, in the order of what people ask first.
 pub fn judge(facts: &Facts) -> Vec<Check> {

@@ -10,7 +10,6 @@
 mod ability;
 mod answer;
 mod check;
-mod facts;
 mod file_system;
 mod groups;
 mod probes;
@@ -20,8 +19,8 @@ mod surroundings;
 pub use ability::{Ability, Standing, Verb, impossible_verbs, standings};
 pub use answer::Answer;
 pub use check::{Check, Effect, Grant, Status, Where};
-pub use facts::Facts;
 pub use file_system::Kind;
+pub use groups::facts::Facts;
 pub use groups::judge;
 pub use probes::{OthersFile, PlaceProbe, Probes};
 pub use surroundings::Surroundings;

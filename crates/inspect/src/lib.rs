@@ -12,6 +12,7 @@ mod loader_reads;
 mod names;
 mod object;
 mod owners;
+mod parts;
 mod relocations;
 mod report;
 mod slots;
@@ -29,10 +30,11 @@ pub use object::{Object, Refusal};
 pub use owners::{
     LARGEST, Owner, OwnerCount, Owners, PointerTable, ShapeAccuracy, ToldBy, Untold, owners, shape_accuracy,
 };
+pub use parts::Parts;
 pub use relocations::{
     DirtiedPages, KindCount, PackedFacts, Packing, References, RelocationTableFacts, Relocations, Runs, Waste,
     relocations,
 };
-pub use report::{Inspection, ObjectFacts, ObjectKind, Parts, inspect};
+pub use report::{Inspection, ObjectFacts, ObjectKind, inspect};
 pub use slots::{Slot, Slots, Target};
 pub use space::{SpaceUse, Use, space};

@@ -4,14 +4,15 @@ use coldstart_elf::{ByteOrder, Class, FileType};
 use serde::Serialize;
 
 use crate::findings::{Finding, findings};
-use crate::initialisers::{Initialisers, initialisers};
-use crate::layout::{Layout, layout};
-use crate::loader_reads::{LoaderReads, USUAL_READAHEAD_PAGES, loader_reads};
+use crate::initialisers::initialisers;
+use crate::layout::layout;
+use crate::loader_reads::{USUAL_READAHEAD_PAGES, loader_reads};
 use crate::names::NameSource;
 use crate::object::Object;
-use crate::owners::{Owners, owners};
-use crate::relocations::{Relocations, relocations};
-use crate::space::{SpaceUse, space};
+use crate::owners::owners;
+use crate::parts::Parts;
+use crate::relocations::relocations;
+use crate::space::space;
 
 /// What kind of object it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -74,23 +75,6 @@ impl Inspection {
         parts.layout.versions.needed = Vec::new();
         parts.loader_reads.steps = Vec::new();
     }
-}
-
-/// Everything that was counted in one object.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Parts {
-    /// Where its bytes go.
-    pub space: Vec<SpaceUse>,
-    /// What relocation costs.
-    pub relocations: Relocations,
-    /// What the relocated words belong to.
-    pub owners: Owners,
-    /// Functions that run before the program's own.
-    pub initialisers: Initialisers,
-    /// How it is laid out.
-    pub layout: Layout,
-    /// What the loader reads, and in how many pieces.
-    pub loader_reads: LoaderReads,
 }
 
 /// Inspects one object. Big objects are worked on by several threads.

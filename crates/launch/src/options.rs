@@ -9,6 +9,7 @@ use coldstart_sys::named_file::open_input;
 
 use crate::error::LaunchError;
 use crate::interrupt::Interrupt;
+use crate::output::Output;
 use crate::readiness::Readiness;
 
 /// The program's standard input.
@@ -35,18 +36,6 @@ impl Input {
         let failed = |source| LaunchError::Redirection { stream: "input", path: path.clone(), source };
         open_input(path).map(Some).map_err(failed)
     }
-}
-
-/// The program's standard output and standard error.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Output {
-    /// `/dev/null`.
-    #[default]
-    Null,
-    /// Ours.
-    Inherit,
-    /// Both to one file, truncated first.
-    File(PathBuf),
 }
 
 /// Options of a launch. [`LaunchOptions::default`] waits for the exit, without output or limit.

@@ -28,8 +28,7 @@ use std::sync::{Mutex, PoisonError};
 pub use coldstart_profile::measurement::{Measurement, StartState};
 pub use error::MeasureError;
 pub use observer::{Event, Observer, Silent};
-pub use plan::{Candidate, MeasurePlan, SavedState};
-pub use real::may_start_cold;
+pub use plan::{Candidate, MeasurePlan, SavedState, may_start_cold};
 pub use schedule::{Slot, schedule};
 
 /// Measurements in one process run one at a time: besides disturbing each other, one's calibration processes

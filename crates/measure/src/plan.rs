@@ -6,9 +6,9 @@ use std::sync::Arc;
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_pagecache::SavedPageCache;
 use coldstart_profile::measurement::StartState;
+use coldstart_sys::drop_caches::may_drop_caches;
 
 use crate::error::MeasureError;
-use crate::real::may_start_cold;
 
 /// What is to be measured.
 #[derive(Clone, Debug)]
@@ -93,4 +93,9 @@ impl MeasurePlan {
         }
         Ok(())
     }
+}
+
+/// Whether a cold start is possible: it takes root and a writable `/proc/sys`.
+pub fn may_start_cold() -> bool {
+    may_drop_caches()
 }

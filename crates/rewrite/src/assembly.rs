@@ -9,12 +9,13 @@ use crate::anatomy::tail::Tail;
 use crate::anatomy::{program_header_range, records, section_header_range};
 use crate::edits::Edits;
 use crate::ending::Ending;
-use crate::identity::digest;
 use crate::layout::{part, section_header as field};
-use crate::note::{self, NoteContent, WayBack};
+use crate::note::identity::digest;
+use crate::note::{self, NoteContent};
 use crate::refusal::Refusal;
 use crate::script::{Piece, Script, WordPatch};
 use crate::undo::{Copies, Held, Known, Origin, Undo, encode, steps_back};
+use crate::way_back::WayBack;
 
 /// `SHT_NOTE`.
 pub(crate) const NOTE: u32 = 7;

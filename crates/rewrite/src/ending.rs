@@ -5,9 +5,9 @@ use coldstart_prove::Source;
 
 use crate::anatomy::records;
 use crate::assembly::NewSection;
-use crate::identity::{Recorded, Survey, fill};
 use crate::layout::file_header;
 use crate::note::NoteContent;
+use crate::note::identity::{Recorded, Survey, fill};
 use crate::refusal::Refusal;
 use crate::script::{Piece, Script};
 

@@ -18,9 +18,9 @@
 mod anatomy;
 mod apply;
 mod assembly;
+mod changed;
 mod edits;
 mod ending;
-mod identity;
 mod layout;
 mod libc_floor;
 mod note;
@@ -32,11 +32,13 @@ mod script;
 mod search;
 mod undo;
 mod unpack;
+mod way_back;
 
 pub use apply::{ApplyError, Claim, NotTakenBack, Rewriting, without_edit};
-pub use identity::{Change, ChangedPart, Identity, identify};
+pub use changed::{Change, ChangedPart};
 pub use libc_floor::{LibcFloor, UnknownLibc};
-pub use note::{About, WayBack, binding_note};
+pub use note::identity::{Identity, identify};
+pub use note::{About, binding_note};
 pub use pack::{
     Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck, plan_pack,
 };
@@ -49,3 +51,4 @@ pub use replace::{
 pub use script::{Piece, Script, WordPatch};
 pub use search::{EditNote, SearchPlan, SearchRoom, SearchSummary, plan_search};
 pub use unpack::{ChangedFile, Restored, UnpackPlan, plan_unpack};
+pub use way_back::WayBack;

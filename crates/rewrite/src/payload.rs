@@ -40,7 +40,7 @@ impl Payload {
             Some(_) if end < from => from,
             Some(what) => return Err(Refusal::PayloadMoves { what, from, to: end }),
         };
-        let digest = crate::identity::digest(bytes, &|_| {});
+        let digest = crate::note::identity::digest(bytes, &|_| {});
         Ok(Self { from, to, size: bytes.len() as u64, digest })
     }
 }

@@ -2,9 +2,9 @@
 
 use coldstart_elf::{ElfError, FileOffset, PlaceError, Vaddr};
 
-use crate::identity::Change;
+use crate::changed::Change;
 use crate::libc_floor::LibcFloor;
-use crate::note::WayBack;
+use crate::way_back::WayBack;
 
 /// A reason not to rewrite a file. It is a result, not an error: the file is as good as before.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

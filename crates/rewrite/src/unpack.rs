@@ -3,8 +3,9 @@
 use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place, RelocationForm, Tag, Vaddr};
 use serde::Serialize;
 
-use crate::identity::{Change, Identity, digest, identify};
+use crate::changed::Change;
 use crate::layout::{part, word_bytes};
+use crate::note::identity::{Identity, digest, identify};
 use crate::note::{self, About};
 use crate::payload::Payload;
 use crate::refusal::Refusal;

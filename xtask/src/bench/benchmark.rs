@@ -1,22 +1,9 @@
-//! The list of benchmarks: what each is called, how often it runs, what it asks for.
+//! The list of benchmarks: what each is called, how often it runs, whether it needs a bed.
 
 use std::fmt;
 
-use anyhow::Result;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
-
-use super::bed::BedKind;
-use super::figure::Figure;
-use super::program::{FIREFOX, LIBREOFFICE};
-use super::record::Record;
-use super::start::{Seen, StartBenchmark};
-use super::workshop::Workshop;
-use super::{
-    gate, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed,
-    pagecache_saved, precision, readiness, same_against_same, search, selective, trace, view_page,
-};
-use crate::tools::{FOR_BENCHMARKS, Tool};
 
 /// A benchmark. Its name is part of its records' file names, so it does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
@@ -106,118 +93,17 @@ impl Benchmark {
 
     /// Whether it brings a bed up, for which the corpus must be built.
     pub(super) fn needs_bed(self) -> bool {
-        self.start().is_some() || matches!(self, Self::LauncherHot | Self::Selective | Self::SearchStoreNetwork)
-    }
-
-    /// What must be installed for it.
-    pub(super) fn tools(self) -> &'static [Tool] {
-        match self {
-            Self::Gate => gate::TOOLS,
-            Self::InspectChromium => inspect_chromium::TOOLS,
-            Self::InspectUsrLib => inspect_usr_lib::TOOLS,
-            Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
-            Self::PagecacheSaved => pagecache_saved::TOOLS,
-            Self::Readiness => readiness::TOOLS,
-            Self::SearchSynthetic | Self::SearchDlopen | Self::SearchStore | Self::SearchStoreNetwork => search::TOOLS,
-            Self::SearchResolve => search::RESOLVE_TOOLS,
-            Self::TracePages | Self::TraceFunctions | Self::TraceFile | Self::ViewPage => trace::TOOLS,
-            _ => FOR_BENCHMARKS,
-        }
-    }
-
-    /// Carries it out and puts what was measured into `record`.
-    pub(super) fn measure(self, workshop: &Workshop, record: &mut Record) -> Result<()> {
-        match self {
-            Self::LauncherHot => launcher_hot::measure(workshop, record),
-            Self::Precision => precision::measure(workshop, record),
-            Self::SameAgainstSame => same_against_same::measure(workshop, record),
-            Self::Gate => gate::measure(workshop, record),
-            Self::InspectChromium => inspect_chromium::measure(workshop, record),
-            Self::InspectUsrLib => inspect_usr_lib::measure(workshop, record),
-            Self::PackSize => pack_size::measure(workshop, record),
-            Self::PackSpeed => pack_speed::measure(workshop, record),
-            Self::PackLoad => pack_load::measure(workshop, record),
-            Self::PagecacheSaved => pagecache_saved::measure(workshop, record),
-            Self::Selective => selective::measure(workshop, record),
-            Self::Readiness => readiness::measure(workshop, record),
-            Self::SearchSynthetic => search::synthetic::measure(workshop, record),
-            Self::SearchDlopen => search::dlopen::measure(workshop, record),
-            Self::SearchStore => search::store::measure(workshop, record),
-            Self::SearchStoreNetwork => search::network::measure(workshop, record),
-            Self::SearchResolve => search::resolve::measure(workshop, record),
-            Self::TracePages => trace::pages::measure(workshop, record),
-            Self::TraceFunctions => trace::functions::measure(workshop, record),
-            Self::TraceFile => trace::file::measure(workshop, record),
-            Self::ViewPage => view_page::measure(workshop, record),
-            _ => self.start().map_or(Ok(()), |start| start.measure(workshop, record)),
-        }
-    }
-
-    /// The figures of a record of it.
-    ///
-    /// # Errors
-    /// When the record lacks a part, or a part has another form than expected.
-    pub(super) fn figures(self, record: &Record) -> Result<Vec<Figure>> {
-        match self {
-            Self::LauncherHot => launcher_hot::figures(record),
-            Self::Precision => precision::figures(record),
-            Self::SameAgainstSame => same_against_same::figures(record),
-            Self::Gate => gate::figures(record),
-            Self::InspectChromium => inspect_chromium::figures(record),
-            Self::InspectUsrLib => inspect_usr_lib::figures(record),
-            Self::PackSize => pack_size::figures(record),
-            Self::PackSpeed => pack_speed::figures(record),
-            Self::PackLoad => pack_load::figures(record),
-            Self::PagecacheSaved => pagecache_saved::figures(record),
-            Self::Selective => selective::figures(record),
-            Self::Readiness => readiness::figures(record),
-            Self::SearchSynthetic => search::synthetic::figures(record),
-            Self::SearchDlopen => search::dlopen::figures(record),
-            Self::SearchStore => search::store::figures(record),
-            Self::SearchStoreNetwork => search::network::figures(record),
-            Self::SearchResolve => search::resolve::figures(record),
-            Self::TracePages => trace::pages::figures(record),
-            Self::TraceFunctions => trace::functions::figures(record),
-            Self::TraceFile => trace::file::figures(record),
-            Self::ViewPage => view_page::figures(record),
-            _ => self.start().map_or(Ok(Vec::new()), |start| start.figures(record)),
-        }
-    }
-
-    /// Those which time a program's start on a bed. `seen` is what the first measurements gave, on another day's
-    /// machine; `asked` is what a plan must reach, set from the best that a prototype reached on the same beds.
-    fn start(self) -> Option<StartBenchmark> {
-        let start = |program, bed, cold, hot, asked, with_vmtouch| {
-            Some(StartBenchmark { program, bed, seen: Seen { cold, hot }, asked, with_vmtouch })
-        };
-        match self {
-            Self::LibreofficeHdd => start(&LIBREOFFICE, BedKind::Hdd, 13.0, 0.9, 3.4, true),
-            Self::LibreofficeNetwork => start(&LIBREOFFICE, BedKind::Net, 3.1, 0.8, 1.45, true),
-            Self::FirefoxNetwork => start(&FIREFOX, BedKind::Net, 2.85, 0.5, 1.25, false),
-            Self::LibreofficeDisk => start(&LIBREOFFICE, BedKind::Disk, 1.11, 0.84, 0.94, false),
-            Self::FirefoxDisk => start(&FIREFOX, BedKind::Disk, 0.88, 0.5, 0.7, false),
-            Self::LauncherHot
-            | Self::Precision
-            | Self::SameAgainstSame
-            | Self::Gate
-            | Self::InspectChromium
-            | Self::InspectUsrLib
-            | Self::PackSize
-            | Self::PackSpeed
-            | Self::PackLoad
-            | Self::PagecacheSaved
-            | Self::Selective
-            | Self::Readiness
-            | Self::SearchSynthetic
-            | Self::SearchDlopen
-            | Self::SearchStore
-            | Self::SearchStoreNetwork
-            | Self::SearchResolve
-            | Self::TracePages
-            | Self::TraceFunctions
-            | Self::TraceFile
-            | Self::ViewPage => None,
-        }
+        matches!(
+            self,
+            Self::LibreofficeHdd
+                | Self::LibreofficeNetwork
+                | Self::FirefoxNetwork
+                | Self::LibreofficeDisk
+                | Self::FirefoxDisk
+                | Self::LauncherHot
+                | Self::Selective
+                | Self::SearchStoreNetwork
+        )
     }
 }
 
@@ -241,45 +127,5 @@ mod tests {
             assert_eq!(recorded, benchmark.to_string());
             assert_eq!(Benchmark::from_str(&benchmark.to_string(), false), Ok(benchmark));
         }
-    }
-
-    #[test]
-    fn every_benchmark_measures_something() {
-        for benchmark in Benchmark::all() {
-            let others = [
-                Benchmark::LauncherHot,
-                Benchmark::Precision,
-                Benchmark::SameAgainstSame,
-                Benchmark::Gate,
-                Benchmark::InspectChromium,
-                Benchmark::InspectUsrLib,
-                Benchmark::PackSize,
-                Benchmark::PackSpeed,
-                Benchmark::PackLoad,
-                Benchmark::PagecacheSaved,
-                Benchmark::Selective,
-                Benchmark::Readiness,
-                Benchmark::SearchSynthetic,
-                Benchmark::SearchDlopen,
-                Benchmark::SearchStore,
-                Benchmark::SearchStoreNetwork,
-                Benchmark::SearchResolve,
-                Benchmark::TracePages,
-                Benchmark::TraceFunctions,
-                Benchmark::TraceFile,
-                Benchmark::ViewPage,
-            ];
-            assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
-        }
-    }
-
-    #[test]
-    fn inspecting_and_packing_need_neither_a_bed_nor_its_tools() {
-        let packing = [Benchmark::PackSize, Benchmark::PackSpeed, Benchmark::PackLoad];
-        for benchmark in packing.into_iter().chain([Benchmark::InspectChromium, Benchmark::InspectUsrLib]) {
-            assert!(!benchmark.needs_bed());
-            assert!(benchmark.tools().iter().all(|tool| tool.package != "debootstrap"));
-        }
-        assert!(Benchmark::LauncherHot.needs_bed() && Benchmark::FirefoxDisk.needs_bed());
     }
 }

@@ -56,7 +56,7 @@ impl Loads {
 pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     let directory = empty_directory(workshop, "pack-load")?;
     let loader = directory.join("load_time");
-    let source = crate::workspace().join("bench/programs/load_time.c");
+    let source = crate::cargo::workspace().join("bench/programs/load_time.c");
     workshop.runner.run(&["cc", "-O2", "-o", &text(&loader), &text(&source)].map(str::to_owned))?;
     let loads = SAMPLES.iter().map(|sample| loads_of(workshop, sample, &directory, &loader, record.runs));
     let loads: Vec<Loads> = loads.collect::<Result<_>>()?;

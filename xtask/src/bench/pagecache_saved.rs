@@ -96,7 +96,7 @@ impl Bench<'_> {
 }
 
 fn python(words: &[&str]) -> Vec<String> {
-    let program = text(&crate::workspace().join("bench/programs/page_cache_tree.py"));
+    let program = text(&crate::cargo::workspace().join("bench/programs/page_cache_tree.py"));
     let start = ["python3".to_owned(), program];
     start.into_iter().chain(words.iter().map(|&word| word.to_owned())).collect()
 }

@@ -13,7 +13,7 @@ use super::figure::{Asked, Figure, Unit};
 use super::record::Record;
 use super::statistics::{median, range};
 use super::workshop::{Workshop, text};
-use crate::checks::{cargo, target_directory};
+use crate::cargo::{cargo, target_directory};
 use crate::tools::{Tool, tool};
 
 /// What must be installed.

@@ -109,7 +109,7 @@ impl Results {
         }
         // Not indented: 200 samples of 20 lines each would be read by nobody.
         // Where the workspace lies says nothing about the figures and much about whoever ran them.
-        let workspace = format!("{}/", crate::workspace().display());
+        let workspace = format!("{}/", crate::cargo::workspace().display());
         write_whole(&file, serde_json::to_string(record)?.replace(&workspace, "").as_bytes())
     }
 

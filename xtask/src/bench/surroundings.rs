@@ -87,8 +87,11 @@ pub(super) fn utc(format: &str) -> Result<String> {
 }
 
 fn git(arguments: &[&str]) -> Result<String> {
-    let output =
-        Command::new("git").args(arguments).current_dir(crate::workspace()).output().context("cannot start git")?;
+    let output = Command::new("git")
+        .args(arguments)
+        .current_dir(crate::cargo::workspace())
+        .output()
+        .context("cannot start git")?;
     ensure!(output.status.success(), "git {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
     Ok(String::from_utf8(output.stdout)?)
 }

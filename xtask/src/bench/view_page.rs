@@ -28,7 +28,7 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     let directory = empty_directory(workshop, "view-page")?;
     let many = format!("i=0; while [ $i -lt {PROGRAMS} ]; do /bin/true; i=$((i + 1)); done");
     let commands = [compilation(&directory)?, conversion(&directory)?, words(["/bin/sh", "-c", &many])];
-    let script = text(&crate::workspace().join("bench/view/open.mjs"));
+    let script = text(&crate::cargo::workspace().join("bench/view/open.mjs"));
     for ((name, _), command) in SHOWN.iter().zip(commands) {
         let seen = recorded(workshop, &["--layers", "phases,pages", "--time-limit", "300"], &command)?;
         let events = number(workshop, &seen.file, "SELECT count(*) FROM event")?;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use crate::checks::cargo;
+use crate::cargo::cargo;
 
 /// A test program.
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::run::{Outcome, Test};
-use crate::checks::target_directory;
+use crate::cargo::target_directory;
 
 /// Seconds by `PACKAGE::BINARY::NAME`.
 pub(super) struct Times {

@@ -9,7 +9,7 @@ use coldstart_loader::hwcaps;
 use crate::ability::Ability::{Bind, BindAudit, Resolve, TraceRecord, VerifyRun};
 use crate::answer::Answer;
 use crate::check::{Check, Grant, Status, Where};
-use crate::facts::Facts;
+use crate::groups::facts::Facts;
 use crate::groups::launching::kernel_or_filter;
 use crate::groups::loader::Library;
 use crate::groups::who::SYS_PTRACE;

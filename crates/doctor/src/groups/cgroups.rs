@@ -5,7 +5,7 @@ use coldstart_host::process::own;
 
 use crate::ability::Ability;
 use crate::check::{Check, Grant, Status, Where};
-use crate::facts::Facts;
+use crate::groups::facts::Facts;
 use crate::root::{MOST, Root};
 use crate::surroundings::Surroundings;
 

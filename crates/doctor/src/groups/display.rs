@@ -3,7 +3,7 @@
 use crate::ability::Ability;
 use crate::answer::Answer;
 use crate::check::{Check, Grant, Status, Where};
-use crate::facts::Facts;
+use crate::groups::facts::Facts;
 use crate::surroundings::Surroundings;
 
 /// What the environment names.

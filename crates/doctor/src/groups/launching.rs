@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use crate::ability::Ability;
 use crate::answer::Answer;
 use crate::check::{Check, Grant, Status, Where};
-use crate::facts::Facts;
+use crate::groups::facts::Facts;
 use crate::groups::who::{SYS_ADMIN, SYS_PTRACE};
 use crate::root::{MOST, Root};
 

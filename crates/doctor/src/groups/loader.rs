@@ -14,7 +14,7 @@ use coldstart_loader::{LoaderBuild, Machine, ObjectFacts, Rules, hwcaps};
 
 use crate::ability::Ability;
 use crate::check::{Check, Grant, Status, Where};
-use crate::facts::Facts;
+use crate::groups::facts::Facts;
 use crate::root::Root;
 
 /// Programs that nearly every system has, one of which names the loader.

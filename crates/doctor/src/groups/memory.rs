@@ -6,7 +6,7 @@ use coldstart_host::text::chosen;
 
 use crate::ability::Ability;
 use crate::check::{Check, Status};
-use crate::facts::Facts;
+use crate::groups::facts::Facts;
 use crate::root::{MOST, Root};
 
 /// What files tell of it.

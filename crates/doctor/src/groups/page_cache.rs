@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::ability::Ability;
 use crate::answer::Answer;
 use crate::check::{Check, Grant, Status, Where};
-use crate::facts::Facts;
+use crate::groups::facts::Facts;
 use crate::root::Root;
 use crate::surroundings::Surroundings;
 

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::ability::Ability;
 use crate::check::{Check, Grant, Status, Where};
-use crate::facts::Facts;
+use crate::groups::facts::Facts;
 use crate::groups::launching::partly;
 
 pub(crate) fn judge(facts: &Facts) -> Vec<Check> {

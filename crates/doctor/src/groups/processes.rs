@@ -7,7 +7,7 @@ use coldstart_host::process;
 
 use crate::ability::Ability;
 use crate::check::{Check, Status};
-use crate::facts::Facts;
+use crate::groups::facts::Facts;
 use crate::groups::who::may_trace_others;
 use crate::root::Root;
 use crate::surroundings::Surroundings;

@@ -5,7 +5,7 @@ use coldstart_host::text::count_of_ranges;
 
 use crate::ability::Ability;
 use crate::check::{Check, Status};
-use crate::facts::Facts;
+use crate::groups::facts::Facts;
 use crate::probes::Probes;
 use crate::root::{MOST, Root};
 

@@ -3,7 +3,7 @@
 use crate::ability::Ability;
 use crate::answer::Answer;
 use crate::check::{Check, Status};
-use crate::facts::Facts;
+use crate::groups::facts::Facts;
 use crate::groups::launching::partly;
 use crate::groups::who::RECORDING;
 

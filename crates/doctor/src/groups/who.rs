@@ -7,8 +7,8 @@ use coldstart_host::process::{Status as ProcessStatus, own};
 
 use crate::ability::Ability;
 use crate::check::{Check, Grant, Status, Where};
-use crate::facts::Facts;
 use crate::file_system::Kind;
+use crate::groups::facts::Facts;
 use crate::probes::Probes;
 use crate::root::{MOST, Root};
 use crate::surroundings::Surroundings;

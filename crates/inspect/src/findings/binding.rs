@@ -3,7 +3,7 @@
 use super::{Certainty, Finding, FindingKind, Fix, Saving, counted};
 use crate::layout::Binding;
 use crate::object::Object;
-use crate::report::Parts;
+use crate::parts::Parts;
 
 /// Fewer references than this are not worth a line.
 const MANY_REFERENCES: u64 = 64;

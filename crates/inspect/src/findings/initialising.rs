@@ -5,7 +5,7 @@ use crate::file_pages::PAGE;
 use crate::initialisers::InitialiserKind;
 use crate::loader_reads::LoaderStep;
 use crate::object::Object;
-use crate::report::Parts;
+use crate::parts::Parts;
 
 /// Fewer initialisers than this are what a compiler and the C library bring by themselves.
 const MANY_INITIALISERS: u64 = 16;

@@ -5,7 +5,7 @@ use super::{Certainty, Finding, FindingKind, Fix, Saving, counted, seeks_in};
 use crate::file_pages::PAGE;
 use crate::loader_reads::LoaderStep;
 use crate::object::Object;
-use crate::report::Parts;
+use crate::parts::Parts;
 
 /// Fewer seeks than this a plan cannot better by much.
 const MANY_SEEKS: u64 = 8;

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::file_pages::{PAGE, READAHEAD_WINDOW};
 use crate::loader_reads::LoaderStep;
 use crate::object::Object;
-use crate::report::Parts;
+use crate::parts::Parts;
 
 /// What kind of finding: its name is what `--fail-on` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -3,7 +3,7 @@
 use super::{Certainty, Finding, FindingKind, Fix, Saving, counted};
 use crate::file_pages::PAGE;
 use crate::object::Object;
-use crate::report::Parts;
+use crate::parts::Parts;
 
 /// Less than this saves no page.
 pub(super) const WORTH_PACKING: u64 = PAGE;

@@ -4,7 +4,7 @@ use super::{Certainty, Finding, FindingKind, Fix, Saving, counted};
 use crate::file_pages::PAGE;
 use crate::layout::LoaderNames;
 use crate::object::Object;
-use crate::report::Parts;
+use crate::parts::Parts;
 
 /// A filter that lets more of absent names pass than this does little for the loader. Linkers aim at a few in a hundred.
 const WEAK_FILTER: f64 = 0.25;

@@ -24,7 +24,7 @@ use thiserror::Error;
 
 use crate::command_line::CommandLine;
 use crate::error::LaunchError;
-use crate::options::Output;
+use crate::output::Output;
 use crate::tree::Tree;
 
 pub use http::HttpUrl;

@@ -14,7 +14,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::{Look, Watch};
 use crate::error::LaunchError;
-use crate::options::Output;
+use crate::output::Output;
 
 /// Only the last part of a longer line is matched: output without line ends must not fill the memory.
 const LONGEST_LINE: usize = 64 * 1024;

@@ -16,7 +16,7 @@ use coldstart_launch::{
 use coldstart_profile::measurement::{
     End, EvictionWay, Overhead, ProcessorUse, Residency, SavedStateFacts, StartState, StayedFile,
 };
-use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
+use coldstart_sys::drop_caches::drop_caches;
 
 use self::devices::Devices;
 use self::files::{Stayed, evict, look};
@@ -32,11 +32,6 @@ use crate::surroundings::Surroundings;
 /// Launches of `true` to measure the launch floor. The first ones also bring our own code into memory,
 /// where it stays mapped and is not dropped with the caches.
 const FLOOR_LAUNCHES: usize = 11;
-
-/// Whether a cold start is possible: it takes root and a writable `/proc/sys`.
-pub fn may_start_cold() -> bool {
-    may_drop_caches()
-}
 
 /// What the counters of devices and processors say.
 type Reading = (devices::Reading, Option<ProcessorUse>);

@@ -19,10 +19,10 @@ use crate::anatomy::{PAGE, first_bytes, names_section, program_header_range, sec
 use crate::assembly::{Assembly, DynamicInPlace, NewHeaders, NoteText, added_names};
 use crate::edits::Edits;
 use crate::layout::word_bytes;
-use crate::note::WayBack;
 use crate::refusal::Refusal;
 use crate::script::{Piece, end_of};
 use crate::undo::Held;
+use crate::way_back::WayBack;
 
 /// The edit's name in our note.
 pub(super) const EDIT: &str = "relr";

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::libc_floor::LibcFloor;
-use crate::note::WayBack;
 use crate::script::Script;
+use crate::way_back::WayBack;
 
 /// What is asked for.
 #[derive(Clone, Debug)]

@@ -5,80 +5,14 @@ use std::collections::HashSet;
 use std::fmt;
 
 use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place};
-use serde::Serialize;
 
 use super::digest_without;
 use super::parts::{Fingerprint, Parts};
 use super::record::{Recorded, check_of};
 use crate::anatomy::tail::loaded_end;
+use crate::changed::{Change, ChangedPart};
 use crate::layout::{part, u32_bytes};
 use crate::note;
-
-/// What was done to a file since we wrote it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Change {
-    /// Bytes were appended; all before them is as it was.
-    #[serde(rename_all = "snake_case")]
-    Appended {
-        /// How many.
-        bytes: u64,
-        /// Size of the file as it was written.
-        size_before: u64,
-    },
-    /// Bytes are missing at its end.
-    Cut {
-        /// How many.
-        bytes: u64,
-    },
-    /// Something in it is different.
-    Edited {
-        /// What; nothing where it cannot be told.
-        parts: Vec<ChangedPart>,
-    },
-}
-
-/// A part of a file that is not as it was.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "part")]
-pub enum ChangedPart {
-    /// The ELF header.
-    FileHeader,
-    /// The program headers.
-    ProgramHeaders,
-    /// An entry of the dynamic table.
-    DynamicEntry {
-        /// Its tag.
-        tag: String,
-    },
-    /// Entries of the dynamic table that are gone, and had no other put in their place.
-    DynamicEntriesGone {
-        /// How many.
-        count: u64,
-    },
-    /// The content of a section, or a section that is new.
-    SectionContent {
-        /// Its name.
-        name: String,
-    },
-    /// The header of a section.
-    SectionHeader {
-        /// Its name.
-        name: String,
-    },
-    /// There are more sections.
-    SectionsAdded {
-        /// How many.
-        count: u64,
-    },
-    /// There are fewer sections.
-    SectionsRemoved {
-        /// How many.
-        count: u64,
-    },
-    /// Bytes that belong to no section.
-    NoSection,
-}
 
 /// What was done to a file whose section number `own` holds our note; `None` if it is as it was.
 pub(super) fn since(file: &ElfFile<'_>, own: usize, recorded: &Recorded<'_>) -> Option<Change> {

@@ -13,10 +13,10 @@ use std::ops::Range;
 use coldstart_elf::{ElfFile, FileOffset, FileSpan};
 use serde::Serialize;
 
+use crate::changed::Change;
 use crate::layout::part;
 use crate::note;
 
-pub use change::{Change, ChangedPart};
 pub(crate) use parts::Survey;
 pub(crate) use record::{Recorded, fill};
 

@@ -3,13 +3,16 @@
 //! It is a section that is not loaded, so a running program never sees it and `strip -s` of LLVM may drop it.
 //! docs/formats/rewrite-note.md describes it byte by byte.
 
+pub(crate) mod identity;
+
 use std::ops::Range;
 
 use coldstart_elf::{ElfFile, Encoding, Notes, Section, SectionHeader};
 use serde::{Deserialize, Serialize};
 
-use crate::identity::Recorded;
+use self::identity::Recorded;
 use crate::layout::u32_bytes;
+use crate::way_back::WayBack;
 
 /// The section's name.
 pub(crate) const SECTION: &str = ".note.coldstart";
@@ -33,19 +36,6 @@ pub struct About {
     /// Whether the note holds what restores the original.
     #[serde(default)]
     pub way_back: WayBack,
-}
-
-/// Whether a rewritten file holds what restores its original.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WayBack {
-    /// It does.
-    #[default]
-    Kept,
-    /// It was left out, as asked for.
-    Declined,
-    /// It was left out, because it would take more room than is reasonable.
-    TooLong,
 }
 
 /// What our note in a file holds.
