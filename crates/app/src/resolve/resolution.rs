@@ -24,7 +24,7 @@ pub struct Resolution {
     pub closure: Closure,
     /// What its objects say of libraries opened later.
     pub notes: DlopenNotes,
-    /// Shared objects that a plan or a process knows and the closure does not hold; none when nobody asked.
+    /// Shared objects that a plan or a process knows and the closure does not hold; none when no source was given.
     pub opened: Option<Vec<Opened>>,
     /// The processor's subdirectories that are tried in each directory, each with its slash; the empty one is left out.
     subdirectories: Vec<Vec<u8>>,
@@ -92,7 +92,7 @@ impl Resolution {
         printable(path.file_name().map_or(path, Path::new))
     }
 
-    /// The request that brought an object in; none for the program and a loader that nobody needs.
+    /// The request that brought an object in; none for the program, and for a loader that no object needs.
     pub fn brought_by(&self, object: usize) -> Option<&Request> {
         self.closure.requests.get(self.brought_by.get(object).copied().flatten()?)
     }
