@@ -24,10 +24,10 @@ pub struct Binding {
     pub mode: Mode,
     /// Processor levels that were planned for, best first.
     pub levels: Vec<String>,
-    /// The folder of links.
+    /// The directory of links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub farm: Option<BoundFarm>,
-    /// Where the original stood, if in another folder: its `$ORIGIN` is not the bound program's.
+    /// Where the original stood, if in another directory: its `$ORIGIN` is not the bound program's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_program: Option<String>,
     /// What the program needed before.
@@ -53,7 +53,7 @@ pub struct Binding {
     pub libraries: Vec<BoundLibrary>,
 }
 
-/// The folder of links.
+/// The directory of links.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundFarm {
     /// As it stands on the search path.
@@ -65,7 +65,7 @@ pub struct BoundFarm {
 /// A symbolic link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundLink {
-    /// Its path in the folder of links.
+    /// Its path in the directory of links.
     pub path: String,
     /// Its content.
     pub target: String,
@@ -173,7 +173,7 @@ impl Binding {
         self.audit.as_ref().map(|text| without_dots(&expanded(text, program)))
     }
 
-    /// Whether the bound program searches for a library of this name beyond the folder of links, which has none for it: the
+    /// Whether the bound program searches for a library of this name beyond the directory of links, which has none for it: the
     /// library keeps its path.
     pub fn keeps_path(&self, name: &str) -> bool {
         let linked = self.farm.as_ref().is_none_or(|farm| farm.links.iter().any(|link| link.path == name));
@@ -221,12 +221,12 @@ impl BoundLibrary {
     }
 }
 
-/// A text with `$ORIGIN` replaced by the program's folder.
+/// A text with `$ORIGIN` replaced by the program's directory.
 fn expanded(text: &str, program: &Path) -> PathBuf {
     match behind_origin(text.as_bytes()) {
         Some(rest) => {
-            let folder = program.parent().unwrap_or(Path::new("/"));
-            path(&[crate::origin::bytes(folder), rest].concat()).to_owned()
+            let directory = program.parent().unwrap_or(Path::new("/"));
+            path(&[crate::origin::bytes(directory), rest].concat()).to_owned()
         }
         None => PathBuf::from(text),
     }

@@ -62,7 +62,7 @@ pub enum Caution {
         /// The levels that were planned for, best first.
         levels: Vec<String>,
     },
-    /// The program's own search path begins at its folder (`$ORIGIN`), and the bound one stands in another.
+    /// The program's own search path begins at its directory (`$ORIGIN`), and the bound one stands in another.
     OriginMoves,
     /// Users who cannot write to the program can write to its auditing library, whose code runs in the program.
     AuditLibraryWritable {

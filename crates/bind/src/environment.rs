@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_for_other_processors_get_no_subfolders_of_this_one() {
+    fn programs_for_other_processors_get_no_subdirectories_of_this_one() {
         let strings = ["ld.so (Debian GLIBC 2.36-9) stable release version 2.36.", "", "/lib/", ""];
         let environment = environment("ld-linux.so.2", &strings, &["-m32"], |_| {});
         assert_eq!(environment.hwcaps, Hwcaps::default());

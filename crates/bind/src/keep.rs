@@ -1,8 +1,8 @@
 //! Libraries that must be opened by their own path, because they look for others beside themselves.
 //!
 //! glibc takes a library's `$ORIGIN` from the path by which it was opened, links not followed: opened through a link in
-//! another folder, a library looks beside the link (`_dl_map_object_from_fd`, `l_origin`). The same path is what `dladdr`
-//! tells. GStreamer 1.22 looks for its plug-ins by it, and opened through a link finds none. Others fall back to the folder they
+//! another directory, a library looks beside the link (`_dl_map_object_from_fd`, `l_origin`). The same path is what `dladdr`
+//! tells. GStreamer 1.22 looks for its plug-ins by it, and opened through a link finds none. Others fall back to the directory they
 //! were built for (ALSA 1.2) or follow the link themselves (NSS); which of them a library is, its imports do not tell.
 
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use coldstart_loader::{Closure, FileSystem};
 use serde::Serialize;
 
 use crate::hoist::{Answer, Hoisted, utf8};
-use crate::origin::{self, Tree, bytes, folder_of, has_origin};
+use crate::origin::{self, Tree, bytes, directory_of, has_origin};
 use crate::{Details, Refusal};
 
 /// Why a library keeps its path.
@@ -87,7 +87,7 @@ pub(crate) fn directories(
     files: &impl FileSystem,
 ) -> Result<Vec<String>, Refusal> {
     let mut directories: Vec<String> = Vec::new();
-    let mut folders: Vec<PathBuf> = Vec::new();
+    let mut real_directories: Vec<PathBuf> = Vec::new();
     for library in kept {
         let Some(found) = hoisted.iter().find(|name| name.text == library.name).and_then(Hoisted::found) else {
             continue;
@@ -97,12 +97,12 @@ pub(crate) fn directories(
         if path.rsplit(|byte| *byte == b'/').next() != Some(library.name.as_bytes()) {
             continue;
         }
-        let directory = without_level(folder_of(path));
-        let folder = files.canonical(origin::path(directory)).unwrap_or_else(|| origin::path(directory).to_owned());
-        if folders.contains(&folder) {
+        let directory = without_level(directory_of(path));
+        let real = files.canonical(origin::path(directory)).unwrap_or_else(|| origin::path(directory).to_owned());
+        if real_directories.contains(&real) {
             continue;
         }
-        folders.push(folder);
+        real_directories.push(real);
         let text = utf8(tree.text(library.object, directory))?;
         if text.contains(':') || (text.contains('$') && !text.starts_with("$ORIGIN")) {
             return Err(Refusal::PathText(text, "a colon or `$`"));
@@ -112,8 +112,8 @@ pub(crate) fn directories(
     Ok(directories)
 }
 
-/// The directory that is searched, for one of its level subfolders.
-fn without_level(folder: &[u8]) -> &[u8] {
-    let above = folder_of(folder);
-    if above.ends_with(b"/glibc-hwcaps") { folder_of(above) } else { folder }
+/// The directory that is searched, for one of its level subdirectories.
+fn without_level(directory: &[u8]) -> &[u8] {
+    let above = directory_of(directory);
+    if above.ends_with(b"/glibc-hwcaps") { directory_of(above) } else { directory }
 }

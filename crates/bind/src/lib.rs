@@ -5,7 +5,7 @@
 //! | ask the loader's rules what the program loads, for each processor level | `survey/` |
 //! | decide: names in load order, links, search path, or a [`Refusal`] | `plan.rs`, `hoist.rs`, `keep.rs`, `by_path.rs`, `farm/plan.rs` |
 //! | prove: resolve the planned program over files that are not there yet | `overlay.rs`, `proof.rs` |
-//! | put the folder of links in place | `farm/` |
+//! | put the directory of links in place | `farm/` |
 //! | tell later what has changed | `binding.rs`, `status.rs`, `audit_library.rs`, `searches.rs` |
 //!
 //! A newcomer would not guess that nothing is done to the libraries: a name that is loaded already is never searched, so

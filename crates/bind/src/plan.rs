@@ -25,7 +25,7 @@ use crate::{Binding, Caution, Files, Mode, Options, Program, Refusal, Requester,
 pub struct BindPlan {
     /// What is written into the program.
     pub edit: SearchEdit,
-    /// The folder of links; in mode `soname` only. It must be in place before the program is.
+    /// The directory of links; in mode `soname` only. It must be in place before the program is.
     pub farm: Option<FarmPlan>,
     /// The note for the program.
     pub binding: Binding,
@@ -155,7 +155,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// What stands in `DT_AUDIT`: glibc takes `$ORIGIN` there for the program's folder (tried with 2.36).
+/// What stands in `DT_AUDIT`: glibc takes `$ORIGIN` there for the program's directory (tried with 2.36).
 fn audit_text(subject: &Subject, options: &Options) -> Result<Option<String>, Refusal> {
     if options.mode != Mode::Audit {
         return Ok(None);
@@ -164,20 +164,20 @@ fn audit_text(subject: &Subject, options: &Options) -> Result<Option<String>, Re
     if !library.is_absolute() {
         return Err(Refusal::NotAbsolute(library.clone()));
     }
-    let folder = subject.output.parent().unwrap_or(Path::new("/"));
+    let directory = subject.output.parent().unwrap_or(Path::new("/"));
     let text = match options.root {
-        Some(_) => format!("$ORIGIN/{}", utf8(bytes(&way(folder, library)).to_vec())?),
+        Some(_) => format!("$ORIGIN/{}", utf8(bytes(&way(directory, library)).to_vec())?),
         None => utf8(bytes(library).to_vec())?,
     };
     Ok(Some(text))
 }
 
-/// The table as it must be for a program that moves together with everything below a folder.
+/// The table as it must be for a program that moves together with everything below a directory.
 fn moving(table: Table, subject: &Subject, options: &Options) -> Table {
-    let folder = subject.output.parent().unwrap_or(Path::new("/"));
+    let directory = subject.output.parent().unwrap_or(Path::new("/"));
     let table = Table { check_files: options.check_files, ..table };
     match &options.root {
-        Some(root) => table.relative_to(bytes(folder), bytes(root)),
+        Some(root) => table.relative_to(bytes(directory), bytes(root)),
         None => table,
     }
 }
@@ -203,7 +203,7 @@ pub(crate) fn planned_facts(facts: &ObjectFacts, needed: &[String], path: Option
     planned
 }
 
-/// What the bound program loads with the given subfolders.
+/// What the bound program loads with the given subdirectories.
 pub(crate) fn bound_closure(
     subject: &Subject,
     files: &impl Files,

@@ -51,20 +51,20 @@ pub(crate) fn same(original: &Closure, bound: &Closure) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Requires that these objects are opened in the same folders, by whatever text.
+/// Requires that these objects are opened in the same directories, by whatever text.
 ///
 /// # Errors
 /// The first other path.
-pub(crate) fn same_folders(
+pub(crate) fn same_directories(
     original: &Closure,
     bound: &Closure,
     objects: &[usize],
     files: &impl FileSystem,
 ) -> Result<(), Refusal> {
-    let folder = |path: &Path| path.parent().and_then(|folder| files.canonical(folder));
+    let directory = |path: &Path| path.parent().and_then(|directory| files.canonical(directory));
     for index in objects {
         let (Some(was), Some(is)) = (original.objects.get(*index), bound.objects.get(*index)) else { continue };
-        if was.path.file_name() != is.path.file_name() || folder(&was.path) != folder(&is.path) {
+        if was.path.file_name() != is.path.file_name() || directory(&was.path) != directory(&is.path) {
             return Err(Refusal::PathWouldChange { was: was.path.clone(), would_be: is.path.clone() });
         }
     }

@@ -37,7 +37,7 @@ pub enum Refusal {
     AlreadyBound {
         /// How.
         mode: &'static str,
-        /// The folder of links as it stands on the search path.
+        /// The directory of links as it stands on the search path.
         farm: Option<String>,
     },
     /// Libraries are not found as it is.
@@ -94,7 +94,7 @@ pub enum Refusal {
         /// The path.
         path: PathBuf,
     },
-    /// The option's folder is not absolute.
+    /// The option's directory is not absolute.
     #[error("`{}` is no absolute path", .0.display())]
     NotAbsolute(PathBuf),
     /// A mode lacks what it needs.
@@ -109,9 +109,9 @@ pub enum Refusal {
     /// The auditing library's table has no room or no form for an answer.
     #[error("{0}")]
     AuditTable(String),
-    /// A folder of the scheme before levels wins.
-    #[error("`{library}` is found in `{}`, a subfolder that only glibc up to 2.36 searches", path.display())]
-    LegacyFolder {
+    /// A directory of the scheme before levels wins.
+    #[error("`{library}` is found in `{}`, a subdirectory that only glibc up to 2.36 searches", path.display())]
+    LegacyDirectory {
         /// The name asked for.
         library: String,
         /// Where it is found.
@@ -208,7 +208,7 @@ impl Refusal {
             Self::NoAuditLibrary => "no-audit-library",
             Self::NoAuditArchitecture { .. } => "no-audit-architecture",
             Self::AuditTable(_) => "audit-table",
-            Self::LegacyFolder { .. } => "legacy-folder",
+            Self::LegacyDirectory { .. } => "legacy-folder",
             Self::LevelsDiffer { .. } => "levels-differ",
             Self::LevelVariants { .. } => "level-variants",
             Self::Filter(_) => "filter",
@@ -232,15 +232,15 @@ impl Refusal {
             Self::Secure => "if root alone may write to the place of the links, say `--allow-setuid`",
             Self::SecureMode(_) => "use mode soname or absolute with `--allow-setuid`",
             Self::FarmNotSafe(_) => {
-                "give a folder with `--farm` that root owns, with all folders above it, and only root may write to"
+                "give a directory with `--farm` that root owns, with all directories above it, and only root may write to"
             }
-            Self::PathText(..) => "give another folder with `--farm`",
+            Self::PathText(..) => "give another directory with `--farm`",
             Self::RelativePath { .. } => {
                 "replace relative and empty elements in the search path by absolute ones or `$ORIGIN`"
             }
             Self::NotAbsolute(_) => "give an absolute path",
-            Self::LegacyFolder { .. } => {
-                "move the library to a folder under glibc-hwcaps/, which every glibc since 2.33 searches"
+            Self::LegacyDirectory { .. } => {
+                "move the library to a directory under glibc-hwcaps/, which every glibc since 2.33 searches"
             }
             Self::LevelsDiffer { .. } | Self::LevelVariants { .. } => {
                 "plan for given levels only: `--levels none` for the plain libraries, or those of the machines it will run on"

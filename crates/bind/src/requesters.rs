@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::audit::{self, Search};
 use crate::hoist::lossy;
-use crate::origin::{PROGRAM, bytes, folder_of, path};
+use crate::origin::{PROGRAM, bytes, directory_of, path};
 
 /// An object that asks for libraries, at its start or later, with the directories it searches, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -88,7 +88,9 @@ impl Tokens {
         let expanded = |element: &[u8]| match element {
             // The current directory.
             b"" => Some(b".".to_vec()),
-            element => expand_tokens(element, Some(folder_of(opened)), self.lib.as_deref(), self.platform.as_deref()),
+            element => {
+                expand_tokens(element, Some(directory_of(opened)), self.lib.as_deref(), self.platform.as_deref())
+            }
         };
         let elements = text.split(|byte| *byte == b':').filter(|_| !text.is_empty());
         elements.filter_map(expanded).map(|element| lossy(&element)).collect()

@@ -1,4 +1,4 @@
-//! Mode `soname`: all names in load order, and a folder of links first on the search path.
+//! Mode `soname`: all names in load order, and a directory of links first on the search path.
 
 use std::path::PathBuf;
 
@@ -49,12 +49,12 @@ pub(crate) fn make(
             let bound = bound_closure(subject, files, environment, &facts, Some(&farm), hwcaps)?;
             let objects: Vec<usize> = kept.iter().map(|kept| kept.object).collect();
             proof::same(&level.survey.closure, &bound)?;
-            proof::same_folders(&level.survey.closure, &bound, &objects, files)?;
+            proof::same_directories(&level.survey.closure, &bound, &objects, files)?;
             proof::no_search(&bound, |probe| is_expected(probe, &farm, &names))?;
         }
         Ok((path, facts))
     };
-    // The system's folders are searched last anyway. Named before the program's own, they would win what it opens later.
+    // The system's directories are searched last anyway. Named before the program's own, they would win what it opens later.
     let outside: Vec<Kept> = kept.iter().filter(|kept| !found_last(base, kept)).cloned().collect();
     let (path, facts) = planned(&outside).or_else(|_| planned(&kept))?;
     let bound = bound_closure(subject, files, environment, &facts, Some(&farm), environment.hwcaps.clone())?;
@@ -100,15 +100,15 @@ fn is_kept(base: &AtLevel, kept: &[Kept], asked: &str) -> bool {
     })
 }
 
-/// Whether a probe may fail: in level subfolders of the folder of links, which may hold something on other machines, and
+/// Whether a probe may fail: in level subdirectories of the directory of links, which may hold something on other machines, and
 /// on the way to libraries that keep their path.
 fn is_expected(probe: &FailedProbe, farm: &FarmPlan, kept: &[String]) -> bool {
     let path = without_dots(&probe.path);
-    let in_subfolder = path.starts_with(&farm.directory) && path.parent() != Some(farm.directory.as_path());
-    in_subfolder || kept.iter().any(|kept| kept.as_bytes() == probe.needed)
+    let in_subdirectory = path.starts_with(&farm.directory) && path.parent() != Some(farm.directory.as_path());
+    in_subdirectory || kept.iter().any(|kept| kept.as_bytes() == probe.needed)
 }
 
-/// Where the folder of links stands, and how it is named on the search path.
+/// Where the directory of links stands, and how it is named on the search path.
 fn farm_place(
     subject: &Subject,
     files: &impl Files,
@@ -133,13 +133,13 @@ fn farm_place(
     };
     if environment.secure {
         if by_origin {
-            return Err(Refusal::SecureMode("glibc does not search folders named by `$ORIGIN` for such a program"));
+            return Err(Refusal::SecureMode("glibc does not search directories named by `$ORIGIN` for such a program"));
         }
         let changeable = files.changeable_by_others(&directory);
         let changeable =
             changeable.map_err(|error| Refusal::File { path: directory.clone(), reason: error.to_string() })?;
-        if let Some(folder) = changeable {
-            return Err(Refusal::FarmNotSafe(folder));
+        if let Some(directory) = changeable {
+            return Err(Refusal::FarmNotSafe(directory));
         }
     }
     let path = if by_origin { way(origin, &directory) } else { directory.clone() };

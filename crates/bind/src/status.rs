@@ -54,7 +54,7 @@ pub enum Change {
         /// Why.
         reason: String,
     },
-    /// The folder of links is gone.
+    /// The directory of links is gone.
     FarmGone {
         /// Where it was.
         directory: PathBuf,

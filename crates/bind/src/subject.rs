@@ -10,7 +10,7 @@ use crate::hoist::{Hoisted, hoist, lossy};
 use crate::keep::{Kept, kept};
 use crate::origin::Tree;
 use crate::overlay::Overlay;
-use crate::survey::{Legacy, Survey, level_sets, with_all_legacy_folders};
+use crate::survey::{Legacy, Survey, level_sets, with_all_legacy_directories};
 use crate::{Details, Files, Mode, Options, Program, Refusal};
 
 /// The program as the plan begins with it.
@@ -94,10 +94,10 @@ impl Subject {
             let tree = Tree::of(&survey.closure, &self.program, stays);
             let hoisted = hoist(&survey, &tree)?;
             if environment.hwcaps.combined.is_some() {
-                let every = with_all_legacy_folders(&self.facts, with(Legacy::AsGiven));
+                let every = with_all_legacy_directories(&self.facts, with(Legacy::AsGiven));
                 let every = Survey::of(&self.program, &overlay, environment, every)?;
                 let none = Survey::of(&self.program, &overlay, environment, with(Legacy::Without))?;
-                no_legacy_folder(&every, &none)?;
+                no_legacy_directory(&every, &none)?;
             }
             if let Some(base) = all.first() {
                 same_names(base, &hoisted, &levels)?;
@@ -120,11 +120,11 @@ fn details(files: &impl Files, path: &Path) -> Result<Details, Refusal> {
     files.details(path).map_err(|error| Refusal::File { path: path.to_owned(), reason: error.to_string() })
 }
 
-/// A path with the links in its folder followed.
+/// A path with the links in its directory followed.
 pub(crate) fn followed(files: &impl FileSystem, path: &Path) -> PathBuf {
-    let folder = path.parent().and_then(|parent| files.canonical(parent));
-    match folder.zip(path.file_name()) {
-        Some((folder, name)) => folder.join(name),
+    let directory = path.parent().and_then(|parent| files.canonical(parent));
+    match directory.zip(path.file_name()) {
+        Some((directory, name)) => directory.join(name),
         None => crate::origin::without_dots(path),
     }
 }
@@ -160,12 +160,12 @@ fn allowed(facts: &ObjectFacts, secure: bool, rules: Rules, options: &Options) -
     Ok(())
 }
 
-/// Refuses a library that only older subfolders hold.
-fn no_legacy_folder(every: &Survey, none: &Survey) -> Result<(), Refusal> {
+/// Refuses a library that only older subdirectories hold.
+fn no_legacy_directory(every: &Survey, none: &Survey) -> Result<(), Refusal> {
     let differs = every.requests().zip(none.requests()).find(|((_, every), (_, none))| every != none);
     match differs {
         None => Ok(()),
-        Some(((request, path), _)) => Err(Refusal::LegacyFolder {
+        Some(((request, path), _)) => Err(Refusal::LegacyDirectory {
             library: lossy(&request.needed),
             path: path.and_then(|path| path.parent()).map(Path::to_owned).unwrap_or_default(),
         }),

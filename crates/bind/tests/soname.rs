@@ -331,7 +331,7 @@ fn folders_of_older_releases_are_refused_by_name() {
     let files = coldstart_bind::MachineFiles::new();
     let refusal = coldstart_bind::plan(&subject, &files, &environment, &Options::default()).unwrap_err();
     let path = shop.at("bin/../a/tls/haswell");
-    assert_eq!(refusal, Refusal::LegacyFolder { library: "liba.so".to_owned(), path });
+    assert_eq!(refusal, Refusal::LegacyDirectory { library: "liba.so".to_owned(), path });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `.gnu_debuglink`: the name and checksum of the file that holds an object's debug information, and where to look for it.
 //!
-//! The section holds a name without a folder; the folders to look in are the debugger's rule, which every distribution
+//! The section holds a name without a directory; the directories to look in are the debugger's rule, which every distribution
 //! follows ("Separate Debug Files" in gdb's manual). A build id finds the same file without any name, so it goes first.
 
 use std::ffi::OsStr;
@@ -21,7 +21,7 @@ pub const DEFAULT_DEBUG_ROOT: &str = "/usr/lib/debug";
 /// What `.gnu_debuglink` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DebugLink<'data> {
-    /// Name of the debug file, without a folder.
+    /// Name of the debug file, without a directory.
     pub file_name: &'data [u8],
     /// CRC-32 (IEEE 802.3) of the whole debug file.
     pub crc: u32,
@@ -31,13 +31,13 @@ impl<'data> DebugLink<'data> {
     /// Reads the section's bytes, which begin at `file_offset` in the file: a name, zeros up to 4 bytes, a checksum.
     ///
     /// # Errors
-    /// If the name or the checksum is cut off, or if the name would lead to another folder.
+    /// If the name or the checksum is cut off, or if the name would lead to another directory.
     pub fn parse(bytes: &'data [u8], file_offset: FileOffset, encoding: Encoding) -> Result<Self> {
         let malformed = |problem| ElfError::Malformed { table: TABLE, offset: file_offset, problem };
         let end = bytes.iter().position(|byte| *byte == 0).ok_or_else(|| malformed("its file name does not end"))?;
         let file_name = bytes.get(..end).unwrap_or_default();
         if !is_plain_name(file_name) {
-            return Err(malformed("its file name is empty or leads to another folder"));
+            return Err(malformed("its file name is empty or leads to another directory"));
         }
         let crc = end.checked_add(1).and_then(|end| end.checked_next_multiple_of(4)).and_then(|at| bytes.get(at..));
         let crc = crc.and_then(|bytes| encoding.u32(bytes)).ok_or_else(|| malformed("it ends before its checksum"))?;
@@ -64,10 +64,10 @@ pub fn crc_matches(link: &DebugLink<'_>, bytes: &[u8]) -> bool {
 
 /// Where an object's debug file may lie, in the order in which gdb looks. No file is touched.
 ///
-/// `path_of_object` should be absolute and without symbolic links: a relative one has no folder below a root. `build_id`
+/// `path_of_object` should be absolute and without symbolic links: a relative one has no directory below a root. `build_id`
 /// is the descriptor of the build-id note. `roots` are looked in one after the other; usually [`DEFAULT_DEBUG_ROOT`] alone.
 ///
-/// For objects below folders that the merge of `/usr` joined (`/lib` and `/usr/lib` and so on), both paths are listed:
+/// For objects below directories that the merge of `/usr` joined (`/lib` and `/usr/lib` and so on), both paths are listed:
 /// Debian's packages hold debug files under the one that the object's package was built with.
 pub fn debug_file_candidates(
     path_of_object: &Path,
@@ -88,11 +88,11 @@ pub fn debug_file_candidates(
     // The field is open to all, so the name is checked here as well.
     if let Some(name) = link.map(|link| link.file_name).filter(|name| is_plain_name(name)) {
         let name = OsStr::from_bytes(name);
-        let folder = path_of_object.parent().unwrap_or(Path::new(""));
-        add(folder.join(name));
-        add(folder.join(".debug").join(name));
+        let directory = path_of_object.parent().unwrap_or(Path::new(""));
+        add(directory.join(name));
+        add(directory.join(".debug").join(name));
         for root in roots {
-            folders_below_root(folder).iter().for_each(|folder| add(root.join(folder).join(name)));
+            directories_below_root(directory).iter().for_each(|directory| add(root.join(directory).join(name)));
         }
     }
     candidates
@@ -113,9 +113,9 @@ fn build_id_name(build_id: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(name))
 }
 
-/// An absolute folder as it may stand below a root, without its first `/`: as it is, then as the other side of the merge.
-fn folders_below_root(folder: &Path) -> Vec<PathBuf> {
-    let Ok(inner) = folder.strip_prefix("/") else { return Vec::new() };
+/// An absolute directory as it may stand below a root, without its first `/`: as it is, then as the other side of the merge.
+fn directories_below_root(directory: &Path) -> Vec<PathBuf> {
+    let Ok(inner) = directory.strip_prefix("/") else { return Vec::new() };
     if inner.components().any(|component| component == Component::ParentDir) {
         return Vec::new();
     }
@@ -124,16 +124,16 @@ fn folders_below_root(folder: &Path) -> Vec<PathBuf> {
         // lib32, lib64, libx32 and libo32 belong to `lib`; `libexec` never lay outside of /usr.
         first.is_some_and(|name| matches!(name, b"bin" | b"sbin") || (name.starts_with(b"lib") && name != b"libexec"))
     };
-    let mut folders = vec![inner.to_path_buf()];
+    let mut directories = vec![inner.to_path_buf()];
     match inner.strip_prefix("usr") {
-        Ok(below_usr) if is_merged(below_usr) => folders.push(below_usr.to_path_buf()),
-        Err(_) if is_merged(inner) => folders.push(Path::new("usr").join(inner)),
+        Ok(below_usr) if is_merged(below_usr) => directories.push(below_usr.to_path_buf()),
+        Err(_) if is_merged(inner) => directories.push(Path::new("usr").join(inner)),
         Ok(_) | Err(_) => {}
     }
-    folders
+    directories
 }
 
-/// Whether a name stays in the folder that it is looked for in.
+/// Whether a name stays in the directory that it is looked for in.
 fn is_plain_name(name: &[u8]) -> bool {
     !name.is_empty() && !name.contains(&b'/') && !name.contains(&0) && name != b"." && name != b".."
 }
@@ -211,14 +211,14 @@ mod tests {
 
     #[test]
     fn the_merge_of_usr_goes_both_ways_and_only_where_it_happened() {
-        let folders = |folder| folders_below_root(Path::new(folder));
-        assert_eq!(folders("/lib64"), ["lib64", "usr/lib64"].map(PathBuf::from));
-        assert_eq!(folders("/usr/sbin"), ["usr/sbin", "sbin"].map(PathBuf::from));
-        assert_eq!(folders("/usr/libexec"), ["usr/libexec"].map(PathBuf::from));
-        assert_eq!(folders("/opt/lib"), ["opt/lib"].map(PathBuf::from));
-        assert_eq!(folders("/"), [""].map(PathBuf::from));
-        assert!(folders("lib").is_empty());
-        assert!(folders("/lib/../etc").is_empty());
+        let directories = |directory| directories_below_root(Path::new(directory));
+        assert_eq!(directories("/lib64"), ["lib64", "usr/lib64"].map(PathBuf::from));
+        assert_eq!(directories("/usr/sbin"), ["usr/sbin", "sbin"].map(PathBuf::from));
+        assert_eq!(directories("/usr/libexec"), ["usr/libexec"].map(PathBuf::from));
+        assert_eq!(directories("/opt/lib"), ["opt/lib"].map(PathBuf::from));
+        assert_eq!(directories("/"), [""].map(PathBuf::from));
+        assert!(directories("lib").is_empty());
+        assert!(directories("/lib/../etc").is_empty());
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_name_leaves_the_folders(bytes: Vec<u8>, build_id: Vec<u8>) {
+        fn no_name_leaves_the_directories(bytes: Vec<u8>, build_id: Vec<u8>) {
             if let Ok(link) = parse(&bytes) {
                 let roots = [PathBuf::from("/r")];
                 for path in debug_file_candidates(Path::new("/d/o"), Some(&build_id), Some(&link), &roots) {

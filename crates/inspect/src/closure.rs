@@ -129,7 +129,7 @@ impl SearchCost {
                 fixes: std::iter::once(Fix::Verb("bind")).chain(cache).collect(),
                 saves: Saving { probes: self.failed_probes, ..Saving::default() },
                 certainty: Certainty::Followed,
-                condition: "with this environment; LD_LIBRARY_PATH and the processor's subfolders count",
+                condition: "with this environment; LD_LIBRARY_PATH and the processor's subdirectories count",
             });
         }
         for unused in &self.unused {

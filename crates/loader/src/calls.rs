@@ -19,7 +19,7 @@ pub enum Call<'a> {
     },
     /// `stat` of a directory in which a file was not found.
     Stat {
-        /// The directory, subfolder included, without a slash at its end.
+        /// The directory, subdirectory included, without a slash at its end.
         path: &'a Path,
         /// Whether it is there.
         exists: bool,

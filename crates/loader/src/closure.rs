@@ -87,7 +87,7 @@ pub struct FailedProbe {
 /// A directory that was looked at (`stat`) because a probe in it failed for the first time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectoryProbe {
-    /// The directory, subfolder included.
+    /// The directory, subdirectory included.
     pub path: PathBuf,
     /// Whether it is there; an absent one is not tried again.
     pub exists: bool,

@@ -8,10 +8,10 @@ use crate::cache::LdSoCache;
 /// Whose loader it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rules {
-    /// glibc 2.33 and later; the subfolders of its releases differ, see [`Hwcaps`].
+    /// glibc 2.33 and later; the subdirectories of its releases differ, see [`Hwcaps`].
     #[default]
     Glibc,
-    /// musl 1.2: one rule for RPATH and RUNPATH, no cache, no subfolders.
+    /// musl 1.2: one rule for RPATH and RUNPATH, no cache, no subdirectories.
     Musl,
 }
 
@@ -46,7 +46,7 @@ pub struct Environment {
     pub preload_file: Option<Vec<u8>>,
     /// The content of /etc/ld-musl-ARCH.path (musl only).
     pub musl_path_file: Option<Vec<u8>>,
-    /// The processor's subfolders, searched in each directory before the directory itself (glibc only).
+    /// The processor's subdirectories, searched in each directory before the directory itself (glibc only).
     pub hwcaps: Hwcaps,
     /// `$PLATFORM`; without it, directories that name it are passed over.
     pub platform: Option<Vec<u8>>,
@@ -56,7 +56,7 @@ pub struct Environment {
     pub strict_identification: bool,
     /// The levels that the processor has, best first, for entries of the cache that ask for one; without them, the levels
     /// of [`hwcaps`](Self::hwcaps). They differ under the loader's option `--glibc-hwcaps-mask`, which hides names of
-    /// subfolders and not what the processor can do (`dl_cache_hwcap_isa_level_compatible`
+    /// subdirectories and not what the processor can do (`dl_cache_hwcap_isa_level_compatible`
     /// in sysdeps/x86/dl-isa-level.h).
     pub processor_levels: Option<Vec<Vec<u8>>>,
     /// `$LIB`; without it, Debian's value for the program's machine.

@@ -1,4 +1,4 @@
-//! The processor's subfolders: libraries built for newer processors stand beside the plain ones.
+//! The processor's subdirectories: libraries built for newer processors stand beside the plain ones.
 //!
 //! Since 2.33 glibc looks into `glibc-hwcaps/NAME/` for each level the processor has. Up to 2.36 it still tries, after
 //! those, every combination of older names (`tls/haswell/x86_64/`, ...): eleven to nineteen tries for each directory.
@@ -9,7 +9,7 @@ use std::io::Read;
 #[cfg(target_arch = "x86_64")]
 use coldstart_host::machine;
 
-/// The subfolders that a loader tries in each directory.
+/// The subdirectories that a loader tries in each directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hwcaps {
     /// Names under `glibc-hwcaps/`, best first: "x86-64-v4", "x86-64-v3", "x86-64-v2".
@@ -44,9 +44,9 @@ impl Hwcaps {
 
     /// Prefixes of a file name in the order they are tried, each with its slash at the end; the empty one, for the
     /// directory itself, is the last (`_dl_important_hwcaps` in elf/dl-hwcaps.c).
-    pub fn subfolders(&self) -> Vec<Vec<u8>> {
+    pub fn subdirectories(&self) -> Vec<Vec<u8>> {
         let levels = self.levels.iter().map(|level| [b"glibc-hwcaps/", level.as_slice(), b"/"].concat());
-        let mut subfolders: Vec<Vec<u8>> = levels.collect();
+        let mut subdirectories: Vec<Vec<u8>> = levels.collect();
         if let Some(combined) = &self.combined {
             let names: Vec<&[u8]> = combined.iter().map(Vec::as_slice).chain([b"tls".as_slice()]).collect();
             // Sixteen names would be 65,536 tries for a directory; no processor has had more than four.
@@ -54,11 +54,11 @@ impl Hwcaps {
             for mask in (1_u32..1 << count).rev() {
                 let chosen = (0..count).rev().filter(|bit| mask & (1 << bit) != 0);
                 let chosen = chosen.filter_map(|bit| names.get(bit));
-                subfolders.push(chosen.flat_map(|name| [name, b"/".as_slice()].concat()).collect());
+                subdirectories.push(chosen.flat_map(|name| [name, b"/".as_slice()].concat()).collect());
             }
         }
-        subfolders.push(Vec::new());
-        subfolders
+        subdirectories.push(Vec::new());
+        subdirectories
     }
 }
 
@@ -152,12 +152,12 @@ mod tests {
             "x86_64/",
             "",
         ]);
-        assert_eq!(hwcaps.subfolders(), expected);
+        assert_eq!(hwcaps.subdirectories(), expected);
     }
 
     #[test]
     fn newer_releases_try_the_levels_only() {
         let hwcaps = Hwcaps { levels: names(&["x86-64-v3", "x86-64-v2"]), combined: None };
-        assert_eq!(hwcaps.subfolders(), names(&["glibc-hwcaps/x86-64-v3/", "glibc-hwcaps/x86-64-v2/", ""]));
+        assert_eq!(hwcaps.subdirectories(), names(&["glibc-hwcaps/x86-64-v3/", "glibc-hwcaps/x86-64-v2/", ""]));
     }
 }

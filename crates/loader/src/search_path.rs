@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// What is known of one subfolder of a directory (`enum r_dir_status` in glibc's ldsodefs.h).
+/// What is known of one subdirectory of a directory (`enum r_dir_status` in glibc's ldsodefs.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Unknown,
@@ -14,12 +14,12 @@ pub(crate) enum Status {
 #[derive(Debug)]
 pub(crate) struct Directory {
     pub(crate) name: Vec<u8>,
-    /// One for each subfolder.
+    /// One for each subdirectory.
     pub(crate) status: Vec<Status>,
 }
 
 impl Directory {
-    /// Whether any of its subfolders, itself included, is not known to be absent.
+    /// Whether any of its subdirectories, itself included, is not known to be absent.
     pub(crate) fn may_exist(&self) -> bool {
         self.status.iter().any(|&status| status != Status::Absent)
     }
@@ -30,13 +30,13 @@ impl Directory {
 pub(crate) struct Directories {
     all: Vec<Directory>,
     known: HashMap<Vec<u8>, usize>,
-    subfolders: usize,
+    subdirectories: usize,
 }
 
 impl Directories {
-    /// None yet; each will have this many subfolders.
-    pub(crate) fn new(subfolders: usize) -> Self {
-        Self { subfolders, ..Self::default() }
+    /// None yet; each will have this many subdirectories.
+    pub(crate) fn new(subdirectories: usize) -> Self {
+        Self { subdirectories, ..Self::default() }
     }
 
     pub(crate) fn get(&self, directory: usize) -> Option<&Directory> {
@@ -82,7 +82,7 @@ impl Directories {
         // The current directory may change, so what is relative to it is never remembered as absent.
         let status = if name.first() == Some(&b'/') { Status::Unknown } else { Status::Exists };
         self.known.insert(name.clone(), self.all.len());
-        self.all.push(Directory { name, status: vec![status; self.subfolders] });
+        self.all.push(Directory { name, status: vec![status; self.subdirectories] });
         self.all.len() - 1
     }
 }

@@ -1,7 +1,7 @@
 //! Which answers came from being first: a name that was loaded already is not searched, although the requester's own
 //! search would have led to another file.
 //!
-//! In a store with one folder per package that is how two versions of a library meet: whoever asks first decides for all.
+//! In a store with one directory per package that is how two versions of a library meet: whoever asks first decides for all.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

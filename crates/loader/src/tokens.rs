@@ -2,7 +2,7 @@
 //!
 //! A name may be followed by anything that cannot belong to it: `$ORIGINAL` is no token, `$ORIGIN-2` is one.
 
-/// A text of an object with its tokens replaced, as in a program that gains no rights: `$ORIGIN` by the object's folder. None
+/// A text of an object with its tokens replaced, as in a program that gains no rights: `$ORIGIN` by the object's directory. None
 /// when a token has no value here, and the text is passed over.
 pub fn expand_tokens(
     text: &[u8],

@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_loader::Identity;
-use coldstart_loader::cache::{Folders, Library, Listed, NoLibrary};
+use coldstart_loader::cache::{DirectorySource, Library, Listed, NoLibrary};
 use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::{LastLink, NamedFile, NotUsable, check_directory, read_to_limit};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags, Stat};
@@ -261,7 +261,7 @@ impl Root {
             let listed = match kind {
                 rustix::fs::FileType::RegularFile => Listed::File,
                 rustix::fs::FileType::Symlink => Listed::Link,
-                rustix::fs::FileType::Directory => Listed::Folder,
+                rustix::fs::FileType::Directory => Listed::Directory,
                 _ => Listed::Other,
             };
             names.push((name.to_bytes().to_vec(), listed));
@@ -280,8 +280,8 @@ fn is_without_proc(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP))
 }
 
-impl Folders for Root {
-    fn folder(&self, path: &[u8]) -> Option<Identity> {
+impl DirectorySource for Root {
+    fn directory_identity(&self, path: &[u8]) -> Option<Identity> {
         let found = self.find(as_path(path)).and_then(NamedFile::directory).ok()?;
         Some(identity(found.stat()))
     }

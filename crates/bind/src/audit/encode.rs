@@ -67,7 +67,7 @@ pub(super) fn encode(table: &Table, order: ByteOrder) -> Result<Vec<u8>, BuildEr
     push_slots(&mut bytes, &entries, order);
     let strings_at = position(&bytes)?;
     bytes.extend_from_slice(&strings.bytes);
-    // Room for a copy of LD_LIBRARY_PATH, then for the program's folder with a relative path behind it. Mapped from the
+    // Room for a copy of LD_LIBRARY_PATH, then for the program's directory with a relative path behind it. Mapped from the
     // file, so that it costs no call.
     let below_program = if longest_relative == 0 { 0 } else { PATH_MAXIMUM.saturating_add(longest_relative) };
     let scratch_size = PATH_MAXIMUM.saturating_add(below_program);
@@ -142,7 +142,7 @@ fn check_place(place: &Place) -> Result<usize, BuildError> {
     } else if path.len() >= PATH_MAXIMUM {
         "no path may be that long"
     } else if absolute != matches!(place, Place::Absolute(_)) {
-        "an absolute path begins with a slash, and one from the program's folder does not"
+        "an absolute path begins with a slash, and one from the program's directory does not"
     } else {
         return Ok(if absolute { 0 } else { path.len().saturating_add(1) });
     };

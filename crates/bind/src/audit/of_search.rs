@@ -23,7 +23,7 @@ pub struct Listing {
     /// Names of files that the loader would take. One of another machine, which a search passes over, must not be among
     /// them: it is fatal where a path is given. Nor one that cannot be read.
     pub files: BTreeSet<Vec<u8>>,
-    /// Names of files in subfolders that the loader looks into first on some processors (`glibc-hwcaps/x86-64-v3`, and
+    /// Names of files in subdirectories that the loader looks into first on some processors (`glibc-hwcaps/x86-64-v3`, and
     /// `tls` and its like up to glibc 2.36). Which of them it takes is known when the program runs, not before.
     pub variants: BTreeSet<Vec<u8>>,
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum Place {
     /// An absolute path. The loader replaces `$ORIGIN` and its like in names, so a path with a dollar cannot be said.
     Absolute(Vec<u8>),
-    /// A path from the folder of the running program (`/proc/self/exe`, so links to the program are followed). The first
+    /// A path from the directory of the running program (`/proc/self/exe`, so links to the program are followed). The first
     /// of them costs the program one system call.
     FromProgram(Vec<u8>),
 }

@@ -1,20 +1,20 @@
-//! Why a folder of links cannot be put in place or taken away.
+//! Why a directory of links cannot be put in place or taken away.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-/// Why a folder of links cannot be put in place or taken away. What stood there before still stands.
+/// Why a directory of links cannot be put in place or taken away. What stood there before still stands.
 #[derive(Debug, thiserror::Error)]
 pub enum FarmError {
     /// Something else stands in its place.
-    #[error("`{}` is there already, and is no folder of links that coldstart made", .0.display())]
+    #[error("`{}` is there already, and is no directory of links that coldstart made", .0.display())]
     NotOurs(PathBuf),
     /// It is another program's.
     #[error("`{}` holds the links of another program, `{}`", directory.display(), program.display())]
     OtherProgram {
-        /// The folder.
+        /// The directory.
         directory: PathBuf,
         /// Whose it is.
         program: PathBuf,
@@ -22,16 +22,16 @@ pub enum FarmError {
     /// Something was put into it.
     #[error("`{}` was not put there by coldstart", .0.display())]
     Foreign(PathBuf),
-    /// The folder to put it in is not there.
-    #[error("there is no folder `{}` to put the links in", .0.display())]
+    /// The directory to put it in is not there.
+    #[error("there is no directory `{}` to put the links in", .0.display())]
     NoParent(PathBuf),
     /// Somebody else is at it.
     #[error("somebody else is working on links in `{}`", .0.display())]
     Busy(PathBuf),
-    /// Two folders cannot be exchanged.
-    #[error("the file system of `{}` cannot exchange two folders at one blow", .0.display())]
+    /// Two directories cannot be exchanged.
+    #[error("the file system of `{}` cannot exchange two directories at one blow", .0.display())]
     NoExchange(PathBuf),
-    /// A link's path would leave the folder.
+    /// A link's path would leave the directory.
     #[error("`{0}` cannot be a link's name")]
     LinkName(String),
     /// The system's answer.
@@ -56,7 +56,7 @@ impl FarmError {
     /// What would help, where something would.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NotOurs(_) | Self::OtherProgram { .. } => "give another folder with `--farm`".to_owned(),
+            Self::NotOurs(_) | Self::OtherProgram { .. } => "give another directory with `--farm`".to_owned(),
             Self::Foreign(path) => format!("move `{}` away", path.display()),
             Self::NoParent(path) => {
                 format!("make it with `mkdir -p {}`, or give another with `--farm`", path.display())
@@ -66,13 +66,13 @@ impl FarmError {
             Self::LinkName(_) => return None,
             Self::System { path, source, .. } => match source.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::ROFS) => {
-                    "the file system is mounted read-only; give a folder elsewhere with `--farm`".to_owned()
+                    "the file system is mounted read-only; give a directory elsewhere with `--farm`".to_owned()
                 }
                 Some(Errno::NOSPC | Errno::DQUOT) => {
-                    "there is no room for links; free some, or give a folder elsewhere with `--farm`".to_owned()
+                    "there is no room for links; free some, or give a directory elsewhere with `--farm`".to_owned()
                 }
                 Some(Errno::ACCESS | Errno::PERM) => format!(
-                    "it takes the right to write to `{}`; run it as its owner, or give another folder with `--farm`",
+                    "it takes the right to write to `{}`; run it as its owner, or give another directory with `--farm`",
                     path.parent().unwrap_or(path).display()
                 ),
                 _ => return None,

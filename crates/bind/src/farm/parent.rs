@@ -1,4 +1,4 @@
-//! The folder that a folder of links stands in, held against others who work on links in it.
+//! The directory that a directory of links stands in, held against others who work on links in it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,22 +14,22 @@ use rustix::io::Errno;
 use super::FarmError;
 use super::marker::Marker;
 
-/// Between a folder's name and the number of the process in a temporary name.
+/// Between a directory's name and the number of the process in a temporary name.
 const MARK: &[u8] = b".coldstart-links.";
-/// The longest beginning of a folder's name that a temporary name keeps, in bytes: with mark and number it stays below
+/// The longest beginning of a directory's name that a temporary name keeps, in bytes: with mark and number it stays below
 /// `NAME_MAX`, 255.
 const LONGEST: usize = 200;
 /// How often a lock is asked for, with [`PAUSE`] between.
 const TRIES: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The folder that a folder of links stands in.
+/// The directory that a directory of links stands in.
 #[derive(Debug)]
 pub(super) struct Parent {
     pub(super) path: PathBuf,
     pub(super) file: File,
     name: OsString,
-    /// The lock is held. Some network file systems lock no folders; leftovers are then left alone.
+    /// The lock is held. Some network file systems lock no directories; leftovers are then left alone.
     locked: bool,
 }
 
@@ -66,7 +66,7 @@ impl Parent {
         (0..TRIES).map(name).find(is_free).unwrap_or_else(|| name(TRIES))
     }
 
-    /// Waits until the names in the folder are on disk.
+    /// Waits until the names in the directory are on disk.
     pub(super) fn flush(&self) -> Result<(), FarmError> {
         flush(&self.file).map_err(FarmError::system("flush", &self.path))
     }
@@ -103,9 +103,9 @@ pub(super) fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Waits until the names in an open folder are on disk, where the file system knows how.
-pub(super) fn flush(folder: &File) -> io::Result<()> {
-    match rustix::fs::fsync(folder) {
+/// Waits until the names in an open directory are on disk, where the file system knows how.
+pub(super) fn flush(directory: &File) -> io::Result<()> {
+    match rustix::fs::fsync(directory) {
         Ok(()) | Err(Errno::INVAL | Errno::ROFS | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
@@ -124,7 +124,7 @@ fn is_gone(process: u32) -> bool {
     process == std::process::id() || !coldstart_host::process::exists(process)
 }
 
-/// Locks an open folder; false where that cannot be done.
+/// Locks an open directory; false where that cannot be done.
 fn lock(file: &File, path: &Path) -> Result<bool, FarmError> {
     for _ in 0..TRIES {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {

@@ -1,4 +1,4 @@
-//! The folder of links as a plan.
+//! The directory of links as a plan.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use crate::hoist::{Hoisted, utf8};
 use crate::origin::{Tree, behind_origin, bytes, path, way};
 use crate::{BoundFarm, BoundLink, Refusal};
 
-/// A folder with a symbolic link for each library.
+/// A directory with a symbolic link for each library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FarmPlan {
     /// Where it shall stand: an absolute path.
     pub directory: PathBuf,
     /// As it stands on the search path.
     pub text: String,
-    /// The bound program, which the folder is for.
+    /// The bound program, which the directory is for.
     pub program: PathBuf,
     /// The links: plain ones in load order, then those for each level.
     pub links: Vec<FarmLink>,
@@ -21,23 +21,23 @@ pub struct FarmPlan {
     pub same_levels: Vec<SameLevel>,
 }
 
-/// A level whose folder is a link to that of the level below: the loader looks there first, and finds each library at its
-/// first try, however many folders of other features it would look into next.
+/// A level whose directory is a link to that of the level below: the loader looks there first, and finds each library at its
+/// first try, however many directories of other features it would look into next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SameLevel {
     /// The processor level.
     pub level: String,
-    /// The level below whose folder it shares; none for the plain links.
+    /// The level below whose directory it shares; none for the plain links.
     pub below: Option<String>,
 }
 
 impl SameLevel {
-    /// Its path in the folder of links.
+    /// Its path in the directory of links.
     pub fn path(&self) -> String {
         format!("glibc-hwcaps/{}", self.level)
     }
 
-    /// What stands in the link: the way from the folder that it is in.
+    /// What stands in the link: the way from the directory that it is in.
     pub fn target(&self) -> String {
         self.below.clone().unwrap_or_else(|| "..".to_owned())
     }
@@ -50,14 +50,14 @@ pub struct FarmLink {
     pub name: String,
     /// The processor level it is for.
     pub level: Option<String>,
-    /// What stands in the link: an absolute path, or the way from the link's folder.
+    /// What stands in the link: an absolute path, or the way from the link's directory.
     pub target: String,
     /// The path by which the loader found the library.
     pub found: PathBuf,
 }
 
 impl FarmLink {
-    /// Its path in the folder.
+    /// Its path in the directory.
     pub fn path(&self) -> String {
         match &self.level {
             Some(level) => format!("glibc-hwcaps/{level}/{}", self.name),
@@ -76,7 +76,7 @@ impl FarmPlan {
     }
 }
 
-/// Where the folder of links stands, what it is for.
+/// Where the directory of links stands, what it is for.
 pub(crate) struct Place<'a> {
     pub(crate) directory: &'a Path,
     pub(crate) text: String,
@@ -92,8 +92,8 @@ pub(crate) struct LevelNames<'a> {
 
 /// The links for all levels. Names that `kept` has stay without.
 ///
-/// Each level has all names, in links of its own or by a link to the folder of the level below: the loader looks into the
-/// folder of the highest level first, and a try that fails is what is to be saved.
+/// Each level has all names, in links of its own or by a link to the directory of the level below: the loader looks into the
+/// directory of the highest level first, and a try that fails is what is to be saved.
 pub(crate) fn plan_farm(place: Place<'_>, levels: &[LevelNames<'_>], kept: &[String]) -> Result<FarmPlan, Refusal> {
     let (mut links, mut same_levels) = (Vec::new(), Vec::new());
     let mut below: Vec<(&str, &PathBuf)> = Vec::new();
@@ -110,7 +110,7 @@ pub(crate) fn plan_farm(place: Place<'_>, levels: &[LevelNames<'_>], kept: &[Str
         }
         below = here;
         level_below = level.level;
-        let folder = match level.level {
+        let directory = match level.level {
             Some(level) => place.directory.join("glibc-hwcaps").join(level),
             None => place.directory.to_owned(),
         };
@@ -118,7 +118,7 @@ pub(crate) fn plan_farm(place: Place<'_>, levels: &[LevelNames<'_>], kept: &[Str
             links.push(FarmLink {
                 name: name.to_owned(),
                 level: level.level.map(str::to_owned),
-                target: target(&folder, &place, level.tree, object, path)?,
+                target: target(&directory, &place, level.tree, object, path)?,
                 found: path.clone(),
             });
         }
@@ -127,14 +127,14 @@ pub(crate) fn plan_farm(place: Place<'_>, levels: &[LevelNames<'_>], kept: &[Str
     Ok(FarmPlan { directory, text: place.text, program, links, same_levels })
 }
 
-/// What stands in a link: the way from its folder for what moves along with the program, as long as the links do, too.
-fn target(folder: &Path, place: &Place<'_>, tree: &Tree, object: usize, found: &Path) -> Result<String, Refusal> {
+/// What stands in a link: the way from its directory for what moves along with the program, as long as the links do, too.
+fn target(directory: &Path, place: &Place<'_>, tree: &Tree, object: usize, found: &Path) -> Result<String, Refusal> {
     let origin = place.program.parent().unwrap_or(Path::new("/"));
     let links_move = behind_origin(place.text.as_bytes()).is_some();
     let text = match tree.behind(bytes(found)).filter(|_| links_move && tree.moves_along(object)) {
         Some(rest) => {
             let rest = rest.strip_prefix(b"/").unwrap_or(rest);
-            bytes(&way(folder, origin).join(path(rest))).to_vec()
+            bytes(&way(directory, origin).join(path(rest))).to_vec()
         }
         None => bytes(found).to_vec(),
     };

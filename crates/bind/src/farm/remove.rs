@@ -1,4 +1,4 @@
-//! Taking a folder of links away.
+//! Taking a directory of links away.
 
 use std::io;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::FarmError;
 use super::marker::Marker;
 use super::parent::{Parent, rename_to_free};
 
-/// What became of a folder of links that was to go.
+/// What became of a directory of links that was to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FarmRemoved {
     /// It is gone.
@@ -16,7 +16,7 @@ pub enum FarmRemoved {
     WasGone,
 }
 
-/// Removes a folder of links, if it is one and nothing else was put into it. `program` is whose it must be; none for any.
+/// Removes a directory of links, if it is one and nothing else was put into it. `program` is whose it must be; none for any.
 ///
 /// It loses its name at one blow, so that no program sees half of it; take the binding back before.
 ///

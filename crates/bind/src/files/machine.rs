@@ -105,10 +105,10 @@ impl Files for MachineFiles {
     }
 
     fn changeable_by_others(&self, directory: &Path) -> io::Result<Option<PathBuf>> {
-        for folder in directory.ancestors() {
-            match std::fs::metadata(folder) {
+        for ancestor in directory.ancestors() {
+            match std::fs::metadata(ancestor) {
                 Ok(metadata) if metadata.uid() != 0 || metadata.mode() & 0o022 != 0 => {
-                    return Ok(Some(folder.to_owned()));
+                    return Ok(Some(ancestor.to_owned()));
                 }
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}

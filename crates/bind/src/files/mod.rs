@@ -47,7 +47,7 @@ pub trait Files: FileSystem {
     /// The system's answer.
     fn content_hash(&self, path: &Path) -> io::Result<String>;
 
-    /// The first folder, from `directory` (or the first above it that is there) up to the root, that somebody else than
+    /// The first directory, from `directory` (or the first above it that is there) up to the root, that somebody else than
     /// root could change: not owned by root, or writable by its group or others.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use coldstart_loader::{Hwcaps, ObjectFacts, Rules};
 
-/// Whether the older subfolders are searched, too.
+/// Whether the older subdirectories are searched, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Legacy {
     /// As the environment has it.
@@ -36,16 +36,16 @@ pub(crate) fn level_sets(rules: Rules, program: &ObjectFacts, given: Option<&[St
 }
 
 impl Legacy {
-    /// Subfolders for a set of levels.
+    /// Subdirectories for a set of levels.
     pub(crate) fn with(self, levels: &[String], given: &Hwcaps) -> Hwcaps {
         let combined = if self == Self::AsGiven { given.combined.clone() } else { None };
         Hwcaps { levels: levels.iter().map(|level| level.clone().into_bytes()).collect(), combined }
     }
 }
 
-/// The same subfolders with every older name that some x86-64 processor has, so that what none of them finds no machine
+/// The same subdirectories with every older name that some x86-64 processor has, so that what none of them finds no machine
 /// finds (`_dl_x86_cap_flags`, `GLRO(dl_platform)` of glibc 2.36).
-pub(crate) fn with_all_legacy_folders(program: &ObjectFacts, hwcaps: Hwcaps) -> Hwcaps {
+pub(crate) fn with_all_legacy_directories(program: &ObjectFacts, hwcaps: Hwcaps) -> Hwcaps {
     let is_x86_64 = program.machine == 62;
     let names = ["x86_64", "avx512_1", "haswell", "xeon_phi"];
     let all = names.iter().map(|name| name.as_bytes().to_vec()).collect();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use coldstart_loader::{Closure, Environment, FileSystem, Hwcaps, Request, resolve};
 
-pub(crate) use levels::{Legacy, level_sets, with_all_legacy_folders};
+pub(crate) use levels::{Legacy, level_sets, with_all_legacy_directories};
 
 use crate::Refusal;
 
@@ -17,7 +17,7 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    /// Resolves `program` with the given subfolders.
+    /// Resolves `program` with the given subdirectories.
     ///
     /// # Errors
     /// When something is missing, or the start would end.

@@ -94,7 +94,7 @@ fn search_path(object: &Object<'_>, names: &LoaderNames) -> Option<Finding> {
             counted(directories, "directory")
         ),
         place: if names.runpath.is_some() { "DT_RUNPATH" } else { "DT_RPATH" }.to_owned(),
-        why: "the loader opens each candidate in turn, and again in the subfolders for this processor",
+        why: "the loader opens each candidate in turn, and again in the subdirectories for this processor",
         fixes: if is_program {
             vec![Fix::Verb("bind")]
         } else {
@@ -103,6 +103,6 @@ fn search_path(object: &Object<'_>, names: &LoaderNames) -> Option<Finding> {
         // All of them fail for libraries of the system, which are found behind this path.
         saves: Saving { probes: plain.saturating_mul(directories), ..Saving::default() },
         certainty: Certainty::UpperBound,
-        condition: "without the subfolders for the processor; --closure counts the probes that really fail",
+        condition: "without the subdirectories for the processor; --closure counts the probes that really fail",
     })
 }

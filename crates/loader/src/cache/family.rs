@@ -18,12 +18,12 @@ pub struct Family {
     pub little_endian: bool,
     /// What is added to a default directory that ends in "/lib" (`add_system_dir` in sysdeps/.../dl-cache.h).
     suffixes: &'static [&'static str],
-    /// Subfolders that `ldconfig` took up to 2.36, with the bit that each stands for; "tls" (bit 63) is taken by all.
+    /// Subdirectories that `ldconfig` took up to 2.36, with the bit that each stands for; "tls" (bit 63) is taken by all.
     older: &'static [(&'static str, u32, bool)],
 }
 
 /// `sysdeps/x86/dl-procinfo.c`; the last says whether the loader asks for it (`HWCAP_IMPORTANT` and platforms).
-const X86_SUBFOLDERS: &[(&str, u32, bool)] = &[
+const X86_SUBDIRECTORIES: &[(&str, u32, bool)] = &[
     ("sse2", 0, false),
     ("x86_64", 1, true),
     ("avx512_1", 2, true),
@@ -49,7 +49,7 @@ const RISCV: &[&str] = &["64/lp64d", "64/lp64", "32/ilp32d", "32/ilp32"];
 /// All that glibc runs on.
 pub const FAMILIES: &[Family] = &[
     Family {
-        older: X86_SUBFOLDERS,
+        older: X86_SUBDIRECTORIES,
         ..family("x86-64", &["x86_64", "amd64", "i386", "i686", "x32"], &[62, 3], true, &["64", "x32"])
     },
     family("aarch64", &["arm64", "arm", "armhf", "armel"], &[183, 40], true, &["64"]),
@@ -116,12 +116,12 @@ impl Family {
         directories
     }
 
-    /// Whether `ldconfig` up to 2.36 looks into a subfolder of this name (`is_hwcap_platform` in elf/ldconfig.c).
-    pub(super) fn takes_subfolder(&self, name: &[u8]) -> bool {
+    /// Whether `ldconfig` up to 2.36 looks into a subdirectory of this name (`is_hwcap_platform` in elf/ldconfig.c).
+    pub(super) fn takes_subdirectory(&self, name: &[u8]) -> bool {
         name == TLS.0.as_bytes() || self.older.iter().any(|(known, _, wanted)| *wanted && name == known.as_bytes())
     }
 
-    /// The bits of the subfolders that a path ends in (`path_hwcap` in elf/ldconfig.c).
+    /// The bits of the subdirectories that a path ends in (`path_hwcap` in elf/ldconfig.c).
     pub(super) fn bits_of(&self, path: &[u8]) -> u64 {
         let bit = |name: &[u8]| {
             let known = self.older.iter().find(|(known, ..)| name == known.as_bytes()).map(|(_, bit, _)| *bit);
@@ -157,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn older_subfolders_add_up() {
+    fn older_subdirectories_add_up() {
         let family = Family::named("amd64").unwrap();
         assert_eq!(family.bits_of(b"/opt/haswell/x86_64"), 1 << 50 | 1 << 1);
         assert_eq!(family.bits_of(b"/opt/lib/tls"), 1 << 63);
         assert_eq!(family.bits_of(b"/haswell/lib"), 0);
-        assert!(family.takes_subfolder(b"haswell") && !family.takes_subfolder(b"sse2"));
+        assert!(family.takes_subdirectory(b"haswell") && !family.takes_subdirectory(b"sse2"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ impl LdSoCache {
     }
 
     /// The same where the loader was told to look at some `levels` only, on a processor that has those of `processor`:
-    /// the name of an entry's subfolder is held against the first, the level that its library's own note asks for against
+    /// the name of an entry's subdirectory is held against the first, the level that its library's own note asks for against
     /// the second (`glibc_hwcaps_priority` and `dl_cache_hwcap_isa_level_compatible`).
     pub fn lookup_masked(
         &self,

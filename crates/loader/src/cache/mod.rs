@@ -3,7 +3,7 @@
 //! The file is sorted for binary search, by an order in which digits count as numbers (`libx.so.10` stands before
 //! `libx.so.9`), and the search takes the first entry that fits: the order of entries is part of the meaning.
 //!
-//! [`LdSoCache`] reads a cache and looks names up. [`scan()`] finds out which libraries of folders belong into one, as
+//! [`LdSoCache`] reads a cache and looks names up. [`scan()`] finds out which libraries of directories belong into one, as
 //! `ldconfig` does, and [`CacheBuilder`] writes it, byte for byte as `ldconfig` does.
 
 mod conf;
@@ -19,14 +19,14 @@ mod scan;
 mod strings;
 mod write;
 
-pub use conf::{ConfLine, FolderAsked, read_conf};
+pub use conf::{ConfLine, RequestedDirectory, read_conf};
 pub use entry::{CacheEntry, EntryHwcap};
 pub use family::{FAMILIES, Family};
 pub use faults::Shadowed;
 pub use library::{Library, NoLibrary};
 pub use order::{Characters, compare_names};
 pub use read::{CacheError, is_cache};
-pub use scan::{Folders, Listed, Scan, ScanRules, ScannedLibrary, is_library_name, read_back, scan};
+pub use scan::{DirectorySource, Listed, Scan, ScanRules, ScannedLibrary, is_library_name, read_back, scan};
 pub use write::{CacheBuilder, NewEntry, NewHwcap, WriteError};
 
 use std::ops::Range;

@@ -40,7 +40,7 @@ pub enum NewHwcap {
     Any,
     /// A level.
     Level {
-        /// Its name, as that of its folder below `glibc-hwcaps`.
+        /// Its name, as that of its directory below `glibc-hwcaps`.
         name: Vec<u8>,
         /// The level that the library's own note asks for, 0 to 1023: 0 baseline, 1 to 3 for x86-64-v2 to v4.
         isa_level: u32,
@@ -98,7 +98,7 @@ impl CacheBuilder {
         self.entries.push(entry);
     }
 
-    /// Stores a name that no entry has: `ldconfig` keeps the names of all folders of levels, of empty ones, too.
+    /// Stores a name that no entry has: `ldconfig` keeps the names of all directories of levels, of empty ones, too.
     pub fn mention(&mut self, name: &[u8]) {
         self.mentioned.insert(name.to_vec());
     }

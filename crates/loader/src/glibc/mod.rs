@@ -40,7 +40,7 @@ pub(crate) struct Glibc<'a, System> {
     /// Directories of RPATH and RUNPATH, from the first time they were searched.
     search_lists: HashMap<FoundBy, Rc<[usize]>>,
     directories: Directories,
-    subfolders: Vec<Vec<u8>>,
+    subdirectories: Vec<Vec<u8>>,
     library_path: Rc<[usize]>,
     default_path: Rc<[usize]>,
     cache_flags: &'static [u32],
@@ -119,8 +119,8 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         let system_directories = environment.system_directories.clone();
         let system_directories =
             system_directories.or_else(|| Some(machine?.multiarch_directories())).unwrap_or_default();
-        let subfolders = environment.hwcaps.subfolders();
-        let mut directories = Directories::new(subfolders.len());
+        let subdirectories = environment.hwcaps.subdirectories();
+        let mut directories = Directories::new(subdirectories.len());
         let trusted: Vec<Vec<u8>> = system_directories.into_iter().map(with_one_slash).collect();
         let default_path = trusted.iter().map(|directory| directories.enter(directory.clone())).collect();
         let lib = environment.lib.clone().or_else(|| Some(machine?.lib()));
@@ -135,7 +135,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
             values: TokenValues { environment, origins: Vec::new(), lib, trusted },
             search_lists: HashMap::new(),
             directories,
-            subfolders,
+            subdirectories,
             library_path: Rc::default(),
             default_path,
             cache_flags: machine.map(|machine| machine.cache_flags).unwrap_or_default(),
@@ -301,7 +301,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
             Start::Loader => None,
         };
         let path = real.map_or_else(|| given.to_vec(), |real| names::bytes(&real).to_vec());
-        self.values.origins.push(names::folder(&path, &self.environment.current_directory));
+        self.values.origins.push(names::directory_of(&path, &self.environment.current_directory));
         self.know(b"", PROGRAM, Known::Name);
         self.enter_soname(PROGRAM);
         self.enter_rpath(PROGRAM);
@@ -311,7 +311,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
     fn enter(&mut self, object: usize) {
         let Some(loaded) = self.object(object) else { return };
         let (name, path) = (loaded.name_asked.clone(), names::bytes(&loaded.path).to_vec());
-        self.values.origins.push(names::folder(&path, &self.environment.current_directory));
+        self.values.origins.push(names::directory_of(&path, &self.environment.current_directory));
         self.know(&name, object, Known::Name);
         self.know(&path, object, Known::Path);
         self.enter_soname(object);

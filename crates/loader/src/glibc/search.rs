@@ -104,14 +104,14 @@ impl<System: FileSystem> Glibc<'_, System> {
         }
     }
 
-    /// Tries a name in each subfolder of each directory (`open_path`).
+    /// Tries a name in each subdirectory of each directory (`open_path`).
     fn search_directories(&mut self, asked: Asked<'_>, name: &[u8], list: &[usize], rule: FoundBy) -> Tried {
         for &directory in list {
             let mut gives_up = false;
             let mut any_here = false;
-            for number in 0..self.subfolders.len() {
-                let Some((status, folder)) = self.subfolder(directory, number) else { continue };
-                let path = [folder.as_slice(), name].concat();
+            for number in 0..self.subdirectories.len() {
+                let Some((status, subdirectory)) = self.subdirectory(directory, number) else { continue };
+                let path = [subdirectory.as_slice(), name].concat();
                 let before = self.draft.closure.failed_probes.len();
                 let tried = self.probe(asked, path, rule);
                 let fits = matches!(tried, Tried::Fits(..));
@@ -121,7 +121,7 @@ impl<System: FileSystem> Glibc<'_, System> {
                 }
                 let mut exists = true;
                 if status == Status::Unknown {
-                    exists = fits || self.look_at(&folder);
+                    exists = fits || self.look_at(&subdirectory);
                     self.remember(directory, number, exists);
                 }
                 any_here |= exists;
@@ -139,13 +139,13 @@ impl<System: FileSystem> Glibc<'_, System> {
         Tried::Failed
     }
 
-    /// What is known of a subfolder, and its name with a slash at the end (none for the current directory); nothing when it
+    /// What is known of a subdirectory, and its name with a slash at the end (none for the current directory); nothing when it
     /// is known to be absent.
-    fn subfolder(&self, directory: usize, number: usize) -> Option<(Status, Vec<u8>)> {
-        let subfolder = self.subfolders.get(number)?;
+    fn subdirectory(&self, directory: usize, number: usize) -> Option<(Status, Vec<u8>)> {
+        let subdirectory = self.subdirectories.get(number)?;
         let directory = self.directories.get(directory)?;
         let status = directory.status.get(number).copied().filter(|&status| status != Status::Absent)?;
-        Some((status, [directory.name.as_slice(), subfolder].concat()))
+        Some((status, [directory.name.as_slice(), subdirectory].concat()))
     }
 
     fn remember(&mut self, directory: usize, number: usize, exists: bool) {
@@ -159,11 +159,11 @@ impl<System: FileSystem> Glibc<'_, System> {
     ///
     /// The loader cuts the path at its last slash, so that of the root nothing is left: it asks about "", which is never
     /// there, and does not try the root again.
-    fn look_at(&mut self, folder: &[u8]) -> bool {
-        let folder = folder.strip_suffix(b"/").unwrap_or(folder);
-        let exists = !folder.is_empty() && self.system.is_directory(names::path(folder));
+    fn look_at(&mut self, directory: &[u8]) -> bool {
+        let directory = directory.strip_suffix(b"/").unwrap_or(directory);
+        let exists = !directory.is_empty() && self.system.is_directory(names::path(directory));
         self.draft.closure.directory_probes.push(DirectoryProbe {
-            path: names::path(folder).to_owned(),
+            path: names::path(directory).to_owned(),
             exists,
             failed_before: self.draft.closure.failed_probes.len(),
         });

@@ -25,7 +25,7 @@ pub struct TracedFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileCategory {
-    /// The program's own: in its folder, or in a folder of its package.
+    /// The program's own: in its directory, or in a directory of its package.
     Program,
     /// Libraries and data that belong to the system.
     System,

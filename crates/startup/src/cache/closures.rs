@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use coldstart_loader::cache::{Family, Folders, Library, Listed, NewEntry, NewHwcap};
+use coldstart_loader::cache::{DirectorySource, Family, Library, Listed, NewEntry, NewHwcap};
 use coldstart_loader::{Closure, Environment, Rules, Start, resolve};
 
 use super::{CacheSourceError, NEWEST_RELEASE, as_path, family_loader, file_name, inside, named_family, parent};
@@ -156,7 +156,7 @@ pub fn files_below(root: &Root, prefix: &Path) -> Result<Vec<PathBuf>, CacheSour
         listed.sort_unstable_by(|left, right| left.0.cmp(&right.0));
         for (name, kind) in listed {
             match kind {
-                Listed::Folder => open.push(name),
+                Listed::Directory => open.push(name),
                 Listed::File => files.push(as_path(&name).to_owned()),
                 Listed::Link | Listed::Other => {}
             }

@@ -48,7 +48,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The file's name without its folder.
+    /// The file's name without its directory.
     pub(super) fn file_name(&self, file: Option<FileId>) -> Cow<'a, str> {
         let file = file.and_then(|file| self.trace.file(file));
         file.map_or("(unnamed)".into(), |file| last_part(&file.path))
@@ -104,7 +104,7 @@ impl<'a> Names<'a> {
         symbol.map_or_else(place, |symbol| Cow::Borrowed(symbol.name.as_str()))
     }
 
-    /// The program's name without its folder.
+    /// The program's name without its directory.
     pub(super) fn program(&self, process: ProcessId) -> Cow<'a, str> {
         self.trace.process(process).map_or("(unknown)".into(), |process| last_part(&process.program))
     }

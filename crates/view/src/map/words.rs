@@ -83,7 +83,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// The command, its program without the folder.
+/// The command, its program without the directory.
 pub(crate) fn command(run: &Run) -> String {
     let words = run.command.iter().enumerate().map(|(place, word)| match place {
         0 => file_name(Path::new(word)),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use coldstart_loader::cache::{
-    CacheEntry, EntryHwcap, Family, FolderAsked, Folders, LdSoCache, Library, NewHwcap, NoLibrary, ScanRules,
+    CacheEntry, EntryHwcap, Family, Folders, LdSoCache, Library, NewHwcap, NoLibrary, RequestedDirectory, ScanRules,
     ScannedLibrary, scan,
 };
 
@@ -82,7 +82,8 @@ fn compare_folders(
     }
     folders.sort_unstable();
     folders.dedup();
-    let asked: Vec<FolderAsked> = folders.iter().map(|path| FolderAsked { path: path.to_vec(), kind: None }).collect();
+    let asked: Vec<RequestedDirectory> =
+        folders.iter().map(|path| RequestedDirectory { path: path.to_vec(), kind: None }).collect();
     let found = scan(&asked, root, &ScanRules { family, release, levels: levels.cloned() });
     let known: BTreeSet<(&[u8], &[u8])> = cache.entries().map(|entry| (entry.name, entry.path)).collect();
     let mut paths: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
@@ -98,7 +99,7 @@ fn compare_folders(
     for library in &found.libraries {
         let entry = &library.entry;
         if !known.contains(&(entry.name.as_slice(), entry.path.as_slice())) && !same_file(library) {
-            let file = [library.folder.as_slice(), b"/", &library.file].concat();
+            let file = [library.directory.as_slice(), b"/", &library.file].concat();
             findings.push(Finding::of(
                 "missing",
                 true,
@@ -114,7 +115,7 @@ fn compare_folders(
 
 /// A newer library with the soname than the one that the soname's link leads to.
 fn newer(root: &Root, library: &ScannedLibrary) -> Option<Finding> {
-    let file = [library.folder.as_slice(), b"/", &library.file].concat();
+    let file = [library.directory.as_slice(), b"/", &library.file].concat();
     let (chosen, linked) = (root.identity(path(&file)).ok()?, root.identity(path(&library.entry.path)).ok()?);
     let message = || {
         format!("`{}` has the same soname and is newer; `ldconfig` would let the link lead there", shown(&library.file))

@@ -150,7 +150,7 @@ fn from_folders(
         make_absolute(args, root, &mut library.entry.path);
     }
     written.machine(rules.family, rules.release);
-    written.folders = scan.folders.iter().map(|folder| Place::new(folder)).collect();
+    written.folders = scan.directories.iter().map(|folder| Place::new(folder)).collect();
     written.mixed = scan.mixed.iter().map(|path| Place::new(path)).collect();
     let reason = |path: &[u8], reason: String| Reason { path: Place::new(path), reason };
     written.unreadable = scan.unreadable.iter().map(|(path, error)| reason(path, error.clone())).collect();
