@@ -8,7 +8,8 @@ use super::joined::{Joined, StopKind};
 use super::loads::{Objects, Places, code_address, offset_of};
 use super::seen::Seen;
 
-/// Decides from an instruction, by its file and its address without load bias, whether it writes to memory; `None` if it cannot.
+/// Decides from an instruction, by its file and its address without load bias, whether it writes to memory; `None` if
+/// it cannot.
 pub type Decode<'all> = dyn Fn(FileId, u64) -> Option<bool> + 'all;
 
 /// All touches and first calls, in order of time.
@@ -42,7 +43,8 @@ fn touched(seen: &Seen, objects: &Objects<'_>, decode: &Decode<'_>) -> Option<Ev
     Some(Event { at: seen.at, thread: seen.thread, kind, file: Some(seen.file), page, pages: 1, code })
 }
 
-/// The page, by its address, that lies so many pages behind an object's first one; `None` if it is not zero-filled memory of it.
+/// The page, by its address, that lies so many pages after an object's first one; `None` if it is not zero-filled
+/// memory of it.
 fn zero_filled_page(object: &TracedObject, pages: u64) -> Option<u64> {
     let lowest = object.segments.iter().map(|segment| segment.address).min()?;
     let page = (lowest >> 12).checked_add(pages)?;
@@ -57,7 +59,8 @@ fn zero_filled_page(object: &TracedObject, pages: u64) -> Option<u64> {
     zero_filled.then_some(page)
 }
 
-/// Keeps one touch a page whose kind stays unknown, and drops those that turn out to be of a kind that was there before.
+/// Keeps one touch a page whose kind stays unknown, and drops those that turn out to be of a kind that was there
+/// before.
 struct UnknownKinds {
     /// Pages that were touched without a word on how.
     pages: HashSet<(ProcessId, FileId, u64, bool)>,

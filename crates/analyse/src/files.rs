@@ -1,8 +1,8 @@
 //! The files behind mappings: which mappings have one, and what is known of each.
 //!
-//! What a newcomer would not guess: a path in a mapping record is a name from the kernel's own bookkeeping. It may carry
-//! ` (deleted)`, may name a device, and for shared memory without a name it names a file that never was (`/dev/zero (deleted)`,
-//! `mm/shmem.c`, `shmem_zero_setup`).
+//! What a newcomer would not guess: a path in a mapping record is a name from the kernel's own bookkeeping. It may
+//! carry ` (deleted)`, may name a device, and for shared memory without a name it names a file that never was
+//! (`/dev/zero (deleted)`, `mm/shmem.c`, `shmem_zero_setup`).
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -41,7 +41,7 @@ pub(super) enum Backing {
     None,
 }
 
-/// What stands behind a mapping.
+/// What is after a mapping.
 pub(super) fn backing(mapped: &Mapped) -> Backing {
     let path = mapped.path.as_bytes();
     let starts = |prefix: &str| path.starts_with(prefix.as_bytes());
@@ -57,7 +57,8 @@ pub(super) fn backing(mapped: &Mapped) -> Backing {
     {
         return Backing::Memory;
     }
-    // Huge pages without a name, and the memory of graphics drivers, which are files of file systems that nobody can mount.
+    // Huge pages without a name, and the memory of graphics drivers, which are files of file systems that nobody can
+    // mount.
     if starts("/dev/")
         || starts("/anon_hugepage")
         || starts("/[aio]")

@@ -33,7 +33,8 @@ pub struct Recorded<'all> {
 
 /// Joins records and notes so far as it goes without a look into the files.
 ///
-/// `file_of` asks the file system about a path that the loader told; it is asked only about objects whose mapping was not recorded.
+/// `file_of` asks the file system about a path that the loader told; it is asked only about objects whose mapping was
+/// not recorded.
 pub fn join(recorded: &Recorded<'_>, file_of: &dyn Fn(&Path) -> Option<FileSeen>) -> Joined {
     let Recorded { records, notes, first, .. } = *recorded;
     let executes =
@@ -71,7 +72,8 @@ pub fn join(recorded: &Recorded<'_>, file_of: &dyn Fn(&Path) -> Option<FileSeen>
     joiner.finish()
 }
 
-/// References in order of time. That is how they come; if not, an unordered list is a mistake that shall not become a wrong trace.
+/// References in order of time. That is how they come; if not, an unordered list is a mistake that shall not become a
+/// wrong trace.
 fn in_order<T>(all: &[T], at: impl Fn(&T) -> u64) -> Vec<&T> {
     let mut all: Vec<&T> = all.iter().collect();
     if !all.is_sorted_by_key(|item| at(item)) {
@@ -80,8 +82,8 @@ fn in_order<T>(all: &[T], at: impl Fn(&T) -> u64) -> Vec<&T> {
     all
 }
 
-/// By process number, when it was noted that it is new and whether it shares its maker's memory. The kernel tells of a new process
-/// before the follower can, but not this.
+/// By process number, when it was noted that it is new and whether it shares its maker's memory. The kernel tells of
+/// a new process before the follower can, but not this.
 fn shares_memory(notes: &[Note]) -> HashMap<u32, VecDeque<(u64, bool)>> {
     let mut all: HashMap<u32, VecDeque<(u64, bool)>> = HashMap::new();
     for note in in_order(notes, |note| note.at) {
@@ -276,7 +278,7 @@ impl Joiner<'_> {
         let id = match placed(current, object.dynamic) {
             Some(id) => id,
             None if object.name.is_empty() => *self.program.get(&process)?,
-            // The kernel's own object (`linux-vdso.so.1`) has a name that is no path.
+            // The kernel's own object (`linux-vdso.so.1`) has a name that is not a path.
             None if !Path::new(&object.name).is_absolute() => return None,
             None => {
                 let path = Path::new(&object.name);
@@ -307,7 +309,7 @@ impl Joiner<'_> {
     }
 }
 
-/// The object that an address lies in.
+/// The object that an address is in.
 fn placed(current: &Current, address: u64) -> Option<PlacementId> {
     match current.space.borrow().at(address)?.held {
         Held::File { placement, .. } => Some(placement),

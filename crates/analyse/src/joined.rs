@@ -20,7 +20,7 @@ pub struct Joined {
     pub files: Vec<TracedFile>,
     /// Files whose path no longer led to them while the program ran.
     pub deleted: Vec<FileId>,
-    /// Which file was laid where, in order of time; also those that are no objects.
+    /// Which file was laid where, in order of time; also those that are not objects.
     pub placements: Vec<Placement>,
     /// Touches, in order of time.
     pub(super) seen: Vec<Seen>,
@@ -78,9 +78,11 @@ pub(super) struct CalledInitialiser {
 /// What of a file was used: what somebody who describes it as an ELF object has to say something of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileUse {
-    /// Pages whose symbols say something: those that were executed, or touched by other code than the loader's. File offset / 4096.
+    /// Pages whose symbols say something: those that were executed, or touched by other code than the loader's. File
+    /// offset / 4096.
     pub pages: BTreeSet<u64>,
-    /// Pages of memory without bytes of the file that may be its zero-filled memory: pages from the start of the object in memory.
+    /// Pages of memory without bytes of the file that may be its zero-filled memory: pages from the start of the
+    /// object in memory.
     pub zero_filled: BTreeSet<u64>,
     /// File offsets of instructions that touched pages, and of functions that were called.
     pub instructions: BTreeSet<u64>,

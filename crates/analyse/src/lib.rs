@@ -1,12 +1,12 @@
 //! From what was recorded to a trace: pages to files and sections, stops and touches to phases.
 //!
-//! In two steps, between which the files are opened ([`OpenedObjects`]). [`join()`] follows every process's memory through mappings, forks and
-//! `execve`, so that each fault becomes a touch of a page of a file; [`Joined::uses`] says which files those are and what of
-//! them. [`finish`] takes descriptions of those that are ELF objects and finds what needs their headers: load biases, zero-filled
-//! memory, addresses of instructions, and the phases.
+//! In two steps, between which the files are opened ([`OpenedObjects`]). [`join()`] follows every process's memory
+//! through mappings, forks and `execve`, so that each fault becomes a touch of a page of a file; [`Joined::uses`]
+//! says which files those are and what of them. [`finish`] takes descriptions of those that are ELF objects and finds
+//! what needs their headers: load biases, zero-filled memory, addresses of instructions, and the phases.
 //!
-//! What a newcomer would not guess: neither observer is needed. Without the kernel's records there are no touches, but phases as
-//! the stops tell them; without the follower's notes there are touches, but no phases.
+//! What a newcomer would not guess: neither observer is needed. Without the kernel's records there are no touches,
+//! but phases as the stops tell them; without the follower's notes there are touches, but no phases.
 
 mod category;
 mod events;
@@ -46,13 +46,14 @@ pub struct Analysed {
     pub files: Vec<TracedFile>,
     /// Which object was mapped where. What a fork gives to a child is not told again.
     pub loads: Vec<Load>,
-    /// In the order in which they began; a phase stands behind the one that holds it.
+    /// In the order in which they began; a phase is after the one that holds it.
     pub phases: Vec<Phase>,
     /// Touches and functions' first calls, in order of time.
     pub events: Vec<Event>,
 }
 
-/// Finishes a join with descriptions of the objects. A file without one is no object: its pages stay, as those of any file.
+/// Finishes a join with descriptions of the objects. A file without one is not an object: its pages stay, as those of
+/// any file.
 ///
 /// `decode` is asked about touches of which the kernel did not say whether they were writes.
 pub fn finish(joined: Joined, objects: &[TracedObject], decode: &Decode<'_>) -> Analysed {

@@ -1,4 +1,4 @@
-//! Which object lies where: load biases, and from an address to the object that holds it.
+//! Which object is where: load biases, and from an address to the object that holds it.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ impl<'all> Objects<'all> {
     }
 }
 
-/// Where an object lies in memory.
+/// Where an object is in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) id: PlacementId,
@@ -38,7 +38,7 @@ pub(super) struct Place {
     pub(super) bias: u64,
     /// Whether its mapping was recorded; if not, `at` is when it was first heard of.
     pub(super) was_mapped: bool,
-    /// First byte of its first segment, and first byte behind its last; absolute.
+    /// First byte of its first segment, and first byte after its last; absolute.
     low: u64,
     high: u64,
 }
@@ -65,7 +65,7 @@ impl Places {
         let forked = joined.processes.iter().enumerate().filter(|(_, process)| !process.executed);
         let forked_by = forked
             .filter_map(|(child, process)| Some((ProcessId(u32::try_from(child).ok()?), process.parent?)))
-            // A parent stands before its children; anything else could go round in circles.
+            // A parent is before its children; anything else could go round in circles.
             .filter(|(child, parent)| parent < child)
             .collect();
         Self { by_process, by_id, forked_by }
@@ -81,8 +81,9 @@ impl Places {
         self.by_process.get(&process).map_or(&[], Vec::as_slice)
     }
 
-    /// The object that held an address at a moment, also if it was mapped before the process was forked. Where mappings were not
-    /// recorded, an object is heard of only after it was relocated: then the next one that is heard of.
+    /// The object that held an address at a moment, also if it was mapped before the process was forked. Where
+    /// mappings were not recorded, an object is heard of only after it was relocated: then the next one that is heard
+    /// of.
     pub(super) fn holding(&self, process: ProcessId, address: u64, at: Moment) -> Option<&Place> {
         let holds = |place: &Place| (place.low..place.high).contains(&address);
         let heard_later = || self.of(process).iter().find(|place| !place.was_mapped && holds(place));
@@ -129,8 +130,8 @@ fn place(id: PlacementId, placement: &Placement, objects: &Objects<'_>) -> Optio
     })
 }
 
-/// The load bias by what is mapped: memory and file agree modulo the page size, and the lowest mapping is the lowest segment's,
-/// from the beginning of its page (System V ABI, "Program Loading").
+/// The load bias by what is mapped: memory and file agree modulo the page size, and the lowest mapping is the lowest
+/// segment's, from the beginning of its page (System V ABI, "Program Loading").
 fn computed_bias(placement: &Placement, object: &TracedObject) -> Option<u64> {
     let Some(lowest) = placement.lowest else {
         return Some(placement.entry?.wrapping_sub(object.entry));
@@ -149,7 +150,8 @@ pub(super) fn offset_of(object: &TracedObject, address: u64) -> Option<u64> {
     })
 }
 
-/// The address, without load bias, of an instruction at a place in the file: two segments may share a page, only one is executable.
+/// The address, without load bias, of an instruction at a place in the file: two segments may share a page, only one
+/// is executable.
 pub(super) fn code_address(object: &TracedObject, offset: u64) -> Option<u64> {
     let executable = object.segments.iter().filter(|segment| segment.flags & 1 != 0).find_map(|segment| {
         let inside = offset.checked_sub(segment.offset)?;

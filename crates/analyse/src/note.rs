@@ -44,15 +44,15 @@ pub enum NoteKind {
         /// In bytes.
         length: u64,
     },
-    /// It stands at the program's entry point (`AT_ENTRY`): the loader is done.
+    /// It is at the program's entry point (`AT_ENTRY`): the loader is done.
     ProgramEntry,
-    /// It stands at `__libc_start_main`.
+    /// It is at `__libc_start_main`.
     LibcStart,
-    /// It stands at `main`.
+    /// It is at `main`.
     Main,
     /// When initialisers were called, in their order.
     Initialisers(Vec<InitialiserTime>),
-    /// It stands at a function's first instruction for the first time. The address is absolute.
+    /// It is at a function's first instruction for the first time. The address is absolute.
     Function {
         /// Where.
         address: u64,
@@ -86,7 +86,8 @@ pub struct Image {
 /// `r_debug.r_state` (`link.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoaderState {
-    /// `RT_CONSISTENT`. At the start: all is mapped and relocated. In `dlopen`: all is mapped, nothing of it relocated yet (glibc 2.36).
+    /// `RT_CONSISTENT`. At the start: all is mapped and relocated. In `dlopen`: all is mapped, nothing of it
+    /// relocated yet (glibc 2.36).
     Consistent,
     /// `RT_ADD`: objects are about to be mapped.
     Adding,

@@ -1,4 +1,5 @@
-//! Where a file was laid into memory as one thing: what becomes a [`Load`](coldstart_profile::trace::Load) if it is an ELF object.
+//! Where a file was laid into memory as one thing: what becomes a [`Load`](coldstart_profile::trace::Load) if it is
+//! an ELF object.
 
 use coldstart_profile::trace::{FileId, Moment, ProcessId, ThreadId};
 
@@ -23,7 +24,8 @@ pub struct Placement {
     pub told_bias: Option<u64>,
     /// Of the program: the absolute address of its entry (`AT_ENTRY`).
     pub entry: Option<u64>,
-    /// Whether a part of it may be executed, or the loader has it in its list: what is mapped only as data is no load.
+    /// Whether a part of it may be executed, or the loader has it in its list: what is mapped only as data is not a
+    /// load.
     pub as_object: bool,
 }
 

@@ -1,8 +1,9 @@
 //! Which program image of which process a number meant at a moment.
 //!
-//! Two observers tell of the same fork and the same `execve`: the kernel's records at once, the follower's notes a little later, when
-//! its stop is seen. Either may be missing. What a newcomer would not guess: the record of an `execve` comes *before* the records of
-//! the new image's mappings (`begin_new_exec` in `fs/exec.c` tells, then `load_elf_binary` maps), so it is what begins the image.
+//! Two observers tell of the same fork and the same `execve`: the kernel's records at once, the follower's notes a
+//! little later, when its stop is seen. Either may be missing. What a newcomer would not guess: the record of an
+//! `execve` comes *before* the records of the new image's mappings (`begin_new_exec` in `fs/exec.c` tells, then
+//! `load_elf_binary` maps), so it is what begins the image.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -54,7 +55,8 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// `launching` is the number of the process that is ours until it executes the program; `None` if that will not be seen.
+    /// `launching` is the number of the process that is ours until it executes the program; `None` if that will not
+    /// be seen.
     pub(super) fn new(launching: Option<u32>, has_records: bool) -> Self {
         Self {
             list: Vec::new(),
@@ -244,8 +246,8 @@ impl Processes {
         }
     }
 
-    /// A process is gone. What is told of it later still counts as its own, until its number is used again: the kernel's last
-    /// faults on its behalf come after the follower's note.
+    /// A process is gone. What is told of it later still counts as its own, until its number is used again: the
+    /// kernel's last faults on its behalf come after the follower's note.
     pub(super) fn gone(&mut self, process: u32, at: Moment) {
         if let Some(id) = self.current.get(&process).map(|current| current.id)
             && let Some(traced) = self.traced(id)
@@ -274,9 +276,10 @@ impl Processes {
         }
     }
 
-    /// The processes, with what can be said of their page touches where nobody noted it. `noted` has the worst of the notes.
+    /// The processes, with what can be said of their page touches where nobody noted it. `noted` has the worst of the
+    /// notes.
     pub(super) fn finish(mut self, noted: &HashMap<ProcessId, PagesSeen>) -> (Vec<TracedProcess>, Vec<TracedThread>) {
-        // Parents stand before their children.
+        // Parents are before their children.
         for place in 0..self.list.len() {
             let Some(id) = u32::try_from(place).ok().map(ProcessId) else { break };
             let shared = self.sharing.get(&id).and_then(|&parent| self.known(parent)).map(|parent| parent.pages);

@@ -1,8 +1,8 @@
-//! One address space: which file stands behind which address.
+//! One address space: which file is behind which address.
 //!
-//! What a newcomer would not guess: the kernel tells what is mapped, never what is unmapped. A range therefore stands until
-//! another one is laid over it, and a change of protection comes as one more mapping of the same place (`mprotect_fixup` in
-//! `mm/mprotect.c` calls `perf_event_mmap`).
+//! What a newcomer would not guess: the kernel tells what is mapped, never what is unmapped. A range therefore stands
+//! until another one is laid over it, and a change of protection comes as one more mapping of the same place
+//! (`mprotect_fixup` in `mm/mprotect.c` calls `perf_event_mmap`).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ use super::placement::PlacementId;
 pub(super) struct Range {
     /// First byte.
     pub(super) start: u64,
-    /// First byte behind it.
+    /// First byte after it.
     pub(super) end: u64,
     /// What is there.
     pub(super) held: Held,
@@ -23,7 +23,7 @@ pub(super) struct Range {
     pub(super) executable: bool,
 }
 
-/// What stands behind a range.
+/// What is after a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
     /// Memory without a file; `of` is the object that it may be the zero-filled end of.

@@ -1,4 +1,4 @@
-//! Files as they will be: the program with other facts, and a directory of links that is not there yet.
+//! Planned files: the program with other facts, and a link directory that does not exist yet.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -9,7 +9,7 @@ use coldstart_loader::{FileSystem, Identity, ObjectFacts, Probe};
 use crate::farm::FarmPlan;
 use crate::origin::without_dots;
 
-/// Files with a program and a directory of links laid over them.
+/// Files overlaid with a program and a link directory.
 #[derive(Debug)]
 pub(crate) struct Overlay<'a, Inner> {
     inner: &'a Inner,
@@ -19,12 +19,12 @@ pub(crate) struct Overlay<'a, Inner> {
     farm: Option<PathBuf>,
     links: HashMap<PathBuf, PathBuf>,
     directories: HashSet<PathBuf>,
-    /// Directories of levels that are links to others.
+    /// Level directories that are links to others.
     same: HashMap<PathBuf, PathBuf>,
 }
 
 impl<'a, Inner: FileSystem> Overlay<'a, Inner> {
-    /// Lays a program with these facts at a path without symbolic links, and a directory of links.
+    /// Overlays a program with these facts at a path without symbolic links, and a link directory.
     pub(crate) fn new(
         inner: &'a Inner,
         program: &'a Path,
@@ -56,7 +56,7 @@ impl<'a, Inner: FileSystem> Overlay<'a, Inner> {
         overlay
     }
 
-    /// The path inside the directory of links, when it leads there.
+    /// The path inside the link directory, if it is one.
     fn in_farm(&self, path: &Path) -> Option<PathBuf> {
         let path = without_dots(path);
         let path = path.starts_with(self.farm.as_ref()?).then_some(path)?;

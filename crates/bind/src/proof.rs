@@ -1,4 +1,4 @@
-//! Whether a bound program loads the same: two closures held against each other.
+//! Verifies that a bound program loads the same, by comparing two closures.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,8 +10,7 @@ use crate::hoist::lossy;
 use crate::origin::PROGRAM;
 use crate::survey::startable;
 
-/// Requires that both load the same files in the same order with the same scope, and that what libraries ask for is
-/// answered by the same files.
+/// Requires the same files in the same order with the same scope, and the same file for each library's requests.
 ///
 /// # Errors
 /// The first difference.
@@ -32,7 +31,7 @@ pub(crate) fn same(original: &Closure, bound: &Closure) -> Result<(), Refusal> {
             return Err(Refusal::OrderWouldChange { place, was, would_be });
         }
     }
-    // The numbers of objects are the same now.
+    // The object indices are the same from here on.
     let answers: HashMap<(usize, &[u8]), Option<usize>> =
         bound.requests.iter().map(|request| ((request.requester, request.needed.as_slice()), request.object)).collect();
     for request in original.requests.iter().filter(|request| request.requester != PROGRAM) {
@@ -51,10 +50,10 @@ pub(crate) fn same(original: &Closure, bound: &Closure) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Requires that these objects are opened in the same directories, by whatever text.
+/// Requires that these objects are opened in the same directories, however those are spelt.
 ///
 /// # Errors
-/// The first other path.
+/// The first different path.
 pub(crate) fn same_directories(
     original: &Closure,
     bound: &Closure,
@@ -71,10 +70,10 @@ pub(crate) fn same_directories(
     Ok(())
 }
 
-/// Requires that no probe fails but those that are allowed.
+/// Requires that only allowed probes fail.
 ///
 /// # Errors
-/// The first one.
+/// The first other one.
 pub(crate) fn no_search(bound: &Closure, allowed: impl Fn(&FailedProbe) -> bool) -> Result<(), Refusal> {
     match bound.failed_probes.iter().find(|probe| !allowed(probe)) {
         None => Ok(()),

@@ -1,4 +1,5 @@
-//! Mode `soname` on small programs, each rule by the real loader: the same files in the same order, found at the first try.
+//! Mode `soname` on small programs, each rule by the real loader: the same files in the same order, found at the
+//! first try.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,11 +1,11 @@
 //! The file around the records: its header, the events that were recorded, sections with facts about the machine.
 //!
-//! The layout is told by `tools/perf/Documentation/perf.data-file-format.txt` of the Linux source. What a newcomer would not guess:
-//! perf writes the header last. A recording whose perf was killed has a length of 0 for its records and no facts, and all the
-//! records up to the end of the file.
+//! The layout is told by `tools/perf/Documentation/perf.data-file-format.txt` of the Linux source. What a newcomer
+//! would not guess: perf writes the header last. A recording whose perf was killed has a length of 0 for its records
+//! and no facts, and all the records up to the end of the file.
 //!
-//! The crate that knows the records has a reader for the container, too. It believes the lengths that it finds, and knows nothing of
-//! recordings that were cut off, so this part is ours.
+//! The crate that knows the records has a reader for the container, too. It believes the lengths that it finds, and
+//! knows nothing of recordings that were cut off, so this part is ours.
 
 use std::collections::BTreeMap;
 
@@ -143,7 +143,7 @@ fn events(bytes: &[u8], section: (u64, u64), each: u64, order: Order) -> Result<
     Ok(events)
 }
 
-/// The facts: behind the records, a table with a place for each bit that is set, ascending.
+/// The facts: after the records, a table with a place for each bit that is set, ascending.
 fn facts(bytes: &[u8], table: u64, features: [u64; 4], order: Order) -> BTreeMap<u32, &[u8]> {
     let mut places = part(bytes, table, u64::MAX, order);
     let mut facts = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! From a record of perf to one of ours.
 //!
-//! What a newcomer would not guess: which fields a record has, and where its time stands, depends on the event that it belongs to,
-//! and which event that is stands in the record.
+//! What a newcomer would not guess: which fields a record has, and where its time stands, depends on the event that
+//! it belongs to, and which event that is is in the record.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -19,7 +19,7 @@ use super::numbers::Numbers;
 
 /// `PERF_RECORD_MISC_MMAP_BUILD_ID`: the mapping tells a build id in the place of device and inode.
 const HAS_BUILD_ID: u16 = 1 << 14;
-/// Where its length stands in the body of such a record, and what it is at most.
+/// Where its length is in the body of such a record, and what it is at most.
 const BUILD_ID_LENGTH: usize = 32;
 const LONGEST_BUILD_ID: u8 = 20;
 /// `PERF_RECORD_LOST_SAMPLES`, which the library hands on as it is.
@@ -149,7 +149,7 @@ impl<'a> Decoder<'a> {
         if event.source == Source::Other {
             return Some(Decoded::Nothing);
         }
-        // Only the fields in front: behind them stands what we do not need, or read ourselves.
+        // Only the fields in front: after them stands what we do not need, or read ourselves.
         let layout = RecordParseInfo { sample_format: event.format.intersection(PREFIX), ..event.layout };
         let raw = RawEventRecord::new(RecordType::SAMPLE, frame.misc, RawData::Single(body), layout);
         let EventRecord::Sample(sample) = raw.parse().ok()? else { return None };

@@ -1,4 +1,4 @@
-//! Records as they stand in the file, one behind the other, before anybody knows what they mean.
+//! Records as they are in the file, back to back, before anybody knows what they mean.
 
 use linux_perf_data::UserRecordType;
 use linux_perf_data::linux_perf_event_reader::RecordType;
@@ -20,7 +20,7 @@ pub(super) struct Frame<'a> {
     pub(super) body: Bytes<'a>,
 }
 
-/// Goes through records until they end, or until one makes no sense: what comes behind that cannot be found.
+/// Goes through records until they end, or until one makes no sense: what comes after that cannot be found.
 #[derive(Clone, Debug)]
 pub(super) struct Frames<'a> {
     left: Bytes<'a>,
@@ -69,7 +69,7 @@ impl<'a> Iterator for Frames<'a> {
     }
 }
 
-/// Bytes behind a record that its size does not count, because a size has 16 bits only.
+/// Bytes after a record that its size does not count, because a size has 16 bits only.
 fn appended(kind: u32, mut body: Bytes<'_>) -> u64 {
     match UserRecordType::try_from(RecordType(kind)) {
         Some(UserRecordType::PERF_AUXTRACE) => body.u64().unwrap_or(0),

@@ -7,7 +7,7 @@ mod built;
 use std::path::Path;
 
 use built::{build, folder, readelf, section, shared_object, with_object};
-use coldstart_elf::{DynamicEntry, ElfFile, Record, Tag};
+use coldstart_elf::{DynamicEntry, ElfFile, TableRecord, Tag};
 use coldstart_inspect::layout::{Binding, ExistingPacking, Layout, PrelinkUse, Stack};
 use coldstart_inspect::{Object, initialisers, layout, loader_reads};
 

@@ -1,7 +1,7 @@
 //! From what a planner has decided to the whole new file: the one way in which every edit is put together.
 //!
-//! A planner decides which bytes change and where segments and sections are now. All that is the same for every edit is done
-//! here: the end of the file, the symbols, the way back, our note, and the identity of the finished file.
+//! A planner decides which bytes change and where segments and sections are now. All that is the same for every edit
+//! is done here: the end of the file, the symbols, the way back, our note, and the identity of the finished file.
 
 use coldstart_elf::{ElfFile, Encoding, FileOffset, FileSpan, VaddrSpan};
 
@@ -82,7 +82,7 @@ pub(crate) fn added_names<'n>(new: impl IntoIterator<Item = &'n [u8]>) -> Vec<u8
 /// A dynamic table that is written anew where it stood.
 #[derive(Debug)]
 pub(crate) struct DynamicInPlace {
-    /// Where it stands in the original.
+    /// Where it is in the original.
     pub(crate) old: FileSpan,
     /// Where in the new file.
     pub(crate) at: FileOffset,
@@ -104,7 +104,7 @@ pub(crate) enum WayBackRule {
 /// All that a planner has decided about a file.
 pub(crate) struct Assembly<'a, 'data> {
     pub(crate) file: &'a ElfFile<'data>,
-    /// Changes to what stands before the end; not those that have a field of their own here.
+    /// Changes to what is before the end; not those that have a field of their own here.
     pub(crate) edits: Edits,
     pub(crate) tail: Tail,
     pub(crate) program_headers: NewHeaders,
@@ -140,8 +140,8 @@ impl Assembly<'_, '_> {
     /// The script that writes the whole file, and whether its note leads back.
     ///
     /// # Errors
-    /// If two changes touch the same bytes, something reaches past the largest place, or the way back is demanded and too
-    /// long to be read again.
+    /// If two changes touch the same bytes, something reaches past the largest place, or the way back is demanded and
+    /// too long to be read again.
     pub(crate) fn finish(mut self, note: NoteText<'_>, rule: WayBackRule) -> Result<(Script, WayBack), Refusal> {
         let (file, encoding) = (self.file, self.file.encoding());
         let mut edits = std::mem::take(&mut self.edits);
@@ -151,7 +151,7 @@ impl Assembly<'_, '_> {
         edits.patch(self.symbols.iter().copied());
         let size = FileOffset(file.size());
         edits.replace(FileSpan::between(self.tail.from, size)?, std::mem::take(&mut self.tail.pieces));
-        // The way back names places in the new file; all of them lie before the note, whose size depends on it.
+        // The way back names places in the new file; all of them are before the note, whose size depends on it.
         let script = edits.into_script(encoding, file.size())?;
         let undo = self.way_back(&script, rule)?;
         let kept = undo.as_ref().err().copied().unwrap_or_default();
@@ -204,8 +204,8 @@ impl Assembly<'_, '_> {
         }
     }
 
-    /// Words of the new file with what they held, by their places there; those that are copied nowhere come back in other
-    /// ways.
+    /// Words of the new file with what they held, by their places there; those that are copied nowhere come back in
+    /// other ways.
     fn words(&self, copies: &Copies) -> Result<Vec<WordPatch>, Refusal> {
         let encoding = self.file.encoding();
         let mut before = self.words_before.clone();
@@ -245,7 +245,7 @@ impl Assembly<'_, '_> {
     }
 }
 
-/// Where among the names the next one stands behind that of a section.
+/// Where among the names the next one is after that of a section.
 fn behind_name(name: u32, section: &NewSection) -> Result<u32, Refusal> {
     // With its final zero.
     let size = u32::try_from(section.name.len()).ok().and_then(|size| size.checked_add(1));

@@ -1,4 +1,4 @@
-//! Changes to a file, as ranges of it and what stands there instead.
+//! Changes to a file, as ranges of it and what is there instead.
 
 use coldstart_elf::{Encoding, FileOffset, FileSpan};
 

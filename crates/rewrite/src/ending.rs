@@ -1,6 +1,6 @@
 //! The end of every file that we write: our note, with the identity of the whole file, and the section headers.
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position};
 use coldstart_prove::Source;
 
 use crate::anatomy::records;
@@ -11,7 +11,7 @@ use crate::note::NoteContent;
 use crate::refusal::Refusal;
 use crate::script::{Piece, Script};
 
-/// What stands at the end of a new file, and what its ELF header says of its tables.
+/// What is at the end of a new file, and what its ELF header says of its tables.
 pub(crate) struct Ending<'a> {
     pub(crate) note: NoteContent<'a>,
     /// Headers of all sections but our note's.

@@ -1,4 +1,4 @@
-//! Where fields stand in the format's records, and writing them in the file's own encoding.
+//! Where fields are in the format's records, and writing them in the file's own encoding.
 //!
 //! Records are edited as bytes: a field that we do not know stays as it is. Offsets are those of the ELF specification
 //! (figures 1-3, 1-9 and 2-1), for 32 and 64 bits.
@@ -69,7 +69,7 @@ impl Field {
         put(record, self.at(encoding), &word_bytes(encoding, value));
     }
 
-    /// The address, offset or size that stands there; 0 where the record is too short.
+    /// The address, offset or size that is there; 0 where the record is too short.
     pub(crate) fn word(self, record: &[u8], encoding: Encoding) -> u64 {
         record.get(self.at(encoding)..).and_then(|bytes| encoding.word(bytes)).unwrap_or(0)
     }
@@ -94,7 +94,7 @@ impl Field {
     }
 }
 
-/// An address-sized number as it stands in a file of this encoding: 4 or 8 bytes.
+/// An address-sized number as it is in a file of this encoding: 4 or 8 bytes.
 pub(crate) fn word_bytes(encoding: Encoding, value: u64) -> Vec<u8> {
     match (encoding.class, encoding.byte_order) {
         (Class::Elf64, ByteOrder::Little) => value.to_le_bytes().to_vec(),
@@ -104,7 +104,7 @@ pub(crate) fn word_bytes(encoding: Encoding, value: u64) -> Vec<u8> {
     }
 }
 
-/// A number of 4 bytes as it stands in a file of this encoding.
+/// A number of 4 bytes as it is in a file of this encoding.
 pub(crate) fn u32_bytes(encoding: Encoding, value: u32) -> [u8; 4] {
     match encoding.byte_order {
         ByteOrder::Little => value.to_le_bytes(),
@@ -112,7 +112,7 @@ pub(crate) fn u32_bytes(encoding: Encoding, value: u32) -> [u8; 4] {
     }
 }
 
-/// A number of 2 bytes as it stands in a file of this encoding.
+/// A number of 2 bytes as it is in a file of this encoding.
 pub(crate) fn u16_bytes(encoding: Encoding, value: u16) -> [u8; 2] {
     match encoding.byte_order {
         ByteOrder::Little => value.to_le_bytes(),

@@ -10,7 +10,7 @@
 //! | prove: read both files anew and compare what they are to a loader | the crate `coldstart-prove` |
 //!
 //! What a newcomer would not guess: a file is never built from a model of it. A [`Script`] says which ranges of the
-//! original are copied, and what stands between them; without edits the result is the original, byte for byte. And the
+//! original are copied, and what is between them; without edits the result is the original, byte for byte. And the
 //! proof shares no code with the planners: its crate knows nothing of this one.
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]

@@ -1,9 +1,9 @@
 //! Bytes that were appended to a rewritten file: where they go when the file is restored below them.
 //!
-//! Programs find what was appended from the file's end, or behind the last section, and then it may move. Some formats
+//! Programs find what was appended from the file's end, or after the last section, and then it may move. Some formats
 //! count from the file's start; those keep their place, or nothing is done.
 
-use coldstart_elf::{FileOffset, FileSpan, Place};
+use coldstart_elf::{FileOffset, FileSpan, Position};
 
 use crate::layout::part;
 use crate::refusal::Refusal;
@@ -27,7 +27,7 @@ const TRAILER: usize = 64;
 const ZIP_END: usize = 22 + 0xffff;
 
 impl Payload {
-    /// Finds the place for what stands behind `from` in a file whose original has `original_size` bytes.
+    /// Finds the place for what is after `from` in a file whose original has `original_size` bytes.
     ///
     /// # Errors
     /// If it would have to move, and tells that it must not.
@@ -72,7 +72,7 @@ fn last(bytes: &[u8], count: usize) -> &[u8] {
     bytes.len().checked_sub(count).and_then(|start| bytes.get(start..)).unwrap_or(bytes)
 }
 
-/// Whether a ZIP archive at the end was told what stands before it (`zip -A`).
+/// Whether a ZIP archive at the end was told what is before it (`zip -A`).
 fn is_adjusted_zip(payload: &[u8], from: FileOffset) -> bool {
     let tail = last(payload, ZIP_END);
     let number = |bytes: &[u8], at: usize, size: usize| -> Option<u64> {

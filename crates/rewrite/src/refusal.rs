@@ -1,6 +1,6 @@
-//! Why a file is not rewritten: what stands in the way, where, and what would help.
+//! Why a file is not rewritten: what is in the way, where, and what would help.
 
-use coldstart_elf::{ElfError, FileOffset, PlaceError, Vaddr};
+use coldstart_elf::{ElfError, FileOffset, PositionError, Vaddr};
 
 use crate::identity::Change;
 use crate::libc_floor::LibcFloor;
@@ -49,7 +49,7 @@ pub enum Refusal {
         /// The first version that would do.
         first: LibcFloor,
     },
-    /// Without section headers nobody can tell what else lies between the tables.
+    /// Without section headers nobody can tell what else is between the tables.
     #[error("it has no section headers, so that nothing tells what else uses the bytes around its tables")]
     NoSections,
     /// Section headers that cannot be true.
@@ -184,8 +184,8 @@ pub enum Refusal {
 }
 
 /// Places that cannot be: what the file says of itself is then no layout.
-impl From<PlaceError> for Refusal {
-    fn from(error: PlaceError) -> Self {
+impl From<PositionError> for Refusal {
+    fn from(error: PositionError) -> Self {
         Self::Layout(error.to_string())
     }
 }

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use coldstart_elf::{ByteOrder, Encoding, FileOffset, FileSpan, Place, PlaceError};
+use coldstart_elf::{ByteOrder, Encoding, FileOffset, FileSpan, Position, PositionError};
 
 use coldstart_prove::Source;
 
@@ -14,7 +14,7 @@ const PORTION: usize = 1 << 20;
 /// Memory of the original is given back in portions of this many bytes.
 const RELEASED: usize = 16 << 20;
 
-/// What stands at the next place of the new file.
+/// What is at the next place of the new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// A range of the original.
@@ -36,11 +36,11 @@ impl Piece {
     }
 }
 
-/// Where the next piece behind these stands in their file.
+/// Where the next piece after these is in their file.
 ///
 /// # Errors
 /// If together they are longer than any file.
-pub(crate) fn end_of(pieces: &[Piece]) -> Result<FileOffset, PlaceError> {
+pub(crate) fn end_of(pieces: &[Piece]) -> Result<FileOffset, PositionError> {
     pieces.iter().try_fold(FileOffset(0), |end, piece| end.plus(piece.size()))
 }
 
@@ -69,7 +69,7 @@ impl Script {
     ///
     /// # Errors
     /// If the pieces together are longer than any file.
-    pub fn new(encoding: Encoding, pieces: Vec<Piece>, patches: Vec<WordPatch>) -> Result<Self, PlaceError> {
+    pub fn new(encoding: Encoding, pieces: Vec<Piece>, patches: Vec<WordPatch>) -> Result<Self, PositionError> {
         debug_assert!(patches.is_sorted_by_key(|patch| patch.at));
         let size = end_of(&pieces)?.0;
         Ok(Self { encoding, pieces: join(pieces), patches, size })

@@ -1,6 +1,6 @@
 //! Taking an edit back: the original, byte for byte, from what our note says.
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place, RelocationForm, Tag, Vaddr};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position, RelocationForm, Tag, Vaddr};
 use serde::Serialize;
 
 use crate::identity::{Change, Identity, digest, identify};
@@ -24,7 +24,7 @@ pub struct UnpackPlan {
     pub size: u64,
     /// BLAKE3 of the original.
     pub digest: [u8; 32],
-    /// What was appended to the rewritten file, and is kept behind the original.
+    /// What was appended to the rewritten file, and is kept after the original.
     pub payload: Option<Payload>,
     /// Who made which edits.
     pub about: About,
@@ -36,7 +36,7 @@ pub enum ChangedFile {
     /// Refuse it.
     #[default]
     Refuse,
-    /// Keep bytes that were appended behind the original; refuse it if anything else was changed.
+    /// Keep bytes that were appended after the original; refuse it if anything else was changed.
     KeepPayload,
     /// Restore the original, if it can be, and lose what was changed.
     Discard,
@@ -62,7 +62,7 @@ impl UnpackPlan {
         Ok(restored)
     }
 
-    /// Whether this is the original, with what is kept behind it.
+    /// Whether this is the original, with what is kept after it.
     ///
     /// # Errors
     /// [`Refusal::CannotUndo`] if it is not.
@@ -76,7 +76,7 @@ impl UnpackPlan {
         Ok(Restored { size: self.size, blake3: blake3::Hash::from_bytes(digest).to_hex().to_string() })
     }
 
-    /// Whether this is what is to stand behind the original.
+    /// Whether this is what is to be after the original.
     fn fits(&self, behind: Option<&[u8]>) -> bool {
         let (Some(behind), Some(payload)) = (behind, &self.payload) else { return behind == Some(&[]) };
         let gap = payload.to.since(FileOffset(self.size)).ok().and_then(|gap| usize::try_from(gap).ok());

@@ -1,8 +1,8 @@
 //! A root directory: this host's `/`, or a sysroot in which every path stays inside.
 //!
-//! In a sysroot the kernel resolves each path (`openat2` with `RESOLVE_IN_ROOT`, Linux 5.6), so that no symbolic link, however
-//! made, leads out. Where that call is missing or forbidden, `stepwise.rs` walks from directory to directory instead; a
-//! [`Root`] tells which way it uses ([`Root::lookup`]).
+//! In a sysroot the kernel resolves each path (`openat2` with `RESOLVE_IN_ROOT`, Linux 5.6), so that no symbolic
+//! link, however made, leads out. Where that call is missing or forbidden, `stepwise.rs` walks from directory to
+//! directory instead; a [`Root`] tells which way it uses ([`Root::lookup`]).
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -21,7 +21,8 @@ use rustix::io::Errno;
 
 use crate::stepwise;
 
-/// Tries before the kernel's `EAGAIN` is given up on: a rename anywhere on the host makes it answer so for a path with `..`.
+/// Tries before the kernel's `EAGAIN` is given up on: a rename anywhere on the host makes it answer so for a path
+/// with `..`.
 const TRIES: u32 = 32;
 
 /// A root directory. Paths are as seen from inside; in a sysroot, relative ones begin at its root.
@@ -111,8 +112,8 @@ impl Root {
         self.sysroot.as_ref().map(|sysroot| sysroot.lookup)
     }
 
-    /// An absolute path as seen from inside, for one that was given: in a sysroot all paths begin at its root, on this host
-    /// relative ones in the current directory.
+    /// An absolute path as seen from inside, for one that was given: in a sysroot all paths begin at its root, on
+    /// this host relative ones in the current directory.
     ///
     /// # Errors
     /// When there is no current directory.
@@ -123,8 +124,8 @@ impl Root {
         }
     }
 
-    /// Where a path of this host stands as seen from inside; the path itself for this host's root, and none for one that is
-    /// not below the sysroot. The path must have no symbolic links.
+    /// Where a path of this host stands as seen from inside; the path itself for this host's root, and none for one
+    /// that is not below the sysroot. The path must have no symbolic links.
     pub fn inside<'a>(&self, host: &'a Path) -> Option<Cow<'a, Path>> {
         match &self.sysroot {
             None => Some(Cow::Borrowed(host)),
@@ -235,7 +236,8 @@ impl Root {
     pub fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
         match &self.sysroot {
             None => path.canonicalize(),
-            // The kernel would tell its own path, from outside and with what was removed since; the walk knows the names.
+            // The kernel would tell its own path, from outside and with what was removed since; the walk knows the
+            // names.
             Some(sysroot) => Ok(stepwise::find(sysroot.directory.as_fd(), path)?.real_path()),
         }
     }

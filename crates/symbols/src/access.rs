@@ -2,11 +2,12 @@
 
 use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory, OpAccess, Register};
 
-/// What an x86 instruction does to memory, its own bytes and the stack apart: `push (%rdi)` reads one page and writes another, and a
-/// file's page is never the stack's.
+/// What an x86 instruction does to memory, its own bytes and the stack apart: `push (%rdi)` reads one page and writes
+/// another, and a file's page is never the stack's.
 ///
-/// An operand that is read and written at once (`add %eax, (%rdi)`) counts as written: the processor asks for the page to write
-/// to it, and its fault says so. Where both are set (`movs`), the instruction does both at different places.
+/// An operand that is read and written at once (`add %eax, (%rdi)`) counts as written: the processor asks for the
+/// page to write to it, and its fault says so. Where both are set (`movs`), the instruction does both at different
+/// places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// Whether it reads memory that it does not write.
@@ -15,7 +16,7 @@ pub struct Access {
     pub writes: bool,
 }
 
-/// What the instruction that begins with `bytes` does; `bitness` is 64, 32 or 16. Nothing, if they are no instruction.
+/// What the instruction that begins with `bytes` does; `bitness` is 64, 32 or 16. Nothing, if they are not instruction.
 pub fn data_access(bytes: &[u8], bitness: u32) -> Access {
     let mut access = Access::default();
     // The decoder does not know other widths.

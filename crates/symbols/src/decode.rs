@@ -1,7 +1,7 @@
 //! Machine code, taken apart from a place that is known to be an instruction.
 //!
-//! x86 instructions have any length from 1 to 15 bytes, so whether an address is one follows only from what comes before. On aarch64
-//! each has 4 bytes, and there is nothing to take apart.
+//! x86 instructions have any length from 1 to 15 bytes, so whether an address is one follows only from what comes
+//! before. On aarch64 each has 4 bytes, and there is nothing to take apart.
 
 use coldstart_elf::Encoding;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
@@ -27,7 +27,8 @@ impl CodeKind {
         }
     }
 
-    /// Whether code can begin at `address` with these bytes. Not where a breakpoint stands already, nor in zeros, which fill holes.
+    /// Whether code can begin at `address` with these bytes. Not where a breakpoint stands already, nor in zeros,
+    /// which fill holes.
     pub(super) fn may_begin(self, address: u64, bytes: &[u8]) -> bool {
         match self {
             Self::X86(bitness) => {
@@ -60,8 +61,8 @@ pub(super) struct Decoded {
     pub(super) has_indirect_jump: bool,
 }
 
-/// Takes the x86 code `bytes` at `address` apart, and looks whether the ascending addresses in `places` are instructions. Stops at what is
-/// no instruction: places behind it are none.
+/// Takes the x86 code `bytes` at `address` apart, and looks whether the ascending addresses in `places` are
+/// instructions. Stops at what is no instruction: places after it are none.
 pub(super) fn decode(bitness: u32, bytes: &[u8], address: u64, places: &[u64]) -> Decoded {
     let mut decoded = Decoded {
         is_instruction: vec![false; places.len()],

@@ -14,7 +14,8 @@ use super::touched::TouchedPages;
 /// Tells all of an object that a trace keeps. Of its symbols only those of what was `touched`.
 ///
 /// # Errors
-/// If it is no ELF file, or its headers are wrong, or it was shortened meanwhile. What is wrong in single tables is left out.
+/// If it is not an ELF file, or its headers are wrong, or it was shortened meanwhile. What is wrong in single tables
+/// is left out.
 pub fn describe(object: &ObjectFile, id: FileId, touched: &TouchedPages) -> Result<TracedObject, ObjectError> {
     let debug = match touched.is_empty() {
         true => DebugNames::None,

@@ -16,7 +16,7 @@ pub enum ObjectError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// It is no ELF file, or its headers are wrong.
+    /// It is not an ELF file, or its headers are wrong.
     #[error("cannot read `{}` as an object", .path.display())]
     Elf {
         /// The object's file.

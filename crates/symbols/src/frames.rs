@@ -1,9 +1,10 @@
 //! The unwind tables (`.eh_frame`), read from end to end: which code each entry is for.
 //!
-//! `coldstart_elf::UnwindTable` answers for one address; here all entries are wanted, of files with hundreds of thousands, so they
-//! are read in one go and nothing is kept of them but their ranges. What a newcomer would not guess: the entry of a signal
-//! trampoline begins one byte *before* the code, in the middle of padding, because unwinders look one byte before a
-//! return address (glibc `sysdeps/unix/sysv/linux/x86_64/libc_sigaction.c`). Such entries are marked by an `S` in what they share.
+//! `coldstart_elf::UnwindTable` answers for one address; here all entries are wanted, of files with hundreds of
+//! thousands, so they are read in one go and nothing is kept of them but their ranges. What a newcomer would not
+//! guess: the entry of a signal trampoline begins one byte *before* the code, in the middle of padding, because
+//! unwinders look one byte before a return address (glibc `sysdeps/unix/sysv/linux/x86_64/libc_sigaction.c`). Such
+//! entries are marked by an `S` in what they share.
 //!
 //! LSB Core, "Exception Frames".
 
@@ -32,7 +33,7 @@ pub(super) struct Frame {
     pub(super) start: u64,
     /// First address behind.
     pub(super) end: u64,
-    /// Whether it is for code that the kernel returns to: its start is no instruction.
+    /// Whether it is for code that the kernel returns to: its start is not an instruction.
     pub(super) is_signal: bool,
 }
 
@@ -50,7 +51,7 @@ impl Frames {
         let bytes = file.memory_from(address)?;
         let section = file.section(".eh_frame").filter(|section| section.header.address == address);
         let size = section.and_then(|section| usize::try_from(section.header.file_size()).ok());
-        // Without a section a zero is the end; with one, there may be more behind it.
+        // Without a section a zero is the end; with one, there may be more after it.
         let reader = Reader {
             bytes: size.and_then(|size| bytes.get(..size)).unwrap_or(bytes),
             address,

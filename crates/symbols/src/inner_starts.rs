@@ -1,8 +1,9 @@
 //! Candidates held against the code: which of them are instructions, and begin something.
 //!
-//! An unwind entry is believed, because the unwinder relies on it, unless another one overlaps it. Everything else has to agree with
-//! the code of the entry that covers it, taken apart from its start. A symbol that no entry covers (hand-written code) is believed if
-//! all it covers can be taken apart and the last instruction ends where the symbol does, which tables in the code hardly ever do.
+//! An unwind entry is believed, because the unwinder relies on it, unless another one overlaps it. Everything else
+//! has to agree with the code of the entry that covers it, taken apart from its start. A symbol that no entry covers
+//! (hand-written code) is believed if all it covers can be taken apart and the last instruction ends where the symbol
+//! does, which tables in the code hardly ever do.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ pub(super) struct Inner<'a, 'data, W> {
     pub(super) frames: &'a [Frame],
     /// Start and end of functions by their symbols, ascending, each start once.
     pub(super) symbols: &'a [Extent],
-    /// Targets of relocations, ascending, that are no unwind entry's start.
+    /// Targets of relocations, ascending, that are not unwind entry's start.
     pub(super) targets: &'a [u64],
     /// Whether the start of an address is asked for.
     pub(super) is_wanted: &'a W,
@@ -82,11 +83,12 @@ impl<W: Fn(u64) -> bool> Inner<'_, '_, W> {
     }
 }
 
-/// Numbers of entries that begin inside another one, or hold another one, where the code does not agree with both. Ascending.
+/// Numbers of entries that begin inside another one, or hold another one, where the code does not agree with both.
+/// Ascending.
 fn overlapping<W: Fn(u64) -> bool>(inner: &Inner<'_, '_, W>, dropped: &mut Dropped) -> BTreeSet<usize> {
     let mut doubtful = BTreeSet::new();
-    // The entry that reaches furthest so far, and those that begin inside of it: they are held against its code together, so
-    // that no code is taken apart twice, however the entries lie.
+    // The entry that reaches furthest so far, and those that begin inside of it: they are held against its code
+    // together, so that no code is taken apart twice, however the entries lie.
     let mut outer: Option<(usize, Frame)> = None;
     let mut nested: Vec<(usize, Frame)> = Vec::new();
     for (number, frame) in inner.frames.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! Sections of a file without section headers, from what the loader reads: the dynamic table and the program headers.
 //!
-//! Tables whose size is known get the name that linkers give them; what is left of a segment goes by what it is for: `.text`,
-//! `.data`, `.data.rel.ro`, `.rodata`, `.bss`. Several stretches may have the same name.
+//! Tables whose size is known get the name that linkers give them; what is left of a segment goes by what it is for:
+//! `.text`, `.data`, `.data.rel.ro`, `.rodata`, `.bss`. Several stretches may have the same name.
 
-use coldstart_elf::{DynamicTable, ElfFile, GnuHashTable, Record, SegmentKind, Symbol, SysvHashTable, Tag};
+use coldstart_elf::{DynamicTable, ElfFile, GnuHashTable, SegmentKind, Symbol, SysvHashTable, TableRecord, Tag};
 
 use super::frames::Frames;
 use super::sections::{LoadedSection, apart, placed};

@@ -1,7 +1,7 @@
 //! Names for what a start touched: symbols from every table there is, and unwind entries for functions that have none.
 //!
-//! Of several names for one place one is chosen, and always the same. What is handed out does not overlap, so that an address has
-//! one name: a symbol inside another one goes, and one that reaches into the next ends there.
+//! Of several names for one place one is chosen, and always the same. What is handed out does not overlap, so that an
+//! address has one name: a symbol inside another one goes, and one that reaches into the next ends there.
 
 use std::cmp::Reverse;
 
@@ -17,11 +17,11 @@ use super::touched::TouchedRanges;
 /// `EM_ARM`, where the lowest bit of a function's address says that it is Thumb code (ARM ELF ABI, section 5.5.3).
 const ARM: u16 = 40;
 
-/// An object of which more functions lie in what was touched keeps only the names of those that did something: the file of a
-/// trace would be mostly names otherwise (17 000 functions share the pages that clang executes).
+/// An object of which more functions are in what was touched keeps only the names of those that did something: the
+/// file of a trace would be mostly names otherwise (17 000 functions share the pages that clang executes).
 const ALL_NAMED: usize = 32;
-/// How names of types begin that compilers keep for comparisons (Itanium C++ ABI, "Virtual Tables and RTTI"): thousands in a page's
-/// neighbourhood, and none says who asked.
+/// How names of types begin that compilers keep for comparisons (Itanium C++ ABI, "Virtual Tables and RTTI"):
+/// thousands in a page's neighbourhood, and none says who asked.
 const TYPE_NAME: &[u8] = b"_ZTS";
 
 /// A name for a place; ordered by address, the best name of an address first.
@@ -47,8 +47,8 @@ impl Candidate<'_> {
     }
 }
 
-/// The symbols of what was touched, ascending by address and apart. Functions without a name only if they hold one of the
-/// instructions in `code`, which are ascending; those of a large object, too.
+/// The symbols of what was touched, ascending by address and apart. Functions without a name only if they hold one of
+/// the instructions in `code`, which are ascending; those of a large object, too.
 pub(super) fn names<'data>(
     file: &ElfFile<'data>,
     debug: Option<SymbolTable<'data>>,
@@ -103,7 +103,8 @@ fn candidate<'data>(
     if !touched.overlap(address, symbol.size) {
         return None;
     }
-    // What has no kind is a label of hand-written code, or one of the linker's marks (`__bss_start`), which name nothing.
+    // What has no kind is a label of hand-written code, or one of the linker's marks (`__bss_start`), which name
+    // nothing.
     let has_no_kind = !is_function && symbol.kind != SymbolKind::Object;
     let section = section_at(sections, address)?;
     if has_no_kind && !section.is_executable {
@@ -131,7 +132,7 @@ fn candidate<'data>(
     })
 }
 
-/// Leaves out what lies inside something larger. Functions without a size get that of their unwind entry.
+/// Leaves out what is inside something larger. Functions without a size get that of their unwind entry.
 fn apart<'data>(candidates: Vec<Candidate<'data>>, frames: &Frames) -> Vec<Candidate<'data>> {
     let mut apart: Vec<Candidate<'_>> = Vec::with_capacity(candidates.len());
     let mut end = 0;
@@ -167,7 +168,7 @@ fn nameless(named: &[ObjectSymbol], frames: &Frames, sections: &[LoadedSection],
             frame.start == symbol.address || frame.start < symbol.address.saturating_add(symbol.size)
         })
     };
-    // The one entry of a PLT is no function, and that of a signal trampoline begins in padding.
+    // The one entry of a PLT is not a function, and that of a signal trampoline begins in padding.
     let is_function = |frame: &Frame| {
         let section = section_at(sections, frame.start);
         !frame.is_signal && section.is_some_and(|section| section.is_executable && !section.is_linkage())

@@ -16,7 +16,7 @@ pub(super) struct LoadedSection {
 }
 
 impl LoadedSection {
-    /// First address behind it; saturates.
+    /// First address after it; saturates.
     pub(super) fn end(&self) -> u64 {
         self.section.address.saturating_add(self.section.size)
     }

@@ -64,8 +64,9 @@ impl TouchedPages {
         addresses
     }
 
-    /// The addresses that were touched, with those of instructions (`code`). A page of the file that two segments share (the end of one and the beginning of the
-    /// next) counts at both places: which of them was meant is not known.
+    /// The addresses that were touched, with those of instructions (`code`). A page of the file that two segments
+    /// share (the end of one and the beginning of the next) counts at both places: which of them was meant is not
+    /// known.
     pub(super) fn ranges(&self, file: &ElfFile<'_>, code: &[u64]) -> TouchedRanges {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for segment in file.load_segments() {
@@ -84,8 +85,8 @@ impl TouchedPages {
     }
 }
 
-/// Offsets of the file whose pages a segment shows. The zeros behind its file part begin in the last of these pages, which is
-/// still a page of the file.
+/// Offsets of the file whose pages a segment shows. The zeros after its file part begin in the last of these pages,
+/// which is still a page of the file.
 fn file_extent(segment: &Segment) -> (u64, u64) {
     let from = segment.offset.0;
     if segment.file_size == 0 {

@@ -31,7 +31,7 @@ pub enum TraceFileError {
     /// The place was not for it; nothing was changed.
     #[error(transparent)]
     NotPlaced(#[from] OutputError),
-    /// The disk was full before the first event; nothing is left of it, and what stood there before stands there still.
+    /// The disk was full before the first event; nothing is left of it, and what stood there before is there still.
     #[error("the trace `{path}` cannot be written: not even its first events have room: {source}")]
     NoRoom {
         /// The file.
@@ -96,7 +96,7 @@ pub enum TraceFileError {
         /// What is wrong, and where.
         what: String,
     },
-    /// The question is no SQL, or names what is not there.
+    /// The question is not SQL, or names what is not there.
     #[error("the question cannot be answered: {reason}")]
     Question {
         /// SQLite's words.
@@ -177,14 +177,12 @@ impl TraceFileError {
     pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let (path, reason) = (path.to_owned(), error.to_string());
         match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => {
-                Self::SomethingElse { path, what: "it is not a SQLite database".to_owned() }
-            }
+            Some(ErrorCode::NotADatabase) => Self::SomethingElse { path, what: "it is not SQLite database".to_owned() },
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::SystemIoFailure) => {
                 Self::NotReadable { path, source: io::Error::other(reason) }
             }
             Some(ErrorCode::OutOfMemory) => Self::Other { path, reason },
-            // All that we ask stands in this crate: it fails because the file has not what we wrote there.
+            // All that we ask is in this crate: it fails because the file has not what we wrote there.
             _ => Self::Damaged { path, what: reason },
         }
     }

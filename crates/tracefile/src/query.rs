@@ -1,7 +1,7 @@
 //! Questions of people's own.
 //!
-//! One statement, which reads. SQLite itself says whether a statement reads only; besides that an authoriser looks at each
-//! thing that a statement would do, so that no file but the trace is reached.
+//! One statement, which reads. SQLite itself says whether a statement reads only; besides that an authoriser looks at
+//! each thing that a statement would do, so that no file but the trace is reached.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub enum Value<'a> {
     Real(f64),
     /// Text.
     Text(&'a str),
-    /// Bytes that are no text: a path, say, that is not UTF-8.
+    /// Bytes that are not text: a path, say, that is not UTF-8.
     Bytes(&'a [u8]),
 }
 
@@ -48,8 +48,8 @@ impl Interrupter {
 }
 
 impl TraceFile {
-    /// Answers one question in SQL, row by row. A `limit` counts the whole time, also that which `take` needs; `take` may
-    /// break off.
+    /// Answers one question in SQL, row by row. A `limit` counts the whole time, also that which `take` needs; `take`
+    /// may break off.
     ///
     /// # Errors
     /// [`TraceFileError::Question`], [`TraceFileError::NotOneStatement`], [`TraceFileError::NotAQuestion`],

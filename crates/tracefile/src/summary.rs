@@ -145,7 +145,7 @@ impl Innermost {
     }
 }
 
-/// A phase stands behind the one that holds it: of those that run at a moment the last is the innermost.
+/// A phase is after the one that holds it: of those that run at a moment the last is the innermost.
 fn innermost(phases: &[Phase]) -> HashMap<ProcessId, Innermost> {
     let mut ends: HashMap<ProcessId, Vec<(Moment, bool, PhaseId)>> = HashMap::new();
     for (number, phase) in (0..).zip(phases).filter(|(_, phase)| phase.begin < phase.end) {

@@ -1,7 +1,7 @@
-//! The words that stand in the file for the choices of the data model.
+//! The words that are in the file for the choices of the data model.
 //!
-//! Words and no numbers, except in events, so that a question needs no table of codes. They are part of the format: a word
-//! that was written once is never given another meaning.
+//! Words and no numbers, except in events, so that a question needs no table of codes. They are part of the format: a
+//! word that was written once is never given another meaning.
 
 use coldstart_profile::trace::{FileCategory, Known, Layer, LookupKind, PagesSeen, PhaseKind, RunEnd, StartState};
 

@@ -1,8 +1,9 @@
 //! Whose file it is: the program's, the system's, the user's.
 //!
-//! Only paths are looked at. What a newcomer would not guess: most programs' own directory is not where their file is. `/usr/bin` holds
-//! everybody's programs, so the directories that bear the program's name count (`/usr/share/NAME`), and of programs in a prefix of their
-//! own (`/opt/NAME/bin`, `/nix/store/HASH-NAME/bin`) the whole prefix.
+//! Only paths are looked at. What a newcomer would not guess: most programs' own directory is not where their file
+//! is. `/usr/bin` holds everybody's programs, so the directories that bear the program's name count
+//! (`/usr/share/NAME`), and of programs in a prefix of their own (`/opt/NAME/bin`, `/nix/store/HASH-NAME/bin`) the
+//! whole prefix.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -112,7 +113,8 @@ impl Places {
         FileCategory::Data
     }
 
-    /// The innermost mount decides: a disk may be mounted below `/run`. A root that is in memory (a live system) says nothing.
+    /// The innermost mount decides: a disk may be mounted below `/run`. A root that is in memory (a live system) says
+    /// nothing.
     fn is_in_memory(&self, path: &Path) -> bool {
         let depth = |mount: &Path| mount.components().count();
         let innermost = self
@@ -207,7 +209,8 @@ fn architecture_directories() -> impl Iterator<Item = PathBuf> {
     [std::env::consts::ARCH].into_iter().map(|machine| PathBuf::from(format!("/usr/lib/{machine}-linux-gnu")))
 }
 
-/// The names that a program's directories may have: `python3.11` is also `python3` and `python`, `soffice.bin` also `soffice`.
+/// The names that a program's directories may have: `python3.11` is also `python3` and `python`, `soffice.bin` also
+/// `soffice`.
 fn names_of(name: &OsStr) -> BTreeSet<OsString> {
     let name = name.as_bytes();
     let mut names = vec![name];

@@ -1,9 +1,10 @@
 //! Phases: what the time of each process went into.
 //!
-//! Three sources of different worth: the follower's stops are exact, touches say what the loader was busy with in between, and where
-//! neither tells an end it is the next thing that was seen. [`Known`](coldstart_profile::trace::Known) says which it was. What a
-//! newcomer would not guess: notes may be missing, late or in an order that makes no sense (programs crash, and processes are
-//! killed between two stops), so every phase is cut to the one that holds it.
+//! Three sources of different worth: the follower's stops are exact, touches say what the loader was busy with in
+//! between, and where neither tells an end it is the next thing that was seen.
+//! [`Known`](coldstart_profile::trace::Known) says which it was. What a newcomer would not guess: notes may be
+//! missing, late or in an order that makes no sense (programs crash, and processes are killed between two stops), so
+//! every phase is cut to the one that holds it.
 
 mod dlopen;
 mod initialisers;
@@ -22,7 +23,7 @@ use relocated_pages::RelocatedPages;
 use timeline::{Shared, Timeline, timelines};
 use tree::Tree;
 
-/// The phases of all processes, in the order in which they began; a phase stands behind the one that holds it.
+/// The phases of all processes, in the order in which they began; a phase is after the one that holds it.
 pub(super) fn phases(joined: &Joined, objects: &Objects<'_>, places: &Places, events: &[Event]) -> Vec<Phase> {
     let described: Vec<&TracedObject> = joined_objects(joined, objects);
     let relocated = RelocatedPages::new(&described);

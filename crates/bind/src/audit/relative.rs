@@ -1,13 +1,13 @@
-//! A table that may move: paths below a directory that is moved as a whole become relative to the program's directory.
+//! Relocatable tables: paths below a directory that is moved as a whole become relative to the program's directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::table::{Found, Group, Place, Requester, Table};
 
 impl Table {
-    /// The same table for a program that may be moved together with everything below `root`. `program_directory` is the
-    /// directory that the program is in, links followed, and itself in `root`; both are absolute and without `.` and `..`.
-    /// Places outside `root` stay absolute. A table whose program is not in `root` stays as it is.
+    /// The same table for a program that may be moved together with everything below `root`. `program_directory` is
+    /// the program's directory with links resolved, inside `root`; both are absolute and without `.` and `..`. Paths
+    /// outside `root` stay absolute. The table is unchanged if the program is not in `root`.
     #[must_use]
     pub fn relative_to(&self, program_directory: &[u8], root: &[u8]) -> Self {
         let Some(deeper) = below(program_directory, root) else { return self.clone() };
@@ -39,7 +39,7 @@ impl Table {
     }
 }
 
-/// The path from a directory on; empty for the directory itself.
+/// The path relative to a directory; empty for the directory itself.
 fn below<'path>(path: &'path [u8], directory: &[u8]) -> Option<&'path [u8]> {
     let directory = directory.strip_suffix(b"/").unwrap_or(directory);
     let rest = path.strip_prefix(directory)?;

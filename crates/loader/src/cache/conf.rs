@@ -1,13 +1,13 @@
 //! The lines of /etc/ld.so.conf (`parse_conf` and `add_dir_1` in elf/ldconfig.c of glibc).
 
-/// What a line asks for.
+/// The meaning of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfLine {
     /// A directory to be scanned.
     Directory(RequestedDirectory),
-    /// Patterns of further files, with `*`, `?` and `[...]`. A relative one counts from the file's own directory.
+    /// Patterns of further files, with `*`, `?` and `[...]`. A relative one is relative to the file's own directory.
     Include(Vec<Vec<u8>>),
-    /// `hwcap`, which no release since 2.33 looks at.
+    /// `hwcap`, ignored since 2.33.
     Ignored(Vec<u8>),
 }
 
@@ -16,12 +16,12 @@ pub enum ConfLine {
 pub struct RequestedDirectory {
     /// Its path, without slashes at the end.
     pub path: Vec<u8>,
-    /// What files that could be of several types count as: the flag of `=libc5` or `=libc6` behind the path.
+    /// The type of libraries whose type is ambiguous: the flag of `=libc5` or `=libc6` after the path.
     pub kind: Option<u32>,
 }
 
 impl RequestedDirectory {
-    /// Reads a directory's name as it stands in a line or on a command line; none when nothing is left of it.
+    /// Parses a directory name from a line or a command line; none if it is empty.
     pub fn read(text: &[u8]) -> Option<Self> {
         let (path, kind) = match text.iter().position(|&byte| byte == b'=') {
             None => (text, None),
@@ -47,7 +47,7 @@ impl RequestedDirectory {
     }
 }
 
-/// What the lines of a file ask for, in their order. Comments begin with `#`; there is no quoting.
+/// Parses the lines of a file, in order. Comments begin with `#`; there is no quoting.
 pub fn read_conf(text: &[u8]) -> Vec<ConfLine> {
     text.split(|&byte| byte == b'\n').filter_map(read_line).collect()
 }

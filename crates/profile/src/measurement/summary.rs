@@ -53,7 +53,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether the value lies inside, ends included.
+    /// Whether the value is inside, ends included.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }

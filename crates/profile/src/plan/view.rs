@@ -1,4 +1,4 @@
-//! A plan as it lies in memory.
+//! A plan as it is in memory.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -23,7 +23,7 @@ pub enum PlanError {
         /// Version in the file.
         found: u32,
     },
-    /// Cut off, or something stands behind it.
+    /// Cut off, or something is after it.
     #[error("the plan should be {expected} bytes long but is {found}")]
     WrongLength {
         /// Length the header and its counts ask for.
@@ -187,7 +187,7 @@ impl<'bytes> PlanView<'bytes> {
         self.targets.len() / TARGET_SIZE
     }
 
-    /// Path and kind of a target; `None` behind the last.
+    /// Path and kind of a target; `None` after the last.
     pub fn target(&self, number: u32) -> Option<(&'bytes Path, TargetKind)> {
         let start = (number as usize).checked_mul(TARGET_SIZE)?;
         let record = self.targets.get(start..start + TARGET_SIZE)?;
@@ -218,7 +218,7 @@ impl<'bytes> PlanView<'bytes> {
     pub fn command(&self) -> Vec<OsString> {
         let mut words: Vec<_> =
             self.command.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect();
-        // Each word ends with a NUL, so the piece behind the last one is empty and not a word.
+        // Each word ends with a NUL, so the piece after the last one is empty and not a word.
         words.pop();
         words
     }

@@ -9,7 +9,8 @@ use crate::FileIdentity;
 /// A file that a start used: mapped, read, or listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedFile {
-    /// Absolute path without symbolic links; a block device's own path for metadata; `(unnamed ...)` where only numbers are known.
+    /// Absolute path without symbolic links; a block device's own path for metadata; `(unnamed ...)` where only
+    /// numbers are known.
     pub path: PathBuf,
     /// `st_dev` in the kernel's numbering: `major << 20 | minor`.
     pub device: u64,

@@ -17,7 +17,7 @@ pub struct Phase {
     pub address: Option<u64>,
     /// First moment.
     pub begin: Moment,
-    /// First moment behind it.
+    /// First moment after it.
     pub end: Moment,
     /// The phase that holds it.
     pub parent: Option<PhaseId>,

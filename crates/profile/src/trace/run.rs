@@ -44,7 +44,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// What stands in [`Run::readiness`] of a trace that was made of a recording of perf.
+    /// What is in [`Run::readiness`] of a trace that was made of a recording of perf.
     const READINESS_OF_IMPORTS: &str = "its end";
 
     /// How its first process came to its end; `None` where nobody knows: a recording of perf does not say it, and
@@ -53,8 +53,9 @@ impl Run {
         (self.readiness != Self::READINESS_OF_IMPORTS).then_some(self.end)
     }
 
-    /// When it was ready and how it ended, as people read it. `readiness` is [`Run::readiness`] made fit for where the words go,
-    /// `time` writes times. No moment of readiness does not mean that it never was ready: recordings of perf do not say.
+    /// When it was ready and how it ended, as people read it. `readiness` is [`Run::readiness`] made fit for where
+    /// the words go, `time` writes times. No moment of readiness does not mean that it never was ready: recordings of
+    /// perf do not say.
     pub fn outcome(&self, readiness: &str, time: impl Fn(Moment) -> String) -> String {
         let over = time(self.ended_at);
         let Some(end) = self.known_end() else {
@@ -107,8 +108,9 @@ impl Layer {
 pub enum PagesSeen {
     /// Each page's first touch: fault-around was off for all private file mappings.
     Each,
-    /// The kernel mapped up to 16 pages at once (fault-around), of which only the one that was asked for is seen. Since Linux 6.18 it may map
-    /// a whole large folio where fault-around found nothing ready (`finish_fault` in `mm/memory.c`).
+    /// The kernel mapped up to 16 pages at once (fault-around), of which only the one that was asked for is seen.
+    /// Since Linux 6.18 it may map a whole large folio where fault-around found nothing ready (`finish_fault` in
+    /// `mm/memory.c`).
     FaultAround,
     /// Not recorded.
     #[default]

@@ -3,7 +3,7 @@
 //! | part | file |
 //! |---|---|
 //! | tables that only the dynamic table points to | `tables.rs` |
-//! | what lies between the program headers and them | `preface.rs` |
+//! | what is between the program headers and them | `preface.rs` |
 //! | symbols that name what moved | `symbols.rs` |
 //! | what is not loaded, and the section headers | `tail.rs` |
 
@@ -12,7 +12,7 @@ pub(crate) mod symbols;
 pub(crate) mod tables;
 pub(crate) mod tail;
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place, PlaceError, SectionHeader, SectionKind, Vaddr};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position, PositionError, SectionHeader, SectionKind, Vaddr};
 
 use crate::refusal::Refusal;
 use crate::script::Piece;
@@ -20,7 +20,7 @@ use crate::script::Piece;
 /// The unit in which file systems hand out blocks, and memory is mapped on most machines.
 pub(crate) const PAGE: u64 = 4096;
 
-/// Refuses files without sections, with sections behind their end, and with segments that overlap or are out of order.
+/// Refuses files without sections, with sections after their end, and with segments that overlap or are out of order.
 pub(crate) fn check_parts(file: &ElfFile<'_>) -> Result<(), Refusal> {
     if file.sections().is_empty() {
         return Err(match file.section_problem() {
@@ -91,10 +91,13 @@ pub(crate) fn check_alignment(alignment: u64) -> Result<(), Refusal> {
 /// Zeros from one place of the new file up to another, as a piece; none if they are the same.
 ///
 /// # Errors
-/// If something stands there already: `to` is before `from`.
-pub(crate) fn zeros<P: Place>(from: P, to: P) -> Result<Option<Piece>, Refusal> {
+/// If something is there already: `to` is before `from`.
+pub(crate) fn zeros<P: Position>(from: P, to: P) -> Result<Option<Piece>, Refusal> {
     let size = to.since(from)?;
-    let bytes =
-        usize::try_from(size).map_err(|_| PlaceError::Overflow { kind: P::KIND, start: from.number(), bytes: size })?;
+    let bytes = usize::try_from(size).map_err(|_| PositionError::Overflow {
+        kind: P::KIND,
+        start: from.number(),
+        bytes: size,
+    })?;
     Ok((bytes > 0).then(|| Piece::Bytes(vec![0; bytes])))
 }

@@ -1,11 +1,11 @@
-//! What lies between the program headers and the tables, and how it makes room for one more program header.
+//! What is between the program headers and the tables, and how it makes room for one more program header.
 //!
-//! The program headers cannot move: GNU strip silently breaks a program whose table is anywhere else. They can grow where
-//! they are if what follows gives way: the path of the loader and GNU's notes, to which only program headers point.
+//! The program headers cannot move: GNU strip silently breaks a program whose table is anywhere else. They can grow
+//! where they are if what follows moves: the path of the loader and GNU's notes, to which only program headers point.
 //! Notes of others may be known to their programs by address (crashpad's is) and stay.
 
 use coldstart_elf::{
-    ElfFile, FileOffset, FileSpan, Notes, Place, SectionHeader, SectionKind, Segment, SegmentKind, Vaddr, VaddrSpan,
+    ElfFile, FileOffset, FileSpan, Notes, Position, SectionHeader, SectionKind, Segment, SegmentKind, Vaddr, VaddrSpan,
 };
 
 use super::tables::{FrontRun, is_filler};
@@ -17,7 +17,7 @@ use crate::script::Piece;
 /// Core dumps keep the first page of a file for the sake of the build id (kernel, `fs/coredump.c`).
 const FIRST_PAGE: u64 = 4096;
 
-/// A section that gives way.
+/// A section that moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moved {
     /// Its number.
@@ -122,7 +122,7 @@ fn between(file: &ElfFile<'_>, headers_end: FileOffset, run_start: FileOffset) -
     Ok(Some(sections))
 }
 
-/// Those that stand in the way go behind the others.
+/// Those that stand in the way go after the others.
 fn to_the_back(
     file: &ElfFile<'_>,
     sections: &[Moved],
@@ -183,8 +183,8 @@ fn may_move(file: &ElfFile<'_>, section: usize) -> bool {
         .is_ok_and(|mut notes| notes.all(|note| note.is_ok_and(|note| note.name == b"GNU" || note.name == b"FDO")))
 }
 
-/// Whether each segment of notes still holds the same notes: all of its sections go equally far, or its notes can stand in
-/// any order because none needs padding.
+/// Whether each segment of notes still holds the same notes: all of its sections go equally far, or its notes can
+/// stand in any order because none needs padding.
 fn keeps_notes(file: &ElfFile<'_>, preface: &Preface) -> Result<bool, Refusal> {
     let of_notes = |segment: &&Segment| matches!(segment.kind, SegmentKind::Note | SegmentKind::Property);
     for segment in file.segments().iter().filter(of_notes) {
@@ -242,7 +242,7 @@ pub(crate) fn follow_preface(
     Ok(true)
 }
 
-/// What stands between the larger program headers and the run's new start.
+/// What is between the larger program headers and the run's new start.
 pub(crate) fn preface_pieces(
     preface: &Preface,
     headers_end: FileOffset,

@@ -1,6 +1,6 @@
 //! Symbols of `.symtab` that name a section which moved. Only tools read them.
 
-use coldstart_elf::{ElfFile, Place, SectionKind, Symbol, Vaddr};
+use coldstart_elf::{ElfFile, Position, SectionKind, Symbol, Vaddr};
 
 use crate::layout::SYMBOL_VALUE;
 use crate::refusal::Refusal;

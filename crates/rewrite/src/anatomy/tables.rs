@@ -1,12 +1,12 @@
 //! The tables that may move, and the run of them around the relocations.
 //!
-//! Linkers put the loader's tables one behind the other near the start of the file. Only the dynamic table and section
-//! headers say where they are, so within that run they can be laid out anew. Everything else keeps its address: code and
-//! data find each other by distance.
+//! Linkers put the loader's tables, back to back near the start of the file. Only the dynamic table and section
+//! headers say where they are, so within that run they can be laid out anew. Everything else keeps its address: code
+//! and data find each other by distance.
 
 use coldstart_elf::{
-    DynamicTable, ElfFile, FileOffset, FileSpan, Place, SectionHeader, SectionKind, Segment, Symbol, SymbolKind, Tag,
-    Vaddr, VaddrSpan,
+    DynamicTable, ElfFile, FileOffset, FileSpan, Position, SectionHeader, SectionKind, Segment, Symbol, SymbolKind,
+    Tag, Vaddr, VaddrSpan,
 };
 
 use crate::layout::part;
@@ -38,7 +38,7 @@ pub(crate) struct FrontRun {
     pub(crate) segment: usize,
     /// In order of their addresses; at least one.
     pub(crate) tables: Vec<LoaderTable>,
-    /// The first section behind the run in the same segment, by address and offset.
+    /// The first section after the run in the same segment, by address and offset.
     pub(crate) next: Option<(Vaddr, FileOffset)>,
 }
 
@@ -53,7 +53,7 @@ impl FrontRun {
         FileSpan::around(self.tables.iter().map(|table| table.file)).unwrap_or_default()
     }
 
-    /// Where in the file an address behind the run's beginning is, or would be if the run went on.
+    /// Where in the file an address after the run's beginning is, or would be if the run went on.
     pub(crate) fn offset_of(&self, address: Vaddr) -> Result<FileOffset, Refusal> {
         Ok(self.file_span().start().plus(address.since(self.memory_span().start())?)?)
     }
@@ -109,10 +109,10 @@ pub(crate) fn all(
     tags.into_iter().filter_map(|tag| find(file, dynamic, tag).transpose()).collect()
 }
 
-/// The tables around the relocations, as far as only fillers lie between them and behind them.
+/// The tables around the relocations, as far as only fillers are between them and after them.
 ///
 /// # Errors
-/// If somebody's bytes stand behind them.
+/// If somebody's bytes are after them.
 pub(crate) fn front_run(
     file: &ElfFile<'_>,
     relocations: &LoaderTable,
@@ -124,13 +124,13 @@ pub(crate) fn front_run(
     let behind_run = run.next.map_or(VaddrSpan::new(segment.address, segment.file_size)?.end(), |(address, _)| address);
     if !is_padding(file, end, behind_run) {
         let offset = file.offset_of(end).unwrap_or_default();
-        // Tables that reach into what is behind them leave nothing between.
+        // Tables that reach into what is after them leave nothing between.
         return Err(Refusal::Payload { offset, size: behind_run.since(end).unwrap_or(0) });
     }
     Ok(run)
 }
 
-/// The tables around one of them, as far as only fillers lie between them.
+/// The tables around one of them, as far as only fillers are between them.
 pub(crate) fn run_around(
     file: &ElfFile<'_>,
     anchor: &LoaderTable,
@@ -198,13 +198,13 @@ fn says_nothing(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| FILLERS.contains(byte))
 }
 
-/// Whether nothing stands between two addresses. Tables that overlap have no padding.
+/// Whether nothing is between two addresses. Tables that overlap have no padding.
 fn is_padding(file: &ElfFile<'_>, from: Vaddr, to: Vaddr) -> bool {
     let Ok(size) = to.since(from) else { return false };
     size == 0 || file.memory_bytes("padding", from, size).is_ok_and(says_nothing)
 }
 
-/// Tags whose values are no addresses.
+/// Tags whose values are not addresses.
 const OTHER_TAGS: &[Tag] = &[
     Tag::NEEDED,
     Tag::PLTRELSZ,

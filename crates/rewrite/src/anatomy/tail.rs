@@ -1,9 +1,9 @@
 //! The end of the file: sections that are not loaded, our note, and the section headers.
 //!
-//! Only what lies behind the last loaded byte is laid out anew. A program with a payload behind all sections (an archive,
+//! Only what is after the last loaded byte is laid out anew. A program with a payload after all sections (an archive,
 //! a script) finds it by its place in the file, so such a file is not touched.
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position};
 
 use super::{PAGE, check_alignment, program_header_range, section_header_range, zeros};
 use crate::layout::part;
@@ -15,7 +15,7 @@ use crate::script::Piece;
 pub(crate) struct Tail {
     /// Where in the original the end begins.
     pub(crate) from: FileOffset,
-    /// What stands there in the new file.
+    /// What is there in the new file.
     pub(crate) pieces: Vec<Piece>,
     /// Where sections are now, by their number: those that moved otherwise than everything else.
     pub(crate) places: Vec<(usize, FileOffset)>,
@@ -23,7 +23,7 @@ pub(crate) struct Tail {
     pub(crate) added_names: u32,
     /// Size of the section names now.
     pub(crate) names_size: u64,
-    /// The file offset behind all of it.
+    /// The file offset after all of it.
     pub(crate) end: FileOffset,
 }
 
@@ -43,7 +43,7 @@ struct Item {
 }
 
 /// Lays the end of the file out anew.
-/// It begins at `start` in the new file; what stands before `behind` in the original is not part of it. Section number
+/// It begins at `start` in the new file; what is before `behind` in the original is not part of it. Section number
 /// `names` holds the names, to which `added` come.
 ///
 /// # Errors
@@ -87,7 +87,7 @@ pub(crate) fn lay_out(
 }
 
 impl Tail {
-    /// Puts a section at the next place, with bytes of its own behind the old ones.
+    /// Puts a section at the next place, with bytes of its own after the old ones.
     fn push(&mut self, span: FileSpan, number: usize, alignment: u64, added: &[u8]) -> Result<(), Refusal> {
         let place = self.end.aligned_up(alignment)?;
         self.pieces.extend(zeros(self.end, place)?);

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position};
 use serde::Serialize;
 
 use super::digest_without;
@@ -26,7 +26,7 @@ pub enum Change {
         /// Size of the file as it was written.
         size_before: u64,
     },
-    /// Bytes are missing at its end.
+    /// Bytes are missing at the end.
     Cut {
         /// How many.
         bytes: u64,
@@ -183,12 +183,12 @@ pub(super) fn unreadable(file: &ElfFile<'_>) -> Option<Change> {
     file.section(note::SECTION).map(|_| note_edited()).or_else(|| cut(file))
 }
 
-/// What is missing of a file whose end was cut off together with its section headers: the beginning of our note may still be
-/// there, behind all that is loaded.
+/// What is missing of a file whose end was cut off together with its section headers: the beginning of our note may
+/// still be there, after all that is loaded.
 fn cut(file: &ElfFile<'_>) -> Option<Change> {
     file.section_problem()?;
     let size = FileOffset(file.size());
-    // Segments that reach past any file leave nothing behind them.
+    // Segments that reach past any file leave nothing after them.
     let loaded = loaded_end(file).unwrap_or(size).min(size);
     let rest = part(file.bytes(), FileSpan::between(loaded, size).ok()?)?;
     let encoding = file.encoding();

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use coldstart_elf::{ElfFile, Encoding, FileOffset, FileSpan, Place, Tag};
+use coldstart_elf::{ElfFile, Encoding, FileOffset, FileSpan, Position, Tag};
 
 use crate::anatomy::{first_bytes, program_header_range, section_header_range};
 use crate::layout::{part, section_header as field};
@@ -31,8 +31,8 @@ pub(super) type Fingerprint = [u8; 4];
 pub(super) struct Parts {
     pub(super) file_header: Fingerprint,
     pub(super) program_headers: Fingerprint,
-    /// Header, but for the name, and content of each section; of sections without bytes and of our own note, the content is
-    /// that of nothing.
+    /// Header, but for the name, and content of each section; of sections without bytes and of our own note, the
+    /// content is that of nothing.
     pub(super) sections: Vec<[Fingerprint; 2]>,
     /// Every place of the dynamic table.
     pub(super) entries: Vec<Fingerprint>,
@@ -134,8 +134,8 @@ impl Watched {
 }
 
 impl Survey {
-    /// A survey of a file of `size` bytes that is made of `file`, with its program headers at `program_headers` and these
-    /// `records` of section headers, of which number `own` is that of our note.
+    /// A survey of a file of `size` bytes that is made of `file`, with its program headers at `program_headers` and
+    /// these `records` of section headers, of which number `own` is that of our note.
     ///
     /// # Errors
     /// If a section reaches past the largest offset.

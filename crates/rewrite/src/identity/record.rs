@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use coldstart_elf::{FileOffset, FileSpan, Place};
+use coldstart_elf::{FileOffset, FileSpan, Position};
 
 use super::parts::Parts;
 use crate::layout;
 
-/// Sizes in bytes of what stands at its beginning: the file's size, its digest, the check of the note.
+/// Sizes in bytes of what is at its beginning: the file's size, its digest, the check of the note.
 const SIZE: usize = 8;
 const DIGEST: usize = 32;
 const CHECK: usize = 8;
@@ -54,7 +54,7 @@ impl<'data> Recorded<'data> {
     }
 }
 
-/// Fills a new note in. `before` has seen the file up to `end`, which holds the rest; the section stands at `section` in
+/// Fills a new note in. `before` has seen the file up to `end`, which holds the rest; the section is at `section` in
 /// that, the identity's first byte at `identity`.
 pub(crate) fn fill(
     mut before: blake3::Hasher,

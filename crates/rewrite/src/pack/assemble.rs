@@ -1,6 +1,6 @@
 //! What is changed, moved and freed, handed to the assembly that all edits share.
 
-use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, FileSpan, Place, Tag, Vaddr};
+use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, FileSpan, Position, Tag, Vaddr};
 
 use super::decision::{Caution, PackOptions, PackPlan, PackSummary, Room};
 use super::headers::program_headers;
@@ -109,8 +109,8 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     Ok(PackPlan { script, summary })
 }
 
-/// What moved out of parts of the file that stay: tables outside of the run, and what the tail took in. Tools would take
-/// the old bytes for somebody's.
+/// What moved out of parts of the file that stay: tables outside of the run, and what the tail took in. Tools would
+/// take the old bytes for somebody's.
 fn left_behind(file: &ElfFile<'_>, layout: &Layout, names: usize, tail: &Tail) -> Result<Vec<FileSpan>, Refusal> {
     let in_run = layout.run.file_span();
     let tables = layout.placed.tables.iter().filter_map(|table| table.old.map(|old| old.file));
@@ -124,7 +124,7 @@ fn left_behind(file: &ElfFile<'_>, layout: &Layout, names: usize, tail: &Tail) -
     let loads = file.load_segments().map(|load| load.file_span()).collect::<Result<Vec<_>, _>>()?;
     let is_loaded = |range: &FileSpan| loads.iter().any(|load| range.overlaps(load));
     left.extend(for_tools.into_iter().filter(|range| range.start() < tail.from && !is_loaded(range)));
-    // What lies before the run is written anew with the program headers, when these grow.
+    // What is before the run is written anew with the program headers, when these grow.
     if layout.shape.preface().is_some() {
         let written = FileSpan::between(program_header_range(file)?.start(), in_run.start())?;
         left.retain(|left| left.end() <= written.start() || left.start() >= written.end());

@@ -8,14 +8,15 @@ use crate::anatomy::check_parts;
 use crate::libc_floor::LibcFloor;
 use crate::refusal::Refusal;
 
-/// Machines whose packed files we have run: x86-64, i386, AArch64, ARM, RISC-V (`e_machine`), with the class they must have.
+/// Machines whose packed files we have run: x86-64, i386, AArch64, ARM, RISC-V (`e_machine`), with the class they
+/// must have.
 const MACHINES: &[(u16, Option<Class>)] =
     &[(62, Some(Class::Elf64)), (3, None), (183, Some(Class::Elf64)), (40, None), (243, Some(Class::Elf64))];
 
 /// Tags of tables that relrhack hides from loaders: the official ones with this bit (its source, `relrhack.cpp`).
 const RELRHACK: u64 = 0x0800_0000;
 
-/// Refuses what is no shared object of a kind that we know.
+/// Refuses what is not a shared object of a kind that we know.
 pub(super) fn check_file(file: &ElfFile<'_>) -> Result<(), Refusal> {
     match file.header().file_type {
         FileType::Dynamic => {}

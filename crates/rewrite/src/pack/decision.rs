@@ -9,8 +9,8 @@ use crate::script::Script;
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct PackOptions {
-    /// The oldest C library that must load the result. Without it, glibc 2.36 is taken for objects of glibc, and those of
-    /// other libraries are refused.
+    /// The oldest C library that must load the result. Without it, glibc 2.36 is taken for objects of glibc, and
+    /// those of other libraries are refused.
     pub libc_floor: Option<LibcFloor>,
     /// Where bytes cannot leave the file, make them a hole that takes no room on disk and is read from no disk.
     pub sparse: bool,
@@ -36,7 +36,7 @@ pub enum PackDecision {
     Nothing(NothingToPack),
 }
 
-/// Why a file is left as it is, although nothing stands in the way.
+/// Why a file is left as it is, although nothing is in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "reason")]
 pub enum NothingToPack {
@@ -112,9 +112,9 @@ pub struct PackSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Room {
-    /// The segment ended behind the tables, and ends earlier.
+    /// The segment ended after the tables, and ends earlier.
     SegmentCut,
-    /// The segment was split behind the tables.
+    /// The segment was split after the tables.
     SegmentSplit,
     /// They stay in the file's length, as a hole without blocks.
     Hole,

@@ -1,6 +1,6 @@
 //! The new ELF header and program headers.
 
-use coldstart_elf::{ElfFile, FileSpan, Place, SectionHeader, Segment, SegmentKind, VaddrSpan};
+use coldstart_elf::{ElfFile, FileSpan, Position, SectionHeader, Segment, SegmentKind, VaddrSpan};
 
 use super::place::Placed;
 use super::room::{HeaderSlot, Shape, Slide};
@@ -75,7 +75,7 @@ fn reaches_into(segment: &Segment, dead: &FileSpan) -> Result<bool, Refusal> {
     Ok(!span.is_empty() && span.overlaps(dead))
 }
 
-/// Ends the segment behind the tables, and returns the header for the rest of it.
+/// Ends the segment after the tables, and returns the header for the rest of it.
 fn cut(
     file: &ElfFile<'_>,
     run: &FrontRun,

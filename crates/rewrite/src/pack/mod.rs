@@ -25,7 +25,7 @@ mod versions;
 mod way_back;
 mod words;
 
-use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Place, RelocationTable, Tag, Vaddr};
+use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Position, RelocationTable, Tag, Vaddr};
 
 pub use decision::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck};
 

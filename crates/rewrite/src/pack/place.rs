@@ -1,6 +1,6 @@
-//! The tables' new places, one behind the other from the run's start.
+//! The tables' new places, back to back from the run's start.
 
-use coldstart_elf::{ElfFile, Place, Tag, Vaddr, VaddrSpan};
+use coldstart_elf::{ElfFile, Position, Tag, Vaddr, VaddrSpan};
 
 use super::relatives::Relatives;
 use super::versions::{Added, GUARD, Guard};
@@ -22,7 +22,7 @@ pub(super) struct PlacedTable {
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
     pub(super) tables: Vec<PlacedTable>,
-    /// The first address behind them.
+    /// The first address after them.
     pub(super) end: Vaddr,
 }
 
@@ -46,8 +46,8 @@ impl Placed {
 /// What a table will hold, with its old place; the RELR table has none.
 pub(super) type Content = (Option<LoaderTable>, Vec<Piece>);
 
-/// What each table will hold, in the order of the run. Tables elsewhere that must grow come behind; their old bytes stay
-/// where they are, unused.
+/// What each table will hold, in the order of the run. Tables elsewhere that must grow come behind; their old bytes
+/// stay where they are, unused.
 pub(super) fn contents(
     run: &FrontRun,
     all: &[LoaderTable],

@@ -1,12 +1,12 @@
 //! The relative relocations that go to RELR: which they are, their table, and what their words must hold.
 //!
-//! RELR has no addends: each word must hold its own in the file. GNU ld, gold and mold write it there anyway; lld leaves
-//! zero, because its record has the addend.
+//! RELR has no addends: each word must hold its own in the file. GNU ld, gold and mold write it there anyway; lld
+//! leaves zero, because its record has the addend.
 
 use std::ops::Range;
 
 use coldstart_elf::{
-    DynamicRelocations, DynamicTable, ElfFile, FileOffset, FileSpan, NotRelr, Place, Relocation, RelocationClass,
+    DynamicRelocations, DynamicTable, ElfFile, FileOffset, FileSpan, NotRelr, Position, Relocation, RelocationClass,
     RelocationClasses, RelocationForm, RelocationTable, RelrEncoder, Tag, Vaddr, VaddrSpan,
 };
 
@@ -104,7 +104,7 @@ pub(super) fn has_relative(file: &ElfFile<'_>, table: &RelocationTable<'_>) -> b
 
 /// Sorts out the relocations of a file; `None` where RELR can hold none.
 ///
-/// `forbidden` are addresses that no pointer may lead to, because what stands there moves.
+/// `forbidden` are addresses that no pointer may lead to, because what is there moves.
 pub(super) fn sort_out<'data>(
     file: &ElfFile<'data>,
     (table, tags): (RelocationTable<'data>, TableTags),
@@ -314,7 +314,7 @@ impl Relatives<'_> {
         self.table.form() == RelocationForm::Rela
     }
 
-    /// Where a record stands in the file.
+    /// Where a record is in the file.
     fn record_at(&self, number: usize) -> Result<FileOffset, Refusal> {
         let (start, size) = (self.table.file_offset(), self.table.record_size() as u64);
         let before = (number as u64).checked_mul(size);
@@ -324,7 +324,7 @@ impl Relatives<'_> {
         Ok(start.plus(before)?)
     }
 
-    /// Where the records of a run stand in the file.
+    /// Where the records of a run are in the file.
     pub(super) fn file_span(&self, records: &Range<usize>) -> Result<FileSpan, Refusal> {
         Ok(FileSpan::between(self.record_at(records.start)?, self.record_at(records.end)?)?)
     }

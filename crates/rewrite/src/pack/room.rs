@@ -1,9 +1,9 @@
 //! How the freed bytes leave the file: where the segment ends, and how far the rest slides towards the front.
 //!
-//! Addresses stay, so what slides in the file must slide by a multiple of the largest alignment: `p_offset` and `p_vaddr`
-//! must agree modulo `p_align` (gABI, "Program Header").
+//! Addresses stay, so what slides in the file must slide by a multiple of the largest alignment: `p_offset` and
+//! `p_vaddr` must agree modulo `p_align` (gABI, "Program Header").
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place, Segment, SegmentKind, Vaddr};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position, Segment, SegmentKind, Vaddr};
 
 use crate::anatomy::preface::{Preface, give_way};
 use crate::anatomy::tables::FrontRun;
@@ -24,9 +24,9 @@ pub(super) enum HeaderSlot {
 /// What happens to the segment that holds the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// It ends behind the tables.
+    /// It ends after the tables.
     Cut,
-    /// It ends behind the tables, and another begins with what follows.
+    /// It ends after the tables, and another begins with what follows.
     Split(HeaderSlot),
     /// It stays, with a hole in it.
     Hole,
@@ -38,7 +38,7 @@ impl Shape {
         self.preface().map_or(0, |preface| preface.run_moves_by)
     }
 
-    /// What gives way to a larger table of program headers.
+    /// What moves to a larger table of program headers.
     pub(super) fn preface(&self) -> Option<&Preface> {
         match self {
             Self::Split(HeaderSlot::Grown(preface)) => Some(preface),
@@ -57,7 +57,7 @@ pub(super) struct Slide {
 }
 
 impl Slide {
-    /// The new place of what stands at an offset that is not among the tables.
+    /// The new place of what is at an offset that is not among the tables.
     pub(super) fn place(&self, offset: FileOffset) -> Result<FileOffset, Refusal> {
         if offset >= self.from { Ok(offset.minus(self.by)?) } else { Ok(offset) }
     }
@@ -97,7 +97,7 @@ fn header_slot(file: &ElfFile<'_>, run: &FrontRun) -> Result<Option<HeaderSlot>,
 /// How far what follows can slide, when the tables end at `end`; 0 if not at all.
 ///
 /// # Errors
-/// If something lies between the tables and what follows, or an alignment makes no sense.
+/// If something is between the tables and what follows, or an alignment makes no sense.
 pub(super) fn slide(file: &ElfFile<'_>, run: &FrontRun, shape: &Shape, end: Vaddr) -> Result<Slide, Refusal> {
     let segment = file.segments().get(run.segment).ok_or(Refusal::NoDynamicTable)?;
     let run_end = run.file_span().end();
@@ -152,7 +152,7 @@ fn alignment(file: &ElfFile<'_>, from: FileOffset) -> Result<u64, Refusal> {
     let mut largest = PAGE;
     for alignment in alignments.into_iter().filter(|alignment| *alignment > 1) {
         if !alignment.is_power_of_two() {
-            return Err(Refusal::Layout(format!("an alignment of {alignment} bytes is no power of two")));
+            return Err(Refusal::Layout(format!("an alignment of {alignment} bytes is not a power of two")));
         }
         largest = largest.max(alignment);
     }

@@ -1,7 +1,7 @@
 //! The new section headers.
 //!
-//! Section headers must tell the truth: `strip`, `patchelf` and `objcopy` write files anew from them, and drop or destroy
-//! what no section covers.
+//! Section headers must tell the truth: `strip`, `patchelf` and `objcopy` write files anew from them, and drop or
+//! destroy what no section covers.
 
 use coldstart_elf::{ElfFile, SectionKind, Vaddr};
 
@@ -31,7 +31,7 @@ pub(super) struct Moves<'a> {
     pub(super) names: usize,
 }
 
-/// The headers of the old sections as they must be now, one after the other.
+/// The headers of the old sections as they must be now, one by one.
 pub(super) fn old_headers(file: &ElfFile<'_>, moves: &Moves<'_>) -> Result<Vec<u8>, Refusal> {
     let encoding = file.encoding();
     let mut bytes = part(file.bytes(), section_header_range(file)?).unwrap_or(&[]).to_vec();

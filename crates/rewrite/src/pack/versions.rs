@@ -33,7 +33,7 @@ pub(super) enum Guard {
     Added(Added),
 }
 
-/// A version table with the guard in it. Its name is to stand at the end of the strings.
+/// A version table with the guard in it. Its name is to be at the end of the strings.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Added {
     pub(super) table: Vec<u8>,

@@ -1,6 +1,6 @@
 //! The way back from a packed file: which ranges of the original follow from the new file, and how.
 
-use coldstart_elf::{FileSpan, Place, Tag};
+use coldstart_elf::{FileSpan, Position, Tag};
 
 use super::assemble::Parts;
 use super::relatives::Relatives;
@@ -9,8 +9,8 @@ use crate::assembly::WayBackRule;
 use crate::refusal::Refusal;
 use crate::undo::{Known, Origin};
 
-/// A way back may take this many bytes in any case, and this part of what packing saves. In random order, 64-bit records
-/// take an eighth of their size; words that held something else take more.
+/// A way back may take this many bytes in any case, and this part of what packing saves. In random order, 64-bit
+/// records take an eighth of their size; words that held something else take more.
 const ALWAYS: u64 = 4096;
 const PART: u64 = 4;
 

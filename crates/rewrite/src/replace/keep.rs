@@ -3,7 +3,7 @@
 //! One more name for the same file is best: it costs nothing and loses nothing. Across file systems it is a copy.
 //!
 //! What has the name already is never replaced, unlike an output: what was kept earlier cannot be made again. The same
-//! content may stand there.
+//! content may be there.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ pub(super) struct Keeping {
     place: Destination,
     /// As it was named.
     path: PathBuf,
-    /// The same content stands there.
+    /// The same content is there.
     exists: bool,
     /// It is the same file.
     pub(super) is_link: bool,
@@ -116,7 +116,7 @@ impl Keeping {
 }
 
 impl Kept {
-    /// The new file stands in its place: from now on this name is the original's. Returns what could not come along.
+    /// The new file is in its place: from now on this name is the original's. Returns what could not come along.
     pub(super) fn settle(mut self) -> Vec<String> {
         self.made = None;
         std::mem::take(&mut self.warnings)
@@ -131,8 +131,8 @@ impl Drop for Kept {
     }
 }
 
-/// Whether a copy may do what one more name cannot: another file system, one without links, too many of them, no `/proc`,
-/// or a file of somebody else's (`fs.protected_hardlinks`).
+/// Whether a copy may do what one more name cannot: another file system, one without links, too many of them, no
+/// `/proc`, or a file of somebody else's (`fs.protected_hardlinks`).
 fn is_link_refused(error: &io::Error) -> bool {
     let refused = [Errno::XDEV, Errno::PERM, Errno::MLINK, Errno::NOENT, Errno::OPNOTSUPP, Errno::NOSYS, Errno::INVAL];
     Errno::from_io_error(error).is_some_and(|errno| refused.contains(&errno))
@@ -175,7 +175,7 @@ fn has_same_content(path: &Path, original: &OriginalFile) -> io::Result<bool> {
         }
         position = position.checked_add(length as u64).ok_or(io::ErrorKind::FileTooLarge)?;
     }
-    // Opened again by its name: what was compared is what stands there.
+    // Opened again by its name: what was compared is what is there.
     Ok(still_has(path, &other))
 }
 

@@ -10,8 +10,8 @@
 //! | keep the original | `keep.rs` |
 //!
 //! What a newcomer would not guess: the old file is never written to. A program that runs from it, or a library that is
-//! mapped, goes on with the old content, which lives until its last user ends; and a kill at any instant leaves either the
-//! old or the new file under the name, because a rename is the one step by which it changes.
+//! mapped, goes on with the old content, which lives until its last user ends; and a kill at any instant leaves
+//! either the old or the new file under the name, because a rename is the one step by which it changes.
 
 mod attributes;
 mod error;
@@ -46,7 +46,7 @@ use self::target::{Destination, OWN};
 use crate::script::{Piece, Script};
 use coldstart_prove::Source;
 
-/// A file that stands in its place.
+/// A file that is in its place.
 #[derive(Clone, Debug)]
 pub struct Replacement<P> {
     /// What the proof found.
@@ -80,8 +80,8 @@ pub struct Seconds {
     pub rename: f64,
 }
 
-/// Writes a file by `script` from `source`, the content of `original`, proves it, and puts it in its place with all that
-/// belongs to it. The original is kept as `keep_original` if that is given.
+/// Writes a file by `script` from `source`, the content of `original`, proves it, and puts it in its place with all
+/// that belongs to it. The original is kept as `keep_original` if that is given.
 ///
 /// `prove` gets the bytes of the new file as the kernel has them, before the file has any name.
 ///
@@ -134,7 +134,8 @@ pub fn write_proven<P, E>(
     })
 }
 
-/// Removes what killed writers have left in a directory. Returns what to say of files that cannot be told apart from such.
+/// Removes what killed writers have left in a directory. Returns what to say of files that cannot be told apart from
+/// such.
 fn tidy(directory: &Path) -> Vec<String> {
     // Nobody waits for them, and whoever may not remove them need not.
     let unknown = remove_leftovers(directory).map(|leftovers| leftovers.unknown).unwrap_or_default();
@@ -170,7 +171,7 @@ fn write_staged(
     Ok(staged)
 }
 
-/// What is known when the file stands in its place.
+/// What is known when the file is in its place.
 struct Placed {
     blocks_bytes: u64,
     warnings: Vec<String>,
@@ -195,7 +196,7 @@ fn put_in_place(
     let path = destination.path();
     destination.put(&mut staged, original)?;
     let mut warnings = kept.map(Kept::settle).unwrap_or_default();
-    // The new file stands, so this is no failure; only a crash of the machine just now could bring the old one back.
+    // The new file stands, so this is not a failure; only a crash of the machine just now could bring the old one back.
     if let Err(error) = flush_directory(destination.directory(), staged.file()) {
         warnings.push(format!("{}: its new name may not be on disk yet ({error})", path.display()));
     }

@@ -22,7 +22,7 @@ pub enum Target {
     At(Box<OutputPlace>),
 }
 
-/// Whatever stands there: for places whose rule is another.
+/// Whatever is there: for places whose rule is another.
 const ANY: OutputKind = OutputKind { name: "any file", recognises: |_| Ok(true), same_bytes: false };
 
 /// A place for a file, and what has its name.
@@ -58,7 +58,7 @@ impl Destination {
         Self::of_place(place.clone())
     }
 
-    /// The place of this name, whatever stands there.
+    /// The place of this name, whatever is there.
     pub(super) fn named(path: &Path) -> Result<Self, ReplaceError> {
         Self::of_place(OutputPlace::new(path, ANY, true)?)
     }

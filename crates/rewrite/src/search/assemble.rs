@@ -1,6 +1,6 @@
 //! What is changed, moved and added, handed to the assembly that all edits share.
 
-use coldstart_elf::{DynamicTable, ElfFile, FileSpan, Place, Tag, VaddrSpan};
+use coldstart_elf::{DynamicTable, ElfFile, FileSpan, Position, Tag, VaddrSpan};
 
 use super::entries::Content;
 use super::headers::{new_places, new_sections, old_sections, program_headers};

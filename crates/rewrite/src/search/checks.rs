@@ -8,11 +8,11 @@ use super::room::Room;
 use crate::anatomy::{check_parts, tables, tail};
 use crate::refusal::Refusal;
 
-/// Machines whose files we have rewritten and run (`e_machine`): i386, ARM, x86-64, AArch64, RISC-V. Others have tags that
-/// count from the dynamic table's own place (MIPS), or have not been tried.
+/// Machines whose files we have rewritten and run (`e_machine`): i386, ARM, x86-64, AArch64, RISC-V. Others have tags
+/// that count from the dynamic table's own place (MIPS), or have not been tried.
 const MACHINES: [u16; 5] = [3, 40, 62, 183, 243];
 
-/// Refuses what is no dynamic object of a kind that we know.
+/// Refuses what is not a dynamic object of a kind that we know.
 pub(super) fn check(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<(), Refusal> {
     match file.header().file_type {
         FileType::Dynamic | FileType::Executable => {}

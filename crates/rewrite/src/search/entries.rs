@@ -13,7 +13,7 @@ const SPARE: usize = 5;
 /// What the new file says, before anything has a place.
 #[derive(Debug)]
 pub(super) struct Content {
-    /// What comes behind the old strings.
+    /// What comes after the old strings.
     pub(super) added_strings: Vec<u8>,
     /// Size of the old strings, in bytes (`DT_STRSZ`).
     pub(super) old_strings: u64,
@@ -39,7 +39,7 @@ pub(super) fn content(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, edit: &Sea
     let audit = edit.audit.as_ref().map(|audit| DynamicEntry { tag: Tag::AUDIT, value: strings.place(audit) });
     let old: Vec<DynamicEntry> = dynamic.entries().collect();
     let mut entries = Vec::new();
-    // Linkers put what is needed first; where something stands before it, that stays before it.
+    // Linkers put what is needed first; where something is before it, that stays before it.
     let first = old.iter().position(|entry| entry.tag == Tag::NEEDED).unwrap_or(0);
     let (mut path, mut audit) = (path, audit);
     for (number, entry) in old.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Strings {
             // A place in bytes that are in memory, as below: it does not wrap.
             at = at.wrapping_add(name.len() as u64).wrapping_add(1);
         }
-        // The part behind the last zero is no string.
+        // The part after the last zero is not a string.
         known.retain(|_, place| *place < size);
         Ok(Self { size, known, added: Vec::new() })
     }

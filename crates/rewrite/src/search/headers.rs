@@ -153,7 +153,7 @@ pub(super) fn new_places(
     Ok(places)
 }
 
-/// The headers of the old sections as they must be now, one after the other.
+/// The headers of the old sections as they must be now, one by one.
 pub(super) fn old_sections(
     file: &ElfFile<'_>,
     room: &Room,

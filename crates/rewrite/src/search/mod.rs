@@ -9,9 +9,9 @@
 //! | all of it as one script | `assemble.rs`, `../assembly.rs` |
 //!
 //! The dynamic strings only grow at their end, so that every name keeps its place; what outgrows its place moves behind
-//! everything else in memory. A newcomer would not guess what is hard: one more segment needs one more program header, the
-//! headers cannot move (GNU strip breaks such files), and what stands behind them gives way only because the strings have
-//! left room.
+//! everything else in memory. A newcomer would not guess what is hard: one more segment needs one more program
+//! header, the headers cannot move (GNU strip breaks such files), and what is after them moves only because the
+//! strings have left room.
 
 mod assemble;
 mod checks;

@@ -1,6 +1,6 @@
 //! Room for what is added: behind everything that is loaded, in a segment that grows or in a new one.
 
-use coldstart_elf::{DynamicTable, ElfFile, FileOffset, Place, Segment, SegmentKind, Tag, Vaddr, VaddrSpan};
+use coldstart_elf::{DynamicTable, ElfFile, FileOffset, Position, Segment, SegmentKind, Tag, Vaddr, VaddrSpan};
 use serde::Serialize;
 
 use super::entries::Content;
@@ -20,7 +20,7 @@ const ALIGNMENT: u64 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchRoom {
-    /// The last segment grew at its end.
+    /// The last segment grew at the end.
     SegmentGrown,
     /// A new segment, whose program header took the place of one that said nothing.
     NewSegmentInstead,
@@ -56,7 +56,7 @@ pub(super) struct Room {
 /// A table of program headers that grows.
 #[derive(Debug)]
 pub(super) struct Grown {
-    /// What lies between it and the loader's tables.
+    /// What is between it and the loader's tables.
     pub(super) preface: Preface,
     /// The tables from there up to the strings.
     pub(super) run: FrontRun,
@@ -111,7 +111,7 @@ pub(super) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, content: &Con
     let grows = can_grow.then_some(last_number);
     let alignment = loads.iter().map(|(_, load)| load.alignment).max().unwrap_or(1);
     if alignment > 1 && !alignment.is_power_of_two() {
-        return Err(Refusal::Layout(format!("an alignment of {alignment} bytes is no power of two")));
+        return Err(Refusal::Layout(format!("an alignment of {alignment} bytes is not a power of two")));
     }
     let last_end = last.memory_span()?.end();
     let (address, offset) = match grows {

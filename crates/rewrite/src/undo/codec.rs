@@ -1,4 +1,4 @@
-//! The way back as bytes: numbers in LEB128, one behind the other, deflated.
+//! The way back as bytes: numbers in LEB128, back to back, deflated.
 
 use std::io::{Read, Write};
 

@@ -1,11 +1,12 @@
 //! How to get an original back from a rewritten file: the script in the other direction, small enough for a note.
 //!
-//! Most of the original is copied in the new file and need only be named. What is gone is told in the shortest way there
-//! is: relocation records follow from the RELR table and the words, headers differ little from those that are there now.
+//! Most of the original is copied in the new file and need only be named. What is gone is told in the shortest way
+//! there is: relocation records follow from the RELR table and the words, headers differ little from those that are
+//! there now.
 
 mod codec;
 
-use coldstart_elf::{FileOffset, FileSpan, Place};
+use coldstart_elf::{FileOffset, FileSpan, Position};
 
 use crate::layout::part;
 use crate::refusal::Refusal;
@@ -18,7 +19,7 @@ pub(crate) use codec::{changed, decode, encode};
 pub(crate) enum Origin {
     /// This one.
     At(FileOffset),
-    /// That of the section headers, which lie behind the note and whose place it cannot know.
+    /// That of the section headers, which are after the note and whose place it cannot know.
     SectionHeaders,
 }
 
@@ -54,8 +55,8 @@ pub(crate) struct Undo {
     /// BLAKE3 of the original.
     pub(crate) digest: [u8; 32],
     pub(crate) held: Held,
-    /// For each record of a relative relocation, in the order of the table that was there, the number of its word in the
-    /// RELR table; empty where that has the same order. Linkers sort their tables, but not all of them (`gold -z
+    /// For each record of a relative relocation, in the order of the table that was there, the number of its word in
+    /// the RELR table; empty where that has the same order. Linkers sort their tables, but not all of them (`gold -z
     /// nocombreloc`, Go's own linker).
     pub(crate) order: Vec<u32>,
     pub(crate) steps: Vec<Step>,
@@ -104,7 +105,7 @@ impl Copies {
         Ok(Self(copies))
     }
 
-    /// Where a byte of the original stands in the new file, if it does.
+    /// Where a byte of the original is in the new file, if it does.
     pub(crate) fn place(&self, at: FileOffset) -> Result<Option<FileOffset>, Refusal> {
         let before = self.0.partition_point(|(range, _)| range.start() <= at).checked_sub(1);
         let found = before.and_then(|before| self.0.get(before)).filter(|(range, _)| range.contains(at));

@@ -1,7 +1,7 @@
 //! The entries that programs need: every name they ask for, and the file that answers.
 //!
-//! A program's search may give one name two meanings, by the run paths of two of its libraries; a cache cannot. The first one
-//! stands, and the others are told.
+//! A program's search may give one name two meanings, by the run paths of two of its libraries; a cache cannot. The
+//! first one stands, and the others are told.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -72,7 +72,8 @@ pub struct Conflict {
 /// Follows programs and libraries. `is_named` says that each has to be one; otherwise what is no object is passed over.
 ///
 /// # Errors
-/// When one that is named cannot be followed, is for another architecture than the others, or is started by musl's loader.
+/// When one that is named cannot be followed, is for another architecture than the others, or is started by musl's
+/// loader.
 pub fn follow(asked: &Following<'_>, programs: &[PathBuf], is_named: bool) -> Result<FromClosures, CacheSourceError> {
     let mut family = asked.arch.map(named_family).transpose()?;
     let mut names =
@@ -240,7 +241,8 @@ impl Names<'_> {
     }
 }
 
-/// What a start depends on: the loader's own directories and its cache, and nothing of our own environment or processor.
+/// What a start depends on: the loader's own directories and its cache, and nothing of our own environment or
+/// processor.
 fn environment(asked: &Following<'_>, family: &Family, object: &ObjectFile, release: &mut Option<u32>) -> Environment {
     let conditions = Conditions {
         inherit: Inherit::Nothing,

@@ -54,7 +54,8 @@ pub struct FromDirectories {
 /// Scans the directories that are named and those of the configuration.
 ///
 /// # Errors
-/// When a directory that is named cannot be used, the configuration cannot be read, or it is not clear whose libraries are meant.
+/// When a directory that is named cannot be used, the configuration cannot be read, or it is not clear whose
+/// libraries are meant.
 pub fn gather(from: Asked<'_>) -> Result<FromDirectories, CacheSourceError> {
     let root = from.root;
     let mut asked = Vec::new();
@@ -111,7 +112,8 @@ fn folder_asked(name: &[u8]) -> RequestedDirectory {
     RequestedDirectory { path: path.to_vec(), kind: None }
 }
 
-/// A directory and all below it, links not followed, those of levels left out: they belong to the directory they stand in.
+/// A directory and all below it, links not followed, those of levels left out: they belong to the directory they
+/// stand in.
 fn below(root: &Root, name: &[u8]) -> Vec<RequestedDirectory> {
     let (mut found, mut open) = (Vec::new(), vec![folder_asked(name)]);
     while let Some(folder) = open.pop() {

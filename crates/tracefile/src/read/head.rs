@@ -76,7 +76,7 @@ fn run(file: &TraceFile) -> Result<Run, TraceFileError> {
     run.ok_or_else(|| TraceFileError::damaged(file.path(), "table `run` is empty"))
 }
 
-/// The number of something that stands before row `child`.
+/// The number of something that is before row `child`.
 fn earlier(cells: &mut Cells<'_>, column: usize, child: usize) -> Result<Option<u32>, Wrong> {
     let parent = cells.optional(column, |cells, column| cells.small::<u32>(column))?;
     if parent.is_some_and(|parent| usize::try_from(parent).is_ok_and(|parent| parent >= child)) {

@@ -1,7 +1,7 @@
 //! Rows of a file that may come from anybody.
 //!
-//! Rows are numbered, and each is checked for its number. It is more than a check of order: a hostile database can show the
-//! same row a million times, and the same long text in each.
+//! Rows are numbered, and each is checked for its number. It is more than a check of order: a hostile database can
+//! show the same row a million times, and the same long text in each.
 
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
@@ -63,7 +63,7 @@ pub(super) fn rows(
     mut take: impl FnMut(&mut Cells<'_>) -> Result<ControlFlow<()>, Wrong>,
 ) -> Result<(), TraceFileError> {
     file.begin_reading();
-    // Each text stands in the file once.
+    // Each text is in the file once.
     let mut text_left = file.bytes;
     let mut count = 0_u64;
     let mut read = || -> Result<(), Wrong> {

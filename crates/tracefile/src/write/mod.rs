@@ -1,8 +1,8 @@
 //! Writing a trace: beside its place, whole, then under its name.
 //!
-//! What a newcomer would not guess: a full disk is no reason to lose a recording that cannot be repeated. Everything that a
-//! reader needs first stands before the events, and the events are written in pieces, in order of time. When the disk is
-//! full, the piece that was begun is taken back, and what stands there is a shorter trace that says so.
+//! What a newcomer would not guess: a full disk is no reason to lose a recording that cannot be repeated. Everything
+//! that a reader needs first is before the events, and the events are written in pieces, in order of time. When the
+//! disk is full, the piece that was begun is taken back, and what is there is a shorter trace that says so.
 
 mod events;
 mod head;
@@ -20,7 +20,8 @@ use crate::error::TraceFileError;
 use crate::schema::{APPLICATION, DATABASE_PAGE, FORMAT, TABLES};
 use crate::views::VIEWS;
 
-/// What SQLite may keep in memory while it writes, in KiB: a piece of events and more, so that nothing is written twice.
+/// What SQLite may keep in memory while it writes, in KiB: a piece of events and more, so that nothing is written
+/// twice.
 const CACHE_KIB: i64 = 16 * 1024;
 
 /// A trace was written.
@@ -57,7 +58,8 @@ fn is_trace(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Tries out whether a trace can be written there, before the start that it is about: that cannot be repeated as it was.
+/// Tries out whether a trace can be written there, before the start that it is about: that cannot be repeated as it
+/// was.
 ///
 /// # Errors
 /// What stands against it.
@@ -66,8 +68,8 @@ pub fn try_out(place: &OutputPlace) -> Result<(), TraceFileError> {
     check_side_files(place)
 }
 
-/// A journal may stand beside an earlier trace, whose it is, and nowhere else: SQLite would play it into the new one, and it
-/// is not ours to remove.
+/// A journal may stand beside an earlier trace, whose it is, and nowhere else: SQLite would play it into the new one,
+/// and it is not ours to remove.
 fn check_side_files(place: &OutputPlace) -> Result<(), TraceFileError> {
     let target = place.real_path();
     let is_file = fs::symlink_metadata(&target).is_ok_and(|found| found.is_file());
@@ -96,8 +98,8 @@ pub fn write_trace(path: &Path, trace: &Trace) -> Result<Written, TraceFileError
 /// into it.
 ///
 /// # Errors
-/// [`TraceFileError::Incomplete`] when the disk became full, and the file holds what had room; after all others what stood
-/// there before stands there still.
+/// [`TraceFileError::Incomplete`] when the disk became full, and the file holds what had room; after all others what
+/// stood there before is there still.
 pub fn write_trace_at(place: &OutputPlace, trace: &Trace) -> Result<Written, TraceFileError> {
     let path = place.path();
     let not_writable = |source| TraceFileError::NotWritable { path: path.to_owned(), source };
@@ -143,7 +145,7 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Fails only if not even what stands before the events could be written.
+/// Fails only if not even what is before the events could be written.
 fn fill(path: &Path, trace: &Trace) -> rusqlite::Result<Reached> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;

@@ -125,7 +125,7 @@ fn runs(first: &Run, second: &Run, sentences: &mut Vec<String>) {
 
 fn commands(first: &Run, second: &Run) -> Option<String> {
     let (of_first, of_second) = (&first.command, &second.command);
-    // The same program may stand in another directory: a copy of it that was worked on.
+    // The same program may be in another directory: a copy of it that was worked on.
     let name = |words: &[OsString]| Some(Path::new(words.first()?).file_name()?.to_owned());
     let is_started_by = |words: &[OsString], longer: &[OsString]| !words.is_empty() && longer.ends_with(words);
     let by = |which: &str, words: &[OsString]| {

@@ -1,7 +1,8 @@
 //! Which file of one trace is which of the other.
 //!
-//! Equal paths are partners. Of the rest, a copy in another directory or in another version's directory of a store is one, as far as
-//! only one file on each side can be meant: two that are wrongly held to be one would be worse than two that stand alone.
+//! Equal paths are partners. Of the rest, a copy in another directory or in another version's directory of a store is
+//! one, as far as only one file on each side can be meant: two that are wrongly held to be one would be worse than
+//! two that stand alone.
 
 use std::collections::HashMap;
 use std::hash::Hash;

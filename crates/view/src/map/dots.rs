@@ -4,7 +4,7 @@ use coldstart_profile::trace::{EventKind, FileId, Touch, Trace, TracedObject};
 
 use super::places::{Place, Places, of_event};
 
-/// What a dot stands for. In the order in which they are drawn: what came from the disk lies below everything.
+/// What a dot stands for. In the order in which they are drawn: what came from the disk is below everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DotKind {
     /// Pages came from the disk.
@@ -84,7 +84,7 @@ pub struct DotLayer {
     pub label: Option<String>,
     /// In order of time.
     pub dots: Vec<Dot>,
-    /// Events in the shown time that have no place on the axis: behind the end of the file, say.
+    /// Events in the shown time that have no place on the axis: after the end of the file, say.
     pub outside: u64,
 }
 

@@ -14,7 +14,7 @@ pub enum PageError {
         /// What must not be in it.
         what: &'static str,
     },
-    /// What is to stand in the page is no JSON.
+    /// What is to be in the page is not JSON.
     #[error("the page's data cannot be written as JSON")]
     Json(#[from] serde_json::Error),
     /// The data could not be packed.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use coldstart_loader::cache::{
-    CacheEntry, EntryHwcap, Family, Folders, LdSoCache, Library, NewHwcap, NoLibrary, RequestedDirectory, ScanRules,
-    ScannedLibrary, scan,
+    CacheEntry, DirectorySource, EntryHwcap, Family, LdSoCache, Library, NewHwcap, NoLibrary, RequestedDirectory,
+    ScanRules, ScannedLibrary, scan,
 };
 
 use coldstart_startup::Root;

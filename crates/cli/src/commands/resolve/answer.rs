@@ -55,7 +55,7 @@ impl Answer {
         for (index, probe) in closure.failed_probes.iter().enumerate() {
             failed.entry((probe.requester, probe.needed.clone())).or_default().push(index);
         }
-        let mut subfolders = start.surroundings.environment.hwcaps.subfolders();
+        let mut subfolders = start.surroundings.environment.hwcaps.subdirectories();
         subfolders.retain(|subfolder| !subfolder.is_empty());
         Ok(Self { start, closure, hints, opened, subfolders, brought_by, failed })
     }

@@ -1,7 +1,7 @@
 //! Processes and threads of a profile.
 //!
-//! The profiler keeps an image of a process apart from the next one after `execve`, as traces do: the second has ".1" behind its
-//! number.
+//! The profiler keeps an image of a process apart from the next one after `execve`, as traces do: the second has ".1"
+//! after its number.
 
 use std::collections::HashMap;
 

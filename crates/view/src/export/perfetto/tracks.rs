@@ -12,9 +12,9 @@ use super::record::{Arguments, Record, Records, Track};
 
 /// The numbers of each further trace begin here. Linux's end at 2^22, and viewers keep 32 bits.
 const NEXT_TRACE: u64 = 1_000_000_000;
-/// Tracks that are no threads have numbers from here on.
+/// Tracks that are not threads have numbers from here on.
 const NO_THREADS: u64 = 10_000_000;
-/// Numbers for one process's tracks that are no threads: of kinds and of further lanes of phases.
+/// Numbers for one process's tracks that are not threads: of kinds and of further lanes of phases.
 const PER_PROCESS: u64 = 16;
 /// So many lanes there are for phases that do not nest; the first is the main thread itself.
 pub(super) const LANES: u64 = 8;
@@ -57,7 +57,7 @@ pub(super) struct Tracks {
     processes: Vec<u64>,
     /// Of each thread: its process's and its own.
     threads: Vec<Track>,
-    /// Place of each of the kernel's numbers, for tracks that are no threads.
+    /// Place of each of the kernel's numbers, for tracks that are not threads.
     places: BTreeMap<u64, u64>,
 }
 

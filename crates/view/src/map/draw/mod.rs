@@ -1,8 +1,9 @@
 //! The map as SVG.
 //!
-//! All of it is laid out here in points, from top to bottom: title, phases, the map with the names of sections at its side, the axis of time,
-//! other files, legend, small print. What a newcomer would not guess: text is measured with the widths of DejaVu Sans, the font that the
-//! PNG is drawn with; most browsers' fonts are narrower, so that what fits here fits there.
+//! All of it is laid out here in points, from top to bottom: title, phases, the map with the names of sections at its
+//! side, the axis of time, other files, legend, small print. What a newcomer would not guess: text is measured with
+//! the widths of DejaVu Sans, the font that the PNG is drawn with; most browsers' fonts are narrower, so that what
+//! fits here fits there.
 
 mod bottom;
 mod frame;
@@ -101,7 +102,7 @@ impl ObjectMap {
     }
 }
 
-/// Colours stand in one place of the file, so that whoever wants others changes them there.
+/// Colours are in one place of the file, so that whoever wants others changes them there.
 fn style(colours: Colours) -> String {
     let (text, muted, line, background) = (colours.text(), colours.muted(), colours.line(), colours.background());
     let (accent, elsewhere) = (colours.accent(), colours.elsewhere());
