@@ -61,7 +61,7 @@ pub(super) fn kind(bytes: &[u8]) -> Kind {
         Some(b"PERFILE2") => Kind::Perf(Order::Little),
         Some(b"2ELIFREP") => Kind::Perf(Order::Big),
         Some(b"PERFFILE") => Kind::Other("it has the format of perf before Linux 3.0"),
-        None if bytes.is_empty() => Kind::Other("it is empty"),
+        None if bytes.is_empty() => Kind::Other("empty"),
         Some(b"SQLite f") => Kind::Other("it is a database; a finished trace needs no import"),
         Some(_) | None => Kind::Other("it does not begin with `PERFILE2`"),
     }
