@@ -1,4 +1,4 @@
-//! What is known once addresses are places in files: before anybody has looked into the files.
+//! The result of the join: addresses are file offsets, but no file has been read yet.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
@@ -9,18 +9,18 @@ use super::placement::{Placement, PlacementId};
 use super::seen::{CodePlace, Seen};
 use crate::note::{Image, LoaderState};
 
-/// The join of records and notes, so far as it needs no file's content.
+/// The join of records and notes, as far as it needs no file content.
 #[derive(Clone, Debug, Default)]
 pub struct Joined {
-    /// In the order in which they began.
+    /// In order of start.
     pub processes: Vec<TracedProcess>,
-    /// In the order in which they began, or were first heard of.
+    /// In order of start, or of first mention.
     pub threads: Vec<TracedThread>,
     /// In the order in which they were first mapped.
     pub files: Vec<TracedFile>,
-    /// Files whose path no longer led to them while the program ran.
+    /// Files whose path no longer referred to them while the program ran.
     pub deleted: Vec<FileId>,
-    /// Which file was laid where, in order of time; also those that are not objects.
+    /// Which file was mapped where, in order of time; also those that are not objects.
     pub placements: Vec<Placement>,
     /// Touches, in order of time.
     pub(super) seen: Vec<Seen>,
@@ -32,7 +32,7 @@ pub struct Joined {
     pub(super) until: Moment,
 }
 
-/// A stop of the follower that says something of phases or functions.
+/// A stop of the follower with information about phases or functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stop {
     pub(super) at: Moment,
@@ -41,7 +41,7 @@ pub(super) struct Stop {
     pub(super) what: StopKind,
 }
 
-/// What a stop says.
+/// The kind of a stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StopKind {
     /// The image's first instruction; `called` is when `execve` was.
@@ -75,7 +75,7 @@ pub(super) struct CalledInitialiser {
     pub(super) bias: u64,
 }
 
-/// What of a file was used: what somebody who describes it as an ELF object has to say something of.
+/// The used parts of a file, for its description as an ELF object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileUse {
     /// Pages whose symbols say something: those that were executed, or touched by other code than the loader's. File

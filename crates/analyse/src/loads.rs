@@ -1,4 +1,4 @@
-//! Which object is where: load biases, and from an address to the object that holds it.
+//! The objects in memory: load biases, and from an address to its object.
 
 use std::collections::HashMap;
 
@@ -26,9 +26,9 @@ impl<'all> Objects<'all> {
     }
 }
 
-/// Where an object is in memory.
+/// An object in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LoadedObject {
     pub(super) id: PlacementId,
     pub(super) file: FileId,
     pub(super) process: ProcessId,
@@ -43,17 +43,17 @@ pub(super) struct Place {
     high: u64,
 }
 
-/// All of them.
-pub(super) struct Places {
-    by_process: HashMap<ProcessId, Vec<Place>>,
-    by_id: HashMap<PlacementId, Place>,
+/// All loaded objects.
+pub(super) struct LoadedObjects {
+    by_process: HashMap<ProcessId, Vec<LoadedObject>>,
+    by_id: HashMap<PlacementId, LoadedObject>,
     /// Whose fork made a process: it has the memory of its parent.
     forked_by: HashMap<ProcessId, ProcessId>,
 }
 
-impl Places {
+impl LoadedObjects {
     pub(super) fn new(joined: &Joined, objects: &Objects<'_>) -> Self {
-        let mut by_process: HashMap<ProcessId, Vec<Place>> = HashMap::new();
+        let mut by_process: HashMap<ProcessId, Vec<LoadedObject>> = HashMap::new();
         let mut by_id = HashMap::new();
         for (number, placement) in joined.placements.iter().enumerate() {
             let Some(id) = u32::try_from(number).ok().map(PlacementId) else { break };
@@ -72,30 +72,30 @@ impl Places {
     }
 
     /// An object by its placement.
-    pub(super) fn get(&self, id: PlacementId) -> Option<&Place> {
+    pub(super) fn get(&self, id: PlacementId) -> Option<&LoadedObject> {
         self.by_id.get(&id)
     }
 
     /// The objects that a process mapped itself, in order of time.
-    pub(super) fn of(&self, process: ProcessId) -> &[Place] {
+    pub(super) fn of(&self, process: ProcessId) -> &[LoadedObject] {
         self.by_process.get(&process).map_or(&[], Vec::as_slice)
     }
 
     /// The object that held an address at a moment, also if it was mapped before the process was forked. Where
     /// mappings were not recorded, an object is heard of only after it was relocated: then the next one that is heard
     /// of.
-    pub(super) fn holding(&self, process: ProcessId, address: u64, at: Moment) -> Option<&Place> {
-        let holds = |place: &Place| (place.low..place.high).contains(&address);
+    pub(super) fn holding(&self, process: ProcessId, address: u64, at: Moment) -> Option<&LoadedObject> {
+        let holds = |place: &LoadedObject| (place.low..place.high).contains(&address);
         let heard_later = || self.of(process).iter().find(|place| !place.was_mapped && holds(place));
         self.latest(process, |place| place.at <= at && holds(place)).or_else(heard_later)
     }
 
     /// The object of a load bias at a moment. A position-dependent program has 0, like the address of nothing else.
-    pub(super) fn with_bias(&self, process: ProcessId, bias: u64, at: Moment) -> Option<&Place> {
+    pub(super) fn with_bias(&self, process: ProcessId, bias: u64, at: Moment) -> Option<&LoadedObject> {
         self.latest(process, |place| place.at <= at && place.bias == bias)
     }
 
-    fn latest(&self, mut process: ProcessId, wanted: impl Fn(&Place) -> bool) -> Option<&Place> {
+    fn latest(&self, mut process: ProcessId, wanted: impl Fn(&LoadedObject) -> bool) -> Option<&LoadedObject> {
         loop {
             if let Some(place) = self.of(process).iter().rev().find(|place| wanted(place)) {
                 return Some(place);
@@ -106,18 +106,21 @@ impl Places {
 
     /// As the trace keeps them, in order of time.
     pub(super) fn loads(&self) -> Vec<Load> {
-        let mut places: Vec<&Place> = self.by_id.values().collect();
+        let mut places: Vec<&LoadedObject> = self.by_id.values().collect();
         places.sort_by_key(|place| (place.at, place.id));
-        places.into_iter().map(|&Place { process, file, bias, at, .. }| Load { process, file, bias, at }).collect()
+        places
+            .into_iter()
+            .map(|&LoadedObject { process, file, bias, at, .. }| Load { process, file, bias, at })
+            .collect()
     }
 }
 
-fn place(id: PlacementId, placement: &Placement, objects: &Objects<'_>) -> Option<Place> {
+fn place(id: PlacementId, placement: &Placement, objects: &Objects<'_>) -> Option<LoadedObject> {
     let object = objects.get(placement.file).filter(|_| placement.as_object)?;
     let bias = placement.told_bias.or_else(|| computed_bias(placement, object))?;
     let low = object.segments.iter().map(|segment| segment.address).min()?;
     let high = object.segments.iter().map(|segment| segment.address.saturating_add(segment.memory_size)).max()?;
-    Some(Place {
+    Some(LoadedObject {
         id,
         file: placement.file,
         process: placement.process,

@@ -1,4 +1,4 @@
-//! What one mapping record changes: files, placements and the address space.
+//! Applies a mapping record: files, placements and the address space.
 
 use coldstart_profile::trace::{FileId, Moment, ProcessId, ThreadId};
 use coldstart_sys::fault_recorder::Mapped;

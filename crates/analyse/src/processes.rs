@@ -1,9 +1,9 @@
-//! Which program image of which process a number meant at a moment.
+//! From a process id to its program image at a moment.
 //!
-//! Two observers tell of the same fork and the same `execve`: the kernel's records at once, the follower's notes a
+//! Two observers report the same fork and the same `execve`: the kernel's records immediately, the follower's notes a
 //! little later, when its stop is seen. Either may be missing. What a newcomer would not guess: the record of an
-//! `execve` comes *before* the records of the new image's mappings (`begin_new_exec` in `fs/exec.c` tells, then
-//! `load_elf_binary` maps), so it is what begins the image.
+//! `execve` comes *before* the records of the new image's mappings (`begin_new_exec` in `fs/exec.c` reports, then
+//! `load_elf_binary` maps), so it starts the image.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
-//! From a record of perf to one of ours.
+//! Converts a perf record to one of ours.
 //!
-//! What a newcomer would not guess: which fields a record has, and where its time stands, depends on the event that
-//! it belongs to, and which event that is is in the record.
+//! What a newcomer would not guess: the fields of a record, and the position of its time, depend on its event, and
+//! the event's id is in the record.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};

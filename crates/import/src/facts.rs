@@ -1,4 +1,4 @@
-//! What perf wrote down about the machine and itself. Each fact may be missing, and a wrong one is left out.
+//! Perf's facts about the machine and itself. Each may be missing; malformed ones are ignored.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

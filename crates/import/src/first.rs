@@ -1,8 +1,7 @@
-//! Which process the recording is about, and when it was launched.
+//! The process that the recording is about, and the time of its launch.
 //!
-//! Perf's own command line has the program's, but not where it begins: an option may have a value or none. The name
-//! that a process got when it executed its program tells, as it is the file's name, cut to 15 bytes (`TASK_COMM_LEN`
-//! in the kernel).
+//! Perf's own command line contains the program's, but not its position: an option may have a value or none. The
+//! process name after `execve` tells: it is the file name, truncated to 15 bytes (`TASK_COMM_LEN` in the kernel).
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,4 @@
-//! Records as they are in the file, back to back, before anybody knows what they mean.
+//! Consecutive raw records of the file, not decoded yet.
 
 use linux_perf_data::UserRecordType;
 use linux_perf_data::linux_perf_event_reader::RecordType;
@@ -36,11 +36,11 @@ impl<'a> Frames<'a> {
     fn frame(&mut self) -> Result<Frame<'a>, &'static str> {
         let mut header = self.left;
         let (Some(kind), Some(misc), Some(size)) = (header.u32(), header.u16(), header.u16()) else {
-            return Err("a record ends within its header");
+            return Err("truncated record header");
         };
         let size = usize::from(size);
-        let length = size.checked_sub(HEADER).ok_or("a record is said to be smaller than its header")?;
-        let missing = "a record ends behind the end of the file";
+        let length = size.checked_sub(HEADER).ok_or("the stated size of a record is smaller than its header")?;
+        let missing = "a record extends past the end of the file";
         let mut whole = self.left;
         let whole = whole.take(size).ok_or(missing)?;
         let body = header.take(length).ok_or(missing)?;

@@ -1,9 +1,9 @@
-//! From a recording of `perf record` to a trace: page faults and mappings become touches of pages, as in a start that
-//! we recorded.
+//! Imports a recording of `perf record` as a trace: page faults and mappings become page touches, as in our own
+//! recordings.
 //!
-//! What a newcomer would not guess: perf records each fault, but nobody switched fault-around off, so only a part of
-//! the pages that were used has one (`PagesSeen::FaultAround`). And the files may have changed since, or be those of
-//! another machine, so each is held against its build id before it is described.
+//! What a newcomer would not guess: perf records each fault, but fault-around is on, so only some of the used pages
+//! have one (`PagesSeen::FaultAround`). And the files may have changed since, or be from another machine, so each is
+//! checked against its build id before it is described.
 
 mod bytes;
 mod container;

@@ -1,5 +1,5 @@
-//! Device and inode of files of which a recording tells only path and build id (perf's option `--buildid-mmap`), and
-//! build ids of files that are here.
+//! Device and inode of files that a recording identifies only by path and build id (perf's option `--buildid-mmap`),
+//! and build ids of local files.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,4 @@
-//! What measuring starts has found: every run, the figures made of them, and what stands against trusting them.
+//! The results of measuring starts: every run, the derived figures, and the warnings.
 //!
 //! All times are seconds, all sizes bytes. Nothing is left out: runs that failed or contradicted their state are here
 //! too, marked, and only the figures do without them.

@@ -1,5 +1,5 @@
-//! Patterns of names: `*`, `?`, `[...]`, as in /etc/ld.so.conf and on a shell's command line, and which files are
-//! meant by one.
+//! Name patterns: `*`, `?`, `[...]`, as in /etc/ld.so.conf and on a shell's command line, and the files that they
+//! match.
 //!
 //! What a newcomer would not guess: files are called what they are called, brackets and stars included. So a name
 //! that is given as it is means that file, whatever it would stand for as a pattern.

@@ -1,4 +1,4 @@
-//! Paths as they can be shown: in a message, in JSON.
+//! Paths for display: in a message, in JSON.
 //!
 //! A Unix path is bytes. It may hold newlines and terminal escapes, so nothing prints one as it is.
 

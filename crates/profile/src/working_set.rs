@@ -1,4 +1,4 @@
-//! What a start reads: the working set, in order of first use.
+//! The working set of a start: the pages read, in order of first use.
 //!
 //! A recorder writes it, the prefetch planner reads it. Names that were only looked up belong to it as much as pages:
 //! on a disk that seeks, finding a file costs as much as reading 1 MB of it.

@@ -1,4 +1,4 @@
-//! An object as a trace keeps it: enough that whoever reads the trace needs no other file.
+//! Describes an object for a trace, so that a reader of the trace needs no other file.
 
 use coldstart_elf::{ElfFile, SymbolTable, Tag, build_id};
 use coldstart_profile::trace::{FileId, ObjectSegment, ObjectSymbol, TracedObject};
@@ -11,7 +11,7 @@ use super::relocation_runs::relocation_runs;
 use super::sections::{LoadedSection, loaded_sections};
 use super::touched::TouchedPages;
 
-/// Tells all of an object that a trace keeps. Of its symbols only those of what was `touched`.
+/// Describes an object for a trace. Its symbols are limited to the `touched` ones.
 ///
 /// # Errors
 /// If it is not an ELF file, or its headers are wrong, or it was shortened meanwhile. What is wrong in single tables

@@ -1,4 +1,4 @@
-//! The mark in pages, pictures and other viewers' files by which an earlier one is told from other files.
+//! The mark in pages, pictures and other viewers' files that identifies them as coldstart's.
 //!
 //! | kind | mark |
 //! |---|---|

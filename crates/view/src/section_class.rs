@@ -1,4 +1,4 @@
-//! What a section is for, told from its name and place.
+//! Classifies sections by name and address.
 //!
 //! Names come first, as linkers agree on them; for others the access rights of the segment decide. What a newcomer
 //! would not guess: most of what is read-only after relocation looks like data, and a trace does not keep

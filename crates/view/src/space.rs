@@ -1,7 +1,7 @@
-//! Where the bytes go, as a picture: one bar per object, in one SVG file that needs nothing else.
+//! The use of a file's bytes as a picture: one bar per object, in one self-contained SVG file.
 //!
-//! Each part is labelled in or below its bar, so that colours only help. The library's types stay in this file. It escapes
-//! text but not the quotes of attributes: names from files go into text alone.
+//! Each part is labelled in or below its bar, so that colours only help. The library's types stay in this file. It
+//! escapes text but not the quotes of attributes: names from files go into text alone.
 
 use svg::Document;
 use svg::node::element::{Group, Style, Title};
@@ -110,8 +110,8 @@ pub struct Bar {
     pub parts: Vec<(SpaceUse, u64)>,
 }
 
-/// The picture of the largest files, of which `bars` are the [`MOST_BARS`] largest, in descending order. `all` is how many there
-/// are.
+/// The picture of the largest files, of which `bars` are the [`MOST_BARS`] largest, in descending order. `all` is how
+/// many there are.
 pub fn svg(bars: &[Bar], all: usize) -> String {
     let largest = bars.first().map_or(0, |bar| bar.bytes);
     let drawn = if bars.len() < all { format!("the {} largest of ", bars.len()) } else { String::new() };

@@ -1,4 +1,4 @@
-//! How times went, as a picture: one panel per row of measurements, in one SVG file that needs nothing else.
+//! Measurements over time as a picture: one panel per series, in one self-contained SVG file.
 //!
 //! The library's types stay in this file. It escapes text but not the quotes of attributes: names go into text alone.
 //! Measurements are at even distances and not by their dates: a change is between two measurements, and a pause of a

@@ -1,8 +1,8 @@
-//! Whose file it is: the program's, the system's, the user's.
+//! Classifies files by owner: the program, the system, the user.
 //!
-//! Only paths are looked at. What a newcomer would not guess: most programs' own directory is not where their file
-//! is. `/usr/bin` holds everybody's programs, so the directories that bear the program's name count
-//! (`/usr/share/NAME`), and of programs in a prefix of their own (`/opt/NAME/bin`, `/nix/store/HASH-NAME/bin`) the
+//! Only paths are used. What a newcomer would not guess: for most programs, their own directory is not the one with
+//! the executable. `/usr/bin` contains all programs, so directories with the program's name count
+//! (`/usr/share/NAME`), and for programs in a prefix of their own (`/opt/NAME/bin`, `/nix/store/HASH-NAME/bin`) the
 //! whole prefix.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use coldstart_host::mounts::Mounts;
 use coldstart_profile::trace::FileCategory;
 
-/// Directories where each package has a directory of its own name.
+/// Directories with a subdirectory per package, named after the package.
 const DIRECTORIES_OF_PACKAGES: [&str; 8] = [
     "/usr/lib",
     "/usr/lib64",
@@ -24,18 +24,18 @@ const DIRECTORIES_OF_PACKAGES: [&str; 8] = [
     "/usr/local/share",
     "/opt",
 ];
-/// Directories where each package has a directory that nobody else writes to, whatever its name.
+/// Directories with a subdirectory per package under any name.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
-/// Prefixes whose `bin` belongs to all.
+/// Prefixes with a shared `bin`.
 const SHARED_PREFIXES: [&str; 3] = ["/", "/usr", "/usr/local"];
-/// Directories in a prefix where programs are.
+/// Directories with programs in a prefix.
 const DIRECTORIES_OF_PROGRAMS: [&str; 4] = ["bin", "sbin", "libexec", "games"];
 const SYSTEM: [&str; 15] = [
     "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/etc", "/var", "/nix", "/gnu", "/opt", "/snap",
     "/boot", "/app",
 ];
 const MEMORY: [&str; 3] = ["/proc", "/sys", "/dev"];
-/// Types of file systems that keep their files in memory only.
+/// File systems that are in memory only.
 const MEMORY_FILE_SYSTEMS: [&str; 12] = [
     "tmpfs",
     "ramfs",
@@ -51,23 +51,23 @@ const MEMORY_FILE_SYSTEMS: [&str; 12] = [
     "mqueue",
 ];
 
-/// The places by which a file's owner is told. All paths are absolute, without symbolic links.
+/// The paths that determine a file's owner. All are absolute, without symbolic links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// The program's file.
     pub program: PathBuf,
-    /// Directories that belong to the program alone.
+    /// Directories of the program alone.
     pub program_directories: BTreeSet<PathBuf>,
-    /// The user's home.
+    /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// Directories for settings, caches and the like outside dot-directories of the home.
+    /// Directories for settings, caches and the like, outside of hidden directories in the home directory.
     pub profile_directories: BTreeSet<PathBuf>,
     /// Mount points; whether their files are in memory only.
     pub mounts: Vec<(PathBuf, bool)>,
 }
 
 impl Places {
-    /// From the program's real path and what its environment says (`HOME`, `XDG_*_HOME`). Mounts are not known yet.
+    /// From the program's real path and its environment (`HOME`, `XDG_*_HOME`). Mounts are not known yet.
     pub fn new(program: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Self {
         let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = absolute("HOME").filter(|home| home != Path::new("/"));
@@ -80,14 +80,14 @@ impl Places {
         Self { program: program.to_path_buf(), program_directories, home, profile_directories, mounts: Vec::new() }
     }
 
-    /// The same, for a program started from here with our own environment.
+    /// The same, for a program started with our own environment.
     pub fn here(program: &Path) -> Self {
         let mut places = Self::new(program, &|name| std::env::var_os(name));
         places.mounts = which_are_in_memory(&Mounts::here().unwrap_or_default());
         places
     }
 
-    /// Whose file it is.
+    /// The owner of a file.
     pub fn category(&self, path: &Path, is_block_device: bool) -> FileCategory {
         if is_block_device {
             return FileCategory::Metadata;
@@ -113,7 +113,8 @@ impl Places {
         FileCategory::Data
     }
 
-    /// The innermost mount decides: a disk may be mounted below `/run`. A root that is in memory (a live system) says
+    /// The innermost mount decides: a disk may be mounted below `/run`. A root file system in memory (a live system)
+    /// is ignored.
     /// nothing.
     fn is_in_memory(&self, path: &Path) -> bool {
         let depth = |mount: &Path| mount.components().count();
@@ -130,7 +131,7 @@ impl Places {
     }
 }
 
-/// Directories that belong to the program alone.
+/// Directories of the program alone.
 fn program_directories(program: &Path, home: Option<&Path>) -> BTreeSet<PathBuf> {
     let mut directories = BTreeSet::new();
     let Some(directory) = program.parent() else { return directories };
@@ -169,7 +170,7 @@ fn below_shared(program: &Path, shared: &str) -> Option<PathBuf> {
     (package != program).then_some(package)
 }
 
-/// Whether it is a directory for libraries of one machine (Debian's multiarch).
+/// Whether it is a directory for libraries of one architecture (Debian's multiarch).
 fn is_architecture(name: &OsStr) -> bool {
     name.as_bytes().ends_with(b"-linux-gnu")
 }
@@ -180,7 +181,7 @@ fn first_below(path: &Path, above: &str) -> Option<PathBuf> {
     Some(Path::new(above).join(first))
 }
 
-/// Of `PREFIX/bin` the prefix, where that is not everybody's.
+/// The prefix of `PREFIX/bin`, unless it is shared.
 fn own_prefix<'path>(directory: &'path Path, home: Option<&Path>) -> Option<&'path Path> {
     let is_directory_of_programs =
         directory.file_name().is_some_and(|name| DIRECTORIES_OF_PROGRAMS.iter().any(|known| name == *known));
@@ -189,7 +190,7 @@ fn own_prefix<'path>(directory: &'path Path, home: Option<&Path>) -> Option<&'pa
     (!is_users && !is_shared(prefix, home)).then_some(prefix)
 }
 
-/// Directories that hold more than one program's files.
+/// Directories shared by several programs.
 fn is_shared(directory: &Path, home: Option<&Path>) -> bool {
     let holds_home = home.is_some_and(|home| home.starts_with(directory));
     let of_a_prefix = |prefix: &&str| {
@@ -234,7 +235,7 @@ fn names_of(name: &OsStr) -> BTreeSet<OsString> {
     names.into_iter().filter(is_a_name).map(|name| OsString::from_vec(name.to_vec())).collect()
 }
 
-/// Names of directories that hold more than one package's files.
+/// Names of directories shared by several packages.
 const COMMON_NAMES: [&[u8]; 5] = [b"lib", b"bin", b"share", b"doc", b"locale"];
 
 /// Mount points with whether they are in memory, in order of mounting.

@@ -1,7 +1,7 @@
-//! From the call of `execve` to `main`, and what follows.
+//! From the call of `execve` to `main`, and after.
 //!
-//! Each stage is told only as far as something noted it: a program may have no loader, no `main` that anybody knows
-//! of, or die half-way.
+//! Each stage is reported only as far as it was noted: a program may have no loader, no known `main`, or crash
+//! half-way.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use super::timeline::Timeline;
 use super::tree::{Tree, Wanted};
 use crate::note::LoaderState;
 
-/// The moments of a start that were noted.
+/// The noted moments of a start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Noted {
     /// When `execve` was called.

@@ -1,14 +1,14 @@
-//! Phases of one process while they are put together: nested properly, whatever the notes say.
+//! The phases of one process while they are assembled: properly nested, whatever the notes say.
 
 use std::collections::HashMap;
 
 use coldstart_profile::trace::{FileId, Known, Moment, Phase, PhaseId, PhaseKind, ProcessId};
 
-/// A place in the tree.
+/// A node of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Node(usize);
 
-/// What a phase is to be, before the tree has cut it to what holds it.
+/// A requested phase, before the tree has cut it to its parent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) kind: PhaseKind,
@@ -31,7 +31,7 @@ impl Wanted {
     }
 }
 
-/// Phases of one process.
+/// The phases of one process.
 pub(super) struct Tree {
     process: ProcessId,
     /// Nothing is told of what came later.
@@ -48,8 +48,8 @@ impl Tree {
         Self { process, until, phases: Vec::new(), children: HashMap::new(), last_end: HashMap::new() }
     }
 
-    /// Adds a phase, cut to its parent, to readiness and to the end of its elder sibling of the same kind. `None` if
-    /// nothing is left; only an instant may be empty. Phases of a kind are added in order of time.
+    /// Adds a phase, cut to its parent, to readiness and to the end of its previous sibling of the same kind. `None`
+    /// if nothing is left; only an instant may be empty. Phases of a kind are added in order of time.
     pub(super) fn add(&mut self, parent: Option<Node>, wanted: Wanted) -> Option<Node> {
         let (first, last) = match parent {
             Some(parent) => self.bounds(parent)?,

@@ -159,18 +159,18 @@ mod tests {
     fn what_the_loader_would_change_is_refused() {
         let refused = |table: &Table| build(Architecture::X86_64, table).unwrap_err().to_string();
         let dollar = refused(&table_with("a", Place::Absolute("/$ORIGIN/a".into())));
-        assert!(dollar.contains("`/$ORIGIN/a`: the loader replaces"), "{dollar}");
+        assert!(dollar.contains("`/$ORIGIN/a`: it contains a `$`"), "{dollar}");
         for place in [Place::Absolute("a".into()), Place::FromProgram("/a".into())] {
-            assert!(refused(&table_with("a", place)).contains("begins with a slash"));
+            assert!(refused(&table_with("a", place)).contains("begin with a slash"));
         }
-        assert!(refused(&table_with("a", Place::Absolute(vec![b'/'; 4096]))).contains("that long"));
+        assert!(refused(&table_with("a", Place::Absolute(vec![b'/'; 4096]))).contains("PATH_MAX"));
         assert!(refused(&table_with("a", Place::Absolute("/a\0b".into()))).contains("zero byte"));
-        assert!(refused(&table_with("", Place::Absolute("/a".into()))).contains("no name"));
+        assert!(refused(&table_with("", Place::Absolute("/a".into()))).contains("not a valid library name"));
         let group = Group { requesters: BTreeSet::from([Requester::Program]), ..Group::default() };
         let twice = Table { groups: vec![group.clone(), group], ..Table::default() };
         assert!(refused(&twice).contains("more than one group"));
         let many = Table { groups: vec![Group::default(); 65536], ..Table::default() };
-        assert!(refused(&many).contains("65535 at most"));
+        assert!(refused(&many).contains("limit 65535"));
     }
 
     #[test]

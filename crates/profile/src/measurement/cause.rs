@@ -1,4 +1,4 @@
-//! What may explain that a run took longer than others.
+//! Possible reasons for a slow run.
 
 use serde::{Deserialize, Serialize};
 

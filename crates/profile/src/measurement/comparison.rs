@@ -1,4 +1,4 @@
-//! One command against another.
+//! The comparison of two commands.
 
 use serde::{Deserialize, Serialize};
 

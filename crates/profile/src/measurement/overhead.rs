@@ -1,4 +1,4 @@
-//! What measuring itself takes.
+//! The overhead of measuring.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What was computed while a program started.
+//! Processor usage during a start.
 
 use serde::{Deserialize, Serialize};
 

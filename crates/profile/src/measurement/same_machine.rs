@@ -1,4 +1,4 @@
-//! Whether two measurements come from what counts as the same machine.
+//! Whether two measurements count as made on the same machine.
 
 use super::{Device, Machine};
 

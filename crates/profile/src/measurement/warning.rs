@@ -1,4 +1,4 @@
-//! What stands against trusting a figure. Data first; the sentence is made from it.
+//! Warnings about a figure. They are data; the sentences are derived from it.
 
 use std::fmt;
 

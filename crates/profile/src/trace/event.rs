@@ -1,4 +1,4 @@
-//! Events: what happened at one moment to pages of a file.
+//! Events: something that happened to pages of a file at one moment.
 
 use super::{FileId, Moment, ThreadId};
 
@@ -13,7 +13,8 @@ pub struct Event {
     pub kind: EventKind,
     /// The file; `None` for a fill whose file's name is not known.
     pub file: Option<FileId>,
-    /// First page: file offset / 4096. Of zero-filled memory: address without load bias / 4096. Of a function: its page.
+    /// First page: file offset / 4096. Of zero-filled memory: address without load bias / 4096. Of a function: its
+    /// page.
     pub page: u64,
     /// How many pages, at least 1.
     pub pages: u32,

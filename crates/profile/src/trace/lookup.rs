@@ -1,4 +1,4 @@
-//! Names that a start asked for.
+//! File names that a start looked up.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A trace: what one start of a program really did, in order.
+//! A trace: the recorded actions of one start of a program, in order.
 //!
 //! Recorders fill it, the trace file keeps it, figures and viewers read it. Files, processes and threads are named by
 //! their place in the lists here, so that an event takes few bytes. What a newcomer would not guess: a page of an ELF

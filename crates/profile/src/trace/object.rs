@@ -1,4 +1,4 @@
-//! ELF objects of a trace: enough of each that a reader of the trace needs no other file.
+//! ELF objects of a trace, described so that a reader of the trace needs no other file.
 
 use super::{FileId, Moment, ProcessId};
 
@@ -19,8 +19,8 @@ pub struct TracedObject {
     pub entry: u64,
     /// Its PT_LOAD segments, ascending by address.
     pub segments: Vec<ObjectSegment>,
-    /// Its sections, ascending by address, without those that are not loaded; made up from the dynamic table where there are no
-    /// section headers.
+    /// Its sections, ascending by address, without those that are not loaded; made up from the dynamic table where
+    /// there are no section headers.
     pub sections: Vec<ObjectSection>,
     /// Symbols of what the start touched, ascending by address.
     pub symbols: Vec<ObjectSymbol>,

@@ -1,4 +1,4 @@
-//! Phases of a start: what the time went into.
+//! Phases of a start: what the time was spent on.
 
 use serde::{Deserialize, Serialize};
 

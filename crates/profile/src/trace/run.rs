@@ -1,4 +1,4 @@
-//! What was started, how, and how far its trace can be trusted.
+//! The run of a trace: its command, its conditions, and the completeness of the recording.
 
 use std::ffi::OsString;
 

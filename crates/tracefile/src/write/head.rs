@@ -1,4 +1,4 @@
-//! Everything that is before the events: it is small, and no event can be understood without it.
+//! Writes everything before the events: it is small, and the events depend on it.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
-//! Writing a trace: beside its place, whole, then under its name.
+//! Writes a trace: to a temporary file, complete, then renamed.
 //!
 //! What a newcomer would not guess: a full disk is no reason to lose a recording that cannot be repeated. Everything
-//! that a reader needs first is before the events, and the events are written in pieces, in order of time. When the
-//! disk is full, the piece that was begun is taken back, and what is there is a shorter trace that says so.
+//! that a reader needs first comes before the events, and the events are written in pieces, in order of time. If the
+//! disk is full, the current piece is rolled back, and the file is a shorter trace that says so.
 
 mod events;
 mod head;
@@ -80,7 +80,7 @@ fn check_side_files(place: &OutputPlace) -> Result<(), TraceFileError> {
     match SIDE_FILES.map(|suffix| with_suffix(&target, suffix)).into_iter().find(is_there) {
         None => Ok(()),
         Some(there) => {
-            let what = format!("`{}` stands there, which SQLite would take for a part of it", there.display());
+            let what = format!("`{}` exists; SQLite would treat it as part of the trace", there.display());
             Err(TraceFileError::NotWritable { path: place.path().to_owned(), source: io::Error::other(what) })
         }
     }
@@ -181,7 +181,7 @@ fn fill(path: &Path, trace: &Trace) -> rusqlite::Result<Reached> {
 /// SQLite's errors as the system's, as far as it matters what to do about them.
 fn io_error(error: rusqlite::Error) -> io::Error {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => io::Error::new(io::ErrorKind::StorageFull, "there is no room on the disk"),
+        Some(ErrorCode::DiskFull) => io::Error::new(io::ErrorKind::StorageFull, "no space left on the disk"),
         _ => io::Error::other(error),
     }
 }

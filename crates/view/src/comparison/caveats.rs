@@ -1,4 +1,4 @@
-//! Why figures of two traces must not be held against one another, in sentences.
+//! Caveats for comparing two traces, as sentences.
 
 use std::ffi::OsString;
 use std::path::Path;

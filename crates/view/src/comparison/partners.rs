@@ -1,4 +1,4 @@
-//! Which file of one trace is which of the other.
+//! Matches the files of two traces.
 //!
 //! Equal paths are partners. Of the rest, a copy in another directory or in another version's directory of a store is
 //! one, as far as only one file on each side can be meant: two that are wrongly held to be one would be worse than

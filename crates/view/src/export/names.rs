@@ -1,4 +1,4 @@
-//! Names for what is in a trace as numbers: files, sections, symbols, processes.
+//! Names for the numbers in a trace: files, sections, symbols, processes.
 //!
 //! The rules for sections and symbols are those of the trace file's views (`docs/formats/trace.md`). A name may hold
 //! anything; making it harmless is the work of who shows it, and JSON's escapes keep it whole until then.

@@ -1,4 +1,4 @@
-//! The dots of a map: what happened to the object's pages.
+//! The dots of a map: the events of the object's pages.
 
 use coldstart_profile::trace::{EventKind, FileId, Touch, Trace, TracedObject};
 

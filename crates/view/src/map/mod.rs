@@ -1,4 +1,4 @@
-//! The map of an object: time across, place in the file up, a dot for each first touch; as SVG and PNG.
+//! The map of an object: time on the x-axis, file offset on the y-axis, a dot for each first touch; as SVG and PNG.
 //!
 //! It is the graph that Mike Hommey drew in September 2010, of which all of this began. [`ObjectMap::of`] decides
 //! what is shown, in nanoseconds and bytes; drawing turns that into points. What a newcomer would not guess: the

@@ -1,4 +1,4 @@
-//! Phases above the map: what the process did meanwhile, and what it did with this object.
+//! Phases above the map: those of the process, and those of this object.
 
 use std::collections::BTreeMap;
 

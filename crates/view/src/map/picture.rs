@@ -1,7 +1,7 @@
-//! The map as PNG: the SVG, drawn with a font that comes along.
+//! The map as PNG: the SVG, rendered with an embedded font.
 //!
-//! The font is DejaVu Sans (its licence: `assets/fonts/LICENSE-DejaVu`), so that the picture is the same on every machine, whatever
-//! fonts that has. Letters that it lacks are drawn as boxes.
+//! The font is DejaVu Sans (its licence: `assets/fonts/LICENSE-DejaVu`), so that the picture is the same on every
+//! machine, whatever fonts that has. Letters that it lacks are drawn as boxes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Places on the map's upright axis.
+//! Positions on the map's vertical axis.
 
 use coldstart_profile::PAGE_SIZE;
 use coldstart_profile::trace::{CodeAddress, Event, EventKind, FileId, Trace, TracedFile, TracedObject};

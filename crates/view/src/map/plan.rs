@@ -1,4 +1,4 @@
-//! What is on the map of one object.
+//! The contents of an object's map.
 
 use coldstart_profile::trace::figures::{Figures, PageCounts};
 use coldstart_profile::trace::{EventKind, FileId, PagesSeen, Run, Trace};

@@ -1,4 +1,4 @@
-//! Text in pictures and on terminals: names made harmless, numbers, sizes, moments.
+//! Text in pictures and on terminals: escaped names, numbers, sizes, moments.
 //!
 //! A name in a trace may be anything: markup, terminal escapes, marks that turn the direction of writing. Each passes
 //! through here.

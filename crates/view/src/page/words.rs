@@ -1,4 +1,4 @@
-//! What is in the head of a page in words.
+//! Text in the head of a page.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A start as text: its phases as lanes, the map of one object in Braille dots, what was touched when and where.
+//! A start as text: its phases as lanes, the map of one object in Braille dots, touches by time and by section.
 //!
 //! The same [`ObjectMap`] as that of the picture is laid out in columns and lines. What a newcomer would not guess:
 //! colour only repeats what letters, rows and words say, so that nothing is lost in a file or a pipe.

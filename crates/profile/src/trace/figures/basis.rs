@@ -1,4 +1,4 @@
-//! What figures rest on: without it, two sums from two traces look comparable and are not.
+//! The basis of figures: without it, two sums from two traces look comparable and are not.
 
 use serde::Serialize;
 

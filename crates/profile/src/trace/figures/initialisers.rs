@@ -1,4 +1,4 @@
-//! In which order an object's initialisers run, and how far apart they lie.
+//! The order of an object's initialisers, and their distances.
 
 use std::collections::BTreeMap;
 

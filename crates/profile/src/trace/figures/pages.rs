@@ -1,4 +1,4 @@
-//! Pages of a file: touched, read, brought from the disk, and what of that was for nothing.
+//! Pages of a file: touched, read, fetched from the disk, and fetched without use.
 
 use std::ops::AddAssign;
 

@@ -1,4 +1,4 @@
-//! Which share of each section a start touched.
+//! The touched share of each section.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Seeks: how far apart in a file are places that are used one by one.
+//! Seeks: the distances in a file between consecutively used offsets.
 //!
 //! The sum grows with the number of events, and jumps between tables and what they describe count each time. So a sum
 //! means something only beside another of the same kind of event from an equally complete trace; see

@@ -1,4 +1,4 @@
-//! Stages: a process's time cut into pieces that do not overlap, so that what is counted by them adds up.
+//! Stages: a process's time divided into disjoint intervals, so that counts per stage add up.
 //!
 //! Phases nest (an initialiser may call `dlopen`, which relocates), stages do not: each moment belongs to the
 //! innermost phase that holds it, except that all of a `dlopen` is one stage, and one that an initialiser calls is

@@ -1,4 +1,4 @@
-//! Where the time went: phases by kind and by object.
+//! Times: phases by kind and by object.
 //!
 //! A phase's own time is what is left of it without the phases that it holds directly. Own times of all phases of a
 //! process add up without counting anything twice; totals of kinds do not, as one kind may hold another.

@@ -1,4 +1,4 @@
-//! Objects as libraries of a profile, with their build ids and the names of their functions.
+//! Objects as libraries of a profile, with build ids and function names.
 //!
 //! The profiler counts addresses from a library's first byte in memory, a trace from address 0 of the file: they
 //! differ in programs that are linked to a fixed address.

@@ -1,4 +1,4 @@
-//! Which process and thread of the file a thing belongs to, and what these are called.
+//! The process and thread of each record in the file, and their names.
 //!
 //! A process that executes another program stays one process here, as its number does; its name lists the programs.
 

@@ -1,4 +1,4 @@
-//! The map itself: bands, grid, and what lies over the dots.
+//! The map itself: bands, grid, and overlays.
 
 use svg::node::element::Group;
 

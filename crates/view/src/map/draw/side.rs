@@ -1,4 +1,4 @@
-//! The names of sections, beside their bands.
+//! Section names next to their bands.
 
 use svg::node::element::{Group, Path};
 
