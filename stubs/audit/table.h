@@ -1,7 +1,7 @@
 /* The table that coldstart puts after the library: docs/formats/audit-table.md.
  *
- * Nothing in it is believed: each place is compared with the table's size before it is read, and the size with what the
- * program header says is mapped. A wrong table may give wrong paths, but no wild reads. */
+ * Nothing in it is trusted: each offset is checked against the table's size before it is read, and the size against what
+ * the program header maps. A wrong table may give wrong paths, but no wild reads. */
 #ifndef TABLE_H
 #define TABLE_H
 
@@ -151,7 +151,7 @@ static char *scratch_from(u32 start, u32 *size) {
     return (char *)table_bytes() + table.scratch + (whole - *size);
 }
 
-/* The program's own folder with a slash at the end, in the scratch space after the copy of LD_LIBRARY_PATH; null when it is
+/* The program's own directory with a slash at the end, in the scratch space after the copy of LD_LIBRARY_PATH; null when it is
  * not known. One call in a process. The loader's $ORIGIN is the requester's folder, not the program's, so it does not help here. */
 static const char *program_folder(u32 *length) {
     static u32 known = 0, asked = 0;

@@ -101,7 +101,7 @@ impl Files {
         Some(id)
     }
 
-    /// The file of a path that the loader or the kernel told; `seen` is what the file system says of it.
+    /// The file of a path reported by the loader or the kernel; `seen` is the file system's data for it.
     pub(super) fn of_path(&mut self, path: &Path, seen: Option<FileSeen>) -> Option<FileId> {
         if let Some(&known) = self.by_path.get(path) {
             return Some(known);
@@ -142,7 +142,7 @@ impl Files {
 
 /// Gives each file its identity if its path still refers to it, and its category. Files in memory keep theirs.
 ///
-/// `seen` asks the file system about a path; `category` says whose a file is by its path.
+/// `seen` asks the file system about a path; `category` classifies a file by its path.
 pub fn identify(
     files: &mut [TracedFile],
     seen: &dyn Fn(&Path) -> Option<FileSeen>,

@@ -33,8 +33,7 @@ pub struct Recorded<'all> {
 
 /// Joins records and notes as far as possible without reading files.
 ///
-/// `file_of` asks the file system about a path that the loader told; it is asked only about objects whose mapping was
-/// not recorded.
+/// `file_of` asks the file system about a path reported by the loader; only for objects without a recorded mapping.
 pub fn join(recorded: &Recorded<'_>, file_of: &dyn Fn(&Path) -> Option<FileSeen>) -> Joined {
     let Recorded { records, notes, first, .. } = *recorded;
     let executes =

@@ -108,7 +108,7 @@ impl Joined {
             if !seen.touch.zero_filled {
                 let by_loader = seen.code.is_some_and(|code| loaders.contains(&code.file));
                 let list = lists.entry(seen.file).or_default();
-                // What the loader alone touches it relocates: thousands of vtables that nobody asked for.
+                // Pages touched only by the loader are relocated pages: thousands of vtables that nothing refers to.
                 if seen.touch.execute || !by_loader {
                     list.0.push(seen.page);
                 }
@@ -159,7 +159,7 @@ impl Joined {
         (0_u32..).zip(&self.files).filter(|(_, file)| is_loader(file)).map(|(place, _)| FileId(place)).collect()
     }
 
-    /// The object with the highest load bias, of those that the loader told and that are wanted; and the bias.
+    /// The object with the highest load bias among the wanted ones reported by the loader; and the bias.
     fn told(&self, process: ProcessId, wanted: impl Fn(u64) -> bool) -> Option<(FileId, u64)> {
         let placements = self.placements.iter().filter(|placement| placement.process == process);
         let told = placements.filter_map(|placement| Some((placement.file, placement.told_bias?)));

@@ -55,7 +55,7 @@ pub struct Analysed {
 /// Finishes a join with descriptions of the objects. A file without one is not an object: its pages stay, as those of
 /// any file.
 ///
-/// `decode` is asked about touches of which the kernel did not say whether they were writes.
+/// `decode` is called for touches if the kernel did not record whether they were writes.
 pub fn finish(joined: Joined, objects: &[TracedObject], decode: &Decode<'_>) -> Analysed {
     let objects = loads::Objects::new(objects);
     let places = loads::LoadedObjects::new(&joined, &objects);

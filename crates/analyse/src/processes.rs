@@ -30,7 +30,7 @@ pub(super) struct Current {
     threads: HashMap<u32, ThreadId>,
     /// Threads that the kernel's records know and that are not gone.
     alive: u32,
-    /// Whether the kernel's records told of its beginning.
+    /// Whether the kernel's records reported its beginning.
     recorded: bool,
     /// Whether the follower's notes did.
     noted: bool,
@@ -69,7 +69,7 @@ impl Processes {
         }
     }
 
-    /// The image of a process, which is made up if nobody told of it; `None` while it is still ours.
+    /// The image of a process, created if it was not reported; `None` while it is still ours.
     pub(super) fn at(&mut self, number: u32, at: Moment) -> Option<&mut Current> {
         if self.launching == Some(number) {
             return None;
@@ -179,7 +179,7 @@ impl Processes {
             None => SharedSpace::default(),
         };
         let parent = parent.map(|parent| parent.id);
-        // The number is used again, and perhaps nobody told that its former owner is gone.
+        // The number is used again, and the end of its former process may be unreported.
         self.gone_by(process, at);
         let child = self.begin(process, parent, at, space, false);
         if let (Some(child), Some(parent), true) = (child, parent, shares_memory) {
@@ -246,8 +246,8 @@ impl Processes {
         }
     }
 
-    /// A process is gone. What is told of it later still counts as its own, until its number is used again: the
-    /// kernel's last faults on its behalf come after the follower's note.
+    /// The end of a process. Later data still counts as its own until its number is used again: the kernel's last
+    /// faults on its behalf come after the follower's note.
     pub(super) fn gone(&mut self, process: u32, at: Moment) {
         if let Some(id) = self.current.get(&process).map(|current| current.id)
             && let Some(traced) = self.traced(id)
@@ -256,7 +256,7 @@ impl Processes {
         }
     }
 
-    /// A process was gone by then, or its image was.
+    /// The end of a process, or of its image, at the latest.
     fn gone_by(&mut self, process: u32, at: Moment) {
         if let Some(id) = self.current.get(&process).map(|current| current.id)
             && let Some(traced) = self.traced(id)
@@ -265,7 +265,7 @@ impl Processes {
         }
     }
 
-    /// The program's path, where no note told it.
+    /// The program's path, if no note reported it.
     pub(super) fn first_mapping(&mut self, process: u32, path: impl FnOnce() -> Option<PathBuf>) {
         let Some(id) = self.current.get(&process).map(|current| current.id) else { return };
         if let Some(traced) = self.traced(id)
@@ -286,7 +286,7 @@ impl Processes {
             let pages = match noted.get(&id).copied().or(shared) {
                 _ if !self.has_records => PagesSeen::None,
                 Some(pages) => pages,
-                // Fault-around is on unless somebody switched it off.
+                // Fault-around is on unless it was switched off.
                 None => PagesSeen::FaultAround,
             };
             if let Some(process) = self.list.get_mut(place) {

@@ -247,9 +247,9 @@ mod tests {
         assert_eq!(last.plus(3), Ok(FileOffset(u64::MAX)));
         assert_eq!(
             last.plus(4).unwrap_err().to_string(),
-            "4 bytes from file offset 0xfffffffffffffffc reach past the largest file offset"
+            "4 bytes from file offset 0xfffffffffffffffc exceed the largest file offset"
         );
-        assert_eq!(Vaddr(0x10).since(Vaddr(0x20)).unwrap_err().to_string(), "address 0x10 is not behind 0x20");
+        assert_eq!(Vaddr(0x10).since(Vaddr(0x20)).unwrap_err().to_string(), "address 0x10 is before 0x20");
         assert!(FileSpan::new(last, 4).is_err() && FileSpan::between(FileOffset(2), FileOffset(1)).is_err());
         assert!(last.aligned_up(8).is_err() && Vaddr(3).minus(4).is_err());
     }

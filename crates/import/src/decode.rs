@@ -41,7 +41,7 @@ pub(super) enum Decoded {
     Served(Record, bool),
     /// So many found a buffer full.
     Lost(u64),
-    /// So many samples of one event found one, which is a part of what `Lost` tells, told again when it was over.
+    /// A count of samples of one event that found a full buffer; part of `Lost`, repeated at the end.
     LostSamples(u64),
     /// The kernel stopped recording for a while.
     Throttled,
@@ -56,7 +56,7 @@ pub(super) enum Decoded {
 pub(super) struct Decoder<'a> {
     events: &'a [Event],
     by_number: HashMap<u64, usize>,
-    /// Whether some event tells of all faults, so that minor and major ones are told twice.
+    /// Whether an event covers all faults, so that minor and major ones are recorded twice.
     told_twice: bool,
 }
 
@@ -195,7 +195,7 @@ fn of_tracepoint(event: &Event, mut body: Bytes<'_>) -> Option<Fault> {
     })
 }
 
-/// `None` within for what happened to nobody.
+/// `None` inside for events without a process.
 fn of_sample(sample: &SampleRecord<'_>, fault: Fault) -> Option<Option<Record>> {
     Some(record(sample.timestamp?, sample.pid?, sample.tid?, RecordKind::Fault(fault)))
 }

@@ -22,7 +22,7 @@ const MADE_UP: u64 = 1 << 62;
 pub(super) struct Numbers {
     pub(super) order: Order,
     known: HashMap<(OsString, Vec<u8>), (u64, u64)>,
-    /// What mappings told, by path.
+    /// Numbers from mappings, by path.
     pub(super) build_ids: HashMap<PathBuf, Vec<u8>>,
 }
 

@@ -8,8 +8,8 @@ use linux_perf_data::linux_perf_event_reader::RecordType;
 use super::bytes::{Bytes, Order};
 use super::frames::Frame;
 
-/// How many times larger than the file what is unpacked from it may be. Perf's records come to about a fifth; a
-/// thousand bytes of zstd may stand for a hundred million.
+/// Limit on the decompressed size, as a multiple of the file's. Perf's records compress to about a fifth; a thousand
+/// bytes of zstd may expand to a hundred million.
 const LARGER: u64 = 100;
 /// What may be unpacked from the smallest file, in bytes.
 const ALWAYS: u64 = 16 << 20;

@@ -49,7 +49,7 @@ pub fn fits(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// Whether a pattern stands for more than itself.
+/// Whether a pattern contains special characters.
 pub fn is_pattern(pattern: &[u8]) -> bool {
     pattern.iter().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'\\'))
 }

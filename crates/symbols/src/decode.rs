@@ -27,8 +27,8 @@ impl CodeKind {
         }
     }
 
-    /// Whether code can begin at `address` with these bytes. Not where a breakpoint stands already, nor in zeros,
-    /// which fill holes.
+    /// Whether code can begin at `address` with these bytes: not at an existing breakpoint, nor in zeros, which fill
+    /// holes.
     pub(super) fn may_begin(self, address: u64, bytes: &[u8]) -> bool {
         match self {
             Self::X86(bitness) => {

@@ -81,7 +81,7 @@ impl TraceFile {
         self.looks_left.store(looks, Ordering::Relaxed);
     }
 
-    /// What may end a question of somebody else's.
+    /// Sets the limits of user queries.
     pub(crate) fn watch(&mut self, ends: impl FnMut() -> bool + Send + 'static) -> Result<(), TraceFileError> {
         let watched = self.connection.progress_handler(STEPS_AT_ONCE, Some(ends));
         watched.map_err(|error| self.error(&error))

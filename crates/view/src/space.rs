@@ -26,7 +26,7 @@ const CHARACTER: f64 = 6.4;
 pub enum SpaceUse {
     /// Instructions.
     Code,
-    /// Data that nobody writes.
+    /// Read-only data.
     Constants,
     /// Data that only the loader writes.
     RelocatedConstants,
@@ -247,7 +247,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { (part as f64 / whole as f64).min(1.0) }
 }
 
-/// At most, since nobody knows the reader's font.
+/// An upper bound, since the reader's font is unknown.
 fn width_of(label: &str) -> f64 {
     label.chars().count() as f64 * CHARACTER
 }

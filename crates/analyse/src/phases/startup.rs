@@ -86,7 +86,7 @@ fn add_loading(tree: &mut Tree, timeline: &Timeline<'_>, noted: &Noted, executed
     let (end, end_known) = match (noted.consistent, noted.handed_over(), noted.adding) {
         (Some(consistent), ..) => (consistent, Known::Exactly),
         (None, Some(over), _) => {
-            // Nothing told of the end of relocation, but initialisers come right after it.
+            // The end of relocation was not observed, but initialisers follow directly.
             let first = unclaimed(&timeline.called, claimed, executed, over).first().map(|called| called.at);
             (first.unwrap_or(over), Known::EndAtMost)
         }

@@ -34,7 +34,7 @@ impl Wanted {
 /// The phases of one process.
 pub(super) struct Tree {
     process: ProcessId,
-    /// Nothing is told of what came later.
+    /// Later times are ignored.
     until: Moment,
     phases: Vec<Phase>,
     /// By parent, in order of time.

@@ -142,5 +142,5 @@ fn entries_that_are_cut_off_are_refused() {
     file.add_segment(EH_FRAME_HEADER, &header, 4);
     let bytes = file.finish(&[]);
     let problem = UnwindTable::parse(&ElfFile::parse(&bytes).unwrap()).unwrap_err();
-    assert!(problem.to_string().contains("reaches past the end"), "{problem}");
+    assert!(problem.to_string().contains("extends past the end"), "{problem}");
 }

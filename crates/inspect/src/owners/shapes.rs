@@ -5,9 +5,9 @@
 //! type information. Section 2.9.5: a typeinfo begins with the address of a vtable of the ABI library and of the type's
 //! name.
 //!
-//! A struct of two zeros and function pointers looks the same as a vtable without typeinfo. So those only count in files
-//! that show that they hold C++: by a symbol's name, or by secondary vtables, whose distance is negative and which plain
-//! structs do not imitate. What is found here is called inferred all the same.
+//! A struct of two zeros and function pointers looks the same as a vtable without typeinfo. So those only count in
+//! files that evidently contain C++: by a symbol's name, or by secondary vtables, whose distance is negative, unlike
+//! in plain structs. They are reported as inferred all the same.
 
 use std::collections::HashMap;
 

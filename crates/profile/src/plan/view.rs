@@ -11,10 +11,10 @@ use super::layout::{CHECKED_FROM, HEADER_SIZE, MAGIC, STEP_SIZE, TARGET_SIZE, VE
 use super::{MOST_BYTES, PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
 use crate::{FileIdentity, PageRange};
 
-/// Why bytes are not a plan this build can use.
+/// Why bytes are not a valid plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// Something else, or an empty file.
+    /// Not a plan, or an empty file.
     #[error("not a prefetch plan: the first 8 bytes are not \"coldplan\"")]
     NotAPlan,
     /// Written by a newer coldstart.
@@ -23,7 +23,7 @@ pub enum PlanError {
         /// Version in the file.
         found: u32,
     },
-    /// Cut off, or something is after it.
+    /// Truncated, or followed by other data.
     #[error("the plan has {found} bytes instead of {expected}")]
     WrongLength {
         /// Length the header and its counts ask for.
@@ -42,9 +42,9 @@ pub enum PlanError {
     /// A record that no planner writes.
     #[error("the plan is damaged at byte {offset}: {what}")]
     BadRecord {
-        /// Where the record starts.
+        /// Offset of the record.
         offset: usize,
-        /// What is wrong with it.
+        /// The reason.
         what: &'static str,
     },
     /// Longer than what is read again.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Moment;
 
-/// About the run as a whole.
+/// Facts about the run as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// The program and its arguments.
@@ -23,15 +23,15 @@ pub struct Run {
     pub ready_at: Option<Moment>,
     /// When its first process had ended, or the recording was over.
     pub ended_at: Moment,
-    /// How its first process came to its end; [`Run::known_end`] says whether anybody knows.
+    /// How its first process ended; [`Run::known_end`] tells whether that is known.
     pub end: RunEnd,
-    /// What counted as ready, in the words of the command line.
+    /// The readiness condition, as on the command line.
     pub readiness: String,
     /// Events that were lost, because a buffer of the kernel was full.
     pub lost_events: u64,
     /// How often a thread was stopped for the recording.
     pub stops: u64,
-    /// How long threads stood still for the recording, all together, in nanoseconds: a lower bound of what it took.
+    /// Total time that threads were stopped for the recording, in nanoseconds: a lower bound of its cost.
     pub stopped: u64,
     /// `uname -r`.
     pub kernel: String,
@@ -39,12 +39,12 @@ pub struct Run {
     pub processors: u32,
     /// Whether all that was recorded is in the file; `false` when the writing broke off (a full disk, an interrupt).
     pub complete: bool,
-    /// What the reader should know of how it was recorded, a sentence each.
+    /// Notes about the recording, a sentence each.
     pub notes: Vec<String>,
 }
 
 impl Run {
-    /// What is in [`Run::readiness`] of a trace that was made of a recording of perf.
+    /// The value of [`Run::readiness`] in a trace imported from perf.
     const READINESS_OF_IMPORTS: &str = "its end";
 
     /// How its first process came to its end; `None` where nobody knows: a recording of perf does not say it, and

@@ -46,7 +46,7 @@ pub(crate) fn check(original: (&Image<'_>, &Segment), output: (&Image<'_>, &Segm
     for ((from_at, from_note), (to_at, to_note)) in from_notes.iter().zip(&to_notes) {
         let shown = |note: &Note| format!("type {:#x} of {:?}", note.kind, String::from_utf8_lossy(&note.name));
         if from_note != to_note {
-            return Err(differs(WHAT, place, shown(from_note), format!("{}", shown(to_note))));
+            return Err(differs(WHAT, place, shown(from_note), shown(to_note)));
         }
         let (from_at, to_at) = (old.address.saturating_add(*from_at), new.address.saturating_add(*to_at));
         let may_move = [&b"GNU\0"[..], b"FDO\0"].contains(&from_note.name.as_slice());

@@ -112,7 +112,7 @@ pub(crate) fn loaded_end(file: &ElfFile<'_>) -> Result<FileOffset, Refusal> {
     Ok(end)
 }
 
-/// What stands from an offset on, in order.
+/// The data from an offset on, in order.
 fn items(file: &ElfFile<'_>, from: FileOffset, headers: FileSpan) -> Result<Vec<Item>, Refusal> {
     let mut items = Vec::new();
     for (number, section) in file.sections().iter().enumerate() {

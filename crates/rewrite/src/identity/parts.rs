@@ -179,7 +179,7 @@ impl Survey {
     /// Number of entries in the dynamic table.
     pub(crate) fn entry_count(&self) -> usize {
         let entry = self.encoding.word_size().wrapping_mul(2);
-        // More than can be in memory are not told apart anyway.
+        // More entries than fit in memory are not distinguished anyway.
         usize::try_from(self.dynamic.range.size().checked_div(entry).unwrap_or(0)).unwrap_or(usize::MAX)
     }
 

@@ -55,7 +55,7 @@ pub(super) fn numbered(
     })
 }
 
-/// Reads the rows of `sql`; whoever takes them sees to it that none comes twice.
+/// Reads the rows of `sql`; the caller rejects duplicates.
 pub(super) fn rows(
     file: &TraceFile,
     table: &str,

@@ -126,7 +126,7 @@ fn processes(to: &Connection, trace: &Trace) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// A parent is before its children, as [`Trace`] promises; whoever follows parents must come to an end.
+/// A parent comes before its children, as [`Trace`] guarantees; so following parents terminates.
 fn earlier(parent: Option<u32>, child: usize) -> Option<u32> {
     parent.filter(|parent| i64::from(*parent) < place(child))
 }

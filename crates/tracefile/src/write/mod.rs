@@ -45,7 +45,7 @@ pub const KIND: OutputKind = OutputKind { name: "a trace", recognises: is_trace,
 const DATABASE: &[u8] = b"SQLite format 3\0";
 /// Where SQLite keeps the application's number, big-endian (SQLite file format, 1.3).
 const APPLICATION_AT: usize = 68;
-/// What stands beside a database that is being changed.
+/// Files next to a database that is being changed.
 const SIDE_FILES: [&str; 3] = ["-journal", "-wal", "-shm"];
 
 /// Whether a file's header is that of a trace.
@@ -62,7 +62,7 @@ fn is_trace(file: &File) -> io::Result<bool> {
 /// was.
 ///
 /// # Errors
-/// What stands against it.
+/// The reason why not.
 pub fn try_out(place: &OutputPlace) -> Result<(), TraceFileError> {
     place.try_out()?;
     check_side_files(place)
@@ -138,7 +138,7 @@ pub fn write_trace_at(place: &OutputPlace, trace: &Trace) -> Result<Written, Tra
     }
 }
 
-/// Another file's name, made of this one's.
+/// A file name derived from this one.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -58,7 +58,7 @@ fn recording(first: &Basis, second: &Basis, sentences: &mut Vec<String>) {
             }
             told.push(difference);
             let sentence = match difference {
-                // What one of them did not record was told above, and what neither did compares nothing.
+                // Differences in recording are listed above; what neither recorded needs no caveat.
                 Difference::NotRecorded => continue,
                 Difference::PagesSeen => {
                     let each = if first.pages == PagesSeen::Each { ("first", "second") } else { ("second", "first") };

@@ -167,7 +167,7 @@ mod tests {
         let code = Some(CodeAddress { file: FileId(0), address: 0x1010 });
         let executed = Event { code, ..touch_of(1, Touch { execute: true, ..Touch::default() }) };
         assert_eq!((names.section(&executed), names.symbol(&executed)), (Some(".a"), Some("first")));
-        // It was read from there, and lies elsewhere.
+        // It was read from there, but is elsewhere.
         let read = Event { code, ..plain(2) };
         assert_eq!((names.section(&read), names.symbol(&read)), (Some(".b"), Some("second")));
         assert_eq!(names.symbol(&plain(u64::MAX)), None);

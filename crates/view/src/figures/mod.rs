@@ -133,7 +133,7 @@ impl Group {
         Self { group: FigureGroup { title: title.to_owned(), note, figures: Vec::new() } }
     }
 
-    /// A figure of which less is better.
+    /// A figure for which less is better.
     fn add(&mut self, key: &str, label: &str, unit: Unit, value: Option<u64>) {
         self.push(key, label, unit, value, true);
     }

@@ -4,7 +4,7 @@ use coldstart_profile::trace::{EventKind, FileId, Touch, Trace, TracedObject};
 
 use super::places::{Place, Places, of_event};
 
-/// What a dot stands for. In the order in which they are drawn: what came from the disk is below everything.
+/// The meaning of a dot. In drawing order: disk reads are below everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DotKind {
     /// Pages came from the disk.
@@ -73,7 +73,7 @@ pub struct Dot {
     pub place: Place,
     /// Bytes from there; of a function 0.
     pub length: u64,
-    /// What it stands for.
+    /// Its meaning.
     pub kind: DotKind,
 }
 

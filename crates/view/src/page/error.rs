@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PageError {
-    /// The viewer would end the element that it stands in, and what follows would be taken for HTML.
+    /// The viewer would end its own element, and the rest would be parsed as HTML.
     #[error("the viewer's {part} cannot be embedded in a page: it contains `{what}`")]
     Viewer {
         /// "script" or "style".

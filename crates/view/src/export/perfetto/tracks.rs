@@ -18,7 +18,7 @@ const NO_THREADS: u64 = 10_000_000;
 const PER_PROCESS: u64 = 16;
 /// So many lanes there are for phases that do not nest; the first is the main thread itself.
 pub(super) const LANES: u64 = 8;
-/// Who did what nobody knows the doer of.
+/// The track for events without a known thread.
 const NOBODY: u64 = 0;
 
 /// What happened to pages and names of a process: each kind has a track.
@@ -106,7 +106,7 @@ impl Tracks {
         Track { process, thread: first.saturating_add(place.saturating_mul(PER_PROCESS)).saturating_add(nth) }
     }
 
-    /// Writes what each is called, and in which order they stand.
+    /// Writes names and sort order of the tracks.
     pub(super) fn name(&self, names: &Names<'_>, source: Option<&str>, records: &mut Records<'_>) -> io::Result<()> {
         let mut programs: BTreeMap<u64, Vec<String>> = BTreeMap::new();
         for (place, number) in (0..).zip(&self.processes) {

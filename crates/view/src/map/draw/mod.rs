@@ -102,7 +102,7 @@ impl ObjectMap {
     }
 }
 
-/// Colours are in one place of the file, so that whoever wants others changes them there.
+/// Colours are defined in one part of the file, so that they are easy to change.
 fn style(colours: Colours) -> String {
     let (text, muted, line, background) = (colours.text(), colours.muted(), colours.line(), colours.background());
     let (accent, elsewhere) = (colours.accent(), colours.elsewhere());

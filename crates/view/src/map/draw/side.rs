@@ -18,7 +18,7 @@ struct Name<'map> {
     band: &'map Band,
     /// The middle of its band.
     wanted: f64,
-    /// Where it stands.
+    /// Its position.
     at: f64,
 }
 

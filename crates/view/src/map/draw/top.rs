@@ -16,7 +16,7 @@ use super::{line, rectangle, text};
 const APART: f64 = 12.0;
 /// Of the square in the phase's colour before a label, with the room after it.
 const SQUARE: f64 = 11.0;
-/// How far a label may stand from what it names.
+/// Maximal distance of a label from its subject.
 const FARTHEST: f64 = 260.0;
 
 /// What a phase is called: `dlopen libfoo.so`.
