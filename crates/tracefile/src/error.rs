@@ -41,8 +41,7 @@ pub enum TraceFileError {
     },
     /// The disk became full. The file contains the events that fit, and is readable.
     #[error(
-        "the trace `{path}` is incomplete: it holds {events_kept} of {events_total} events, up to {until}, then the \
-         writing broke off: {source}"
+        "the trace `{path}` is incomplete: {events_kept} of {events_total} events were written, up to {until}: {source}"
     )]
     Incomplete {
         /// The file.

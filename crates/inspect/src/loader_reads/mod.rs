@@ -6,14 +6,14 @@
 //!
 //! Simplifications:
 //! - Only this file's own pages count. Its symbols are found in other files, and their hash tables, symbols and names
-//! are touched as well; and others look up symbols in this one.
+//!   are touched as well; and others look up symbols in this one.
 //! - A page is read when it is touched; the duration of reads and the competition of threads and files are left out.
 //! - Linux 6.18 was observed to read executable memory forwards from the touched page, to the end of the segment at
-//! most, instead of around it; the model reads around everything, as all earlier kernels do.
+//!   most, instead of around it; the model reads around everything, as all earlier kernels do.
 //! - Pages are 4 KiB and file systems read exactly the requested pages, not larger folios or blocks.
 //! - A request is a run of uncached pages; merges and splits in the block layer are left out.
 //! - `IRELATIVE` relocations are applied in table order; glibc applies them last. Only the page with the beginning of
-//! the resolver is counted.
+//!   the resolver is counted.
 //! - For an initialiser, its own code counts, up to [`CODE_PAGES`] pages from its beginning, without its callees.
 
 mod readahead;
