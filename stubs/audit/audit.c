@@ -1,11 +1,11 @@
-/* The library that tells glibc's loader where each library is: rtld-audit(7), from a table that coldstart appends.
+/* The auditing library (rtld-audit(7)): gives glibc's loader each library's path, from a table that coldstart appends.
  *
  * It has no libc and needs no other library, so the loader maps it with a handful of calls. What a newcomer would not
  * guess: which functions it does *not* have is what keeps it fast. With la_symbind or la_pltenter the loader leaves the
  * short way of binding symbols (elf/dl-reloc.c), and with la_activity it calls us around each dlopen.
  *
- * Everything doubtful (a damaged table, an environment that cannot be read) has one answer: the name as it came, so
- * that the loader searches as it would without us. */
+ * In case of doubt (a damaged table, an unreadable environment), the name is returned unchanged, so
+ * that the loader searches as usual. */
 
 #include "environment.h"
 #include "library_path.h"

@@ -43,7 +43,7 @@ struct symbol {
  * write over their variables to show another name in ps. One that has no room for the copy counts as one with a dollar:
  * all is left to the loader. */
 static const char *library_path = 0;
-/* The value of AT_PLATFORM: the name of one of the older subfolders. */
+/* The value of AT_PLATFORM: the name of one of the legacy subdirectories. */
 static char platform[16];
 
 /* Copies a text with its final zero where there is room for it. */

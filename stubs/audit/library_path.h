@@ -1,7 +1,7 @@
 /* LD_LIBRARY_PATH keeps its place before what the table says.
  *
  * We need not find what the loader would find there, only whether it might find anything. So a directory with one of
- * the subfolders that depend on the processor counts as "might", and the loader searches by itself: which subfolders it
+ * the processor-dependent subdirectories counts as "might", and the loader searches by itself: which subdirectories it
  * takes depends on its release, the processor and GLIBC_TUNABLES. */
 #ifndef LIBRARY_PATH_H
 #define LIBRARY_PATH_H
@@ -38,8 +38,8 @@ static inline int has_subfolder(char *directory, word length) {
 
 /* Whether one of the directories may have a library of that name. */
 static int library_path_may_have(const char *name) {
-    /* Absolute directories are looked through for subfolders once in a process, as the loader does. */
-    static u8 without_subfolders = 0;
+    /* Absolute directories are looked through for subdirectories once in a process, as the loader does. */
+    static u8 without_subdirectories = 0;
     char path[PATH_MAXIMUM];
     word size = length_of(name);
     for (const char *c = library_path; *c; c++)
@@ -54,13 +54,13 @@ static int library_path_may_have(const char *name) {
         int absolute = length && path[0] == '/';
         /* An empty element is the current directory. */
         if (length) path[length++] = '/';
-        if (!(absolute && without_subfolders) && has_subfolder(path, length)) return 1;
+        if (!(absolute && without_subdirectories) && has_subfolder(path, length)) return 1;
         if (length + size + 1 > PATH_MAXIMUM) return 1;
         for (word i = 0; i <= size; i++) path[length + i] = name[i];
         if (is_readable(path)) return 1;
         if (!*element) break;
     }
-    without_subfolders = 1;
+    without_subdirectories = 1;
     return 0;
 }
 

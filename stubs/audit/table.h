@@ -1,7 +1,7 @@
-/* The table that coldstart puts behind the library: docs/formats/audit-table.md.
+/* The table that coldstart puts after the library: docs/formats/audit-table.md.
  *
- * Nothing in it is believed: each place is compared with the table's size before it is read, and the size with what the
- * program header says is mapped. A wrong table may give wrong paths, but no wild reads. */
+ * Nothing in it is trusted: each offset is checked against the table's size before it is read, and the size against what
+ * the program header maps. A wrong table may give wrong paths, but no wild reads. */
 #ifndef TABLE_H
 #define TABLE_H
 
@@ -111,13 +111,13 @@ static inline u32 hash_name(const char *name, u32 group) {
     return hash_byte(hash_byte(hash, group & 0xff), group >> 8 & 0xff);
 }
 
-/* Whether `count` records of `size` bytes (16 at most), a power of two or none, lie at `place` in the table. */
+/* Whether `count` records of `size` bytes (16 at most), a power of two or none, are at `place` in the table. */
 static int slots_fit(u32 place, u32 count, u32 size) {
     if (count & (count - 1)) return 0;
     return !(place & 3) && place <= table.size && count <= 1u << 27 && count * size <= table.size - place;
 }
 
-/* Whether the header is one that coldstart wrote and all it points to lies in what is mapped. */
+/* Whether the header is one that coldstart wrote and all it points to is in what is mapped. */
 static int table_is_sound(void) {
     const volatile u8 *bytes = (const volatile u8 *)&table;
     static const char magic[] = "COLDTBL1";
@@ -151,7 +151,7 @@ static char *scratch_from(u32 start, u32 *size) {
     return (char *)table_bytes() + table.scratch + (whole - *size);
 }
 
-/* The program's own folder with a slash at its end, in the scratch space behind the copy of LD_LIBRARY_PATH; null when it is
+/* The program's own directory with a slash at the end, in the scratch space after the copy of LD_LIBRARY_PATH; null when it is
  * not known. One call in a process. The loader's $ORIGIN is the requester's folder, not the program's, so it does not help here. */
 static const char *program_folder(u32 *length) {
     static u32 known = 0, asked = 0;

@@ -1,18 +1,24 @@
-//! From touches of a file's bytes to events of a trace: what only the object's headers can tell.
+//! From touches of a file's bytes to trace events: the part that needs the object's headers.
 
 use std::collections::HashSet;
 
 use coldstart_profile::trace::{CodeAddress, Event, EventKind, FileId, ProcessId, TracedObject};
 
 use super::joined::{Joined, StopKind};
-use super::loads::{Objects, Places, code_address, offset_of};
+use super::loads::{LoadedObjects, Objects, code_address, offset_of};
 use super::seen::Seen;
 
-/// Decides from an instruction, by its file and its address without load bias, whether it writes to memory; `None` if it cannot.
+/// Decides from an instruction, by its file and its address without load bias, whether it writes to memory; `None` if
+/// it cannot.
 pub type Decode<'all> = dyn Fn(FileId, u64) -> Option<bool> + 'all;
 
 /// All touches and first calls, in order of time.
-pub(super) fn events(joined: &Joined, objects: &Objects<'_>, places: &Places, decode: &Decode<'_>) -> Vec<Event> {
+pub(super) fn events(
+    joined: &Joined,
+    objects: &Objects<'_>,
+    places: &LoadedObjects,
+    decode: &Decode<'_>,
+) -> Vec<Event> {
     let mut events = Vec::with_capacity(joined.seen.len());
     let mut unknown = UnknownKinds::new(joined);
     for seen in &joined.seen {
@@ -42,7 +48,8 @@ fn touched(seen: &Seen, objects: &Objects<'_>, decode: &Decode<'_>) -> Option<Ev
     Some(Event { at: seen.at, thread: seen.thread, kind, file: Some(seen.file), page, pages: 1, code })
 }
 
-/// The page, by its address, that lies so many pages behind an object's first one; `None` if it is not zero-filled memory of it.
+/// The page, by address, at an index after an object's first one; `None` if it is not its zero-filled memory.
+/// memory of it.
 fn zero_filled_page(object: &TracedObject, pages: u64) -> Option<u64> {
     let lowest = object.segments.iter().map(|segment| segment.address).min()?;
     let page = (lowest >> 12).checked_add(pages)?;
@@ -57,9 +64,9 @@ fn zero_filled_page(object: &TracedObject, pages: u64) -> Option<u64> {
     zero_filled.then_some(page)
 }
 
-/// Keeps one touch a page whose kind stays unknown, and drops those that turn out to be of a kind that was there before.
+/// Keeps one touch per page whose kind stays unknown, and drops those whose kind turns out to be recorded already.
 struct UnknownKinds {
-    /// Pages that were touched without a word on how.
+    /// Pages with touches of unknown kind.
     pages: HashSet<(ProcessId, FileId, u64, bool)>,
     /// The kinds that were let through of those.
     seen: HashSet<(ProcessId, FileId, u64, bool, bool, Option<bool>)>,
@@ -92,7 +99,7 @@ fn page_of(joined: &Joined, seen: &Seen) -> Option<(ProcessId, FileId, u64, bool
     Some((thread.process, seen.file, seen.page, seen.touch.zero_filled))
 }
 
-fn functions(joined: &Joined, objects: &Objects<'_>, places: &Places) -> impl Iterator<Item = Event> {
+fn functions(joined: &Joined, objects: &Objects<'_>, places: &LoadedObjects) -> impl Iterator<Item = Event> {
     joined.stops.iter().filter_map(move |stop| {
         let StopKind::Function { address, place } = stop.what else { return None };
         let (code, offset) = match place {

@@ -1,8 +1,8 @@
-//! The files behind mappings: which mappings have one, and what is known of each.
+//! The files of mappings: which mappings have one, and its properties.
 //!
-//! What a newcomer would not guess: a path in a mapping record is a name from the kernel's own bookkeeping. It may carry
-//! ` (deleted)`, may name a device, and for shared memory without a name it names a file that never was (`/dev/zero (deleted)`,
-//! `mm/shmem.c`, `shmem_zero_setup`).
+//! What a newcomer would not guess: a path in a mapping record is a name from the kernel's own bookkeeping. It may
+//! end with ` (deleted)`, may refer to a device, and for anonymous shared memory it is a file that never existed
+//! (`/dev/zero (deleted)`, `mm/shmem.c`, `shmem_zero_setup`).
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ use coldstart_sys::fault_recorder::Mapped;
 
 const DELETED: &[u8] = b" (deleted)";
 
-/// What the file system says of a path.
+/// The file system's data for a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSeen {
     /// The path without symbolic links.
@@ -30,18 +30,18 @@ pub struct FileSeen {
     pub identity: FileIdentity,
 }
 
-/// Whether a mapping has a file, for our purposes.
+/// The kind of a mapping's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Backing {
     /// Pages of a file on a disk.
     File,
-    /// Pages of something that has a name, but lives in memory only.
+    /// Pages of a named object in memory.
     Memory,
     /// Nothing that could be read from a disk: anonymous memory, the kernel's own pages, devices.
     None,
 }
 
-/// What stands behind a mapping.
+/// The kind of a mapping.
 pub(super) fn backing(mapped: &Mapped) -> Backing {
     let path = mapped.path.as_bytes();
     let starts = |prefix: &str| path.starts_with(prefix.as_bytes());
@@ -57,7 +57,8 @@ pub(super) fn backing(mapped: &Mapped) -> Backing {
     {
         return Backing::Memory;
     }
-    // Huge pages without a name, and the memory of graphics drivers, which are files of file systems that nobody can mount.
+    // Huge pages without a name, and the memory of graphics drivers, which are files of file systems that nobody can
+    // mount.
     if starts("/dev/")
         || starts("/anon_hugepage")
         || starts("/[aio]")
@@ -70,7 +71,7 @@ pub(super) fn backing(mapped: &Mapped) -> Backing {
     Backing::File
 }
 
-/// The files of a trace as they become known.
+/// The files of a trace, as they become known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Files {
     pub(super) list: Vec<TracedFile>,
@@ -93,14 +94,14 @@ impl Files {
         let (path, deleted) = without_deleted(&mapped.path);
         let id = self.add(TracedFile { path, device: mapped.device, inode: mapped.inode, identity: None, category })?;
         self.by_number.insert((mapped.device, mapped.inode), id);
-        // A memfd always ends so, and nobody took it away.
+        // A memfd always has this suffix, and was not deleted.
         if deleted && category != FileCategory::Memory {
             self.deleted.push(id);
         }
         Some(id)
     }
 
-    /// The file of a path that the loader or the kernel told; `seen` is what the file system says of it.
+    /// The file of a path reported by the loader or the kernel; `seen` is the file system's data for it.
     pub(super) fn of_path(&mut self, path: &Path, seen: Option<FileSeen>) -> Option<FileId> {
         if let Some(&known) = self.by_path.get(path) {
             return Some(known);
@@ -139,9 +140,9 @@ impl Files {
     }
 }
 
-/// Gives each file its identity if its path still leads to it, and its category. Files in memory keep theirs.
+/// Gives each file its identity if its path still refers to it, and its category. Files in memory keep theirs.
 ///
-/// `seen` asks the file system about a path; `category` says whose a file is by its path.
+/// `seen` asks the file system about a path; `category` classifies a file by its path.
 pub fn identify(
     files: &mut [TracedFile],
     seen: &dyn Fn(&Path) -> Option<FileSeen>,

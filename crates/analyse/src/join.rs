@@ -1,4 +1,4 @@
-//! Records and notes, merged by time: addresses become places in files.
+//! Merges records and notes by time: addresses become file offsets.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -16,24 +16,24 @@ use super::seen::{CodePlace, FirstTouches, Seen, touch};
 use super::space::Held;
 use crate::note::{Image, InitialiserTime, LinkedObject, Note, NoteKind};
 
-/// What was recorded of a start. All times are `CLOCK_MONOTONIC`, in nanoseconds.
+/// The recorded data of a start. All times are `CLOCK_MONOTONIC`, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'all> {
-    /// The kernel's records, in order of time; empty where the kernel did not let us.
+    /// The kernel's records, in order of time; empty without permission.
     pub records: &'all [PerfRecord],
     /// The follower's notes, in order of time.
     pub notes: &'all [Note],
-    /// The launch: it becomes moment 0.
+    /// The time of the launch, which becomes 0.
     pub launched_at: u64,
-    /// Readiness: what came later is left out, except for initialisers that were called before and told of later.
+    /// Readiness: later data is dropped, except for initialisers that were called before and reported later.
     pub until: u64,
-    /// Number of the launched process. What it did before it executed the program is ours, and left out.
+    /// Process id of the launched process. Its actions before `execve` are coldstart's own, and dropped.
     pub first: u32,
 }
 
-/// Joins records and notes so far as it goes without a look into the files.
+/// Joins records and notes as far as possible without reading files.
 ///
-/// `file_of` asks the file system about a path that the loader told; it is asked only about objects whose mapping was not recorded.
+/// `file_of` asks the file system about a path reported by the loader; only for objects without a recorded mapping.
 pub fn join(recorded: &Recorded<'_>, file_of: &dyn Fn(&Path) -> Option<FileSeen>) -> Joined {
     let Recorded { records, notes, first, .. } = *recorded;
     let executes =
@@ -59,7 +59,7 @@ pub fn join(recorded: &Recorded<'_>, file_of: &dyn Fn(&Path) -> Option<FileSeen>
         if record.at > recorded.until {
             break;
         }
-        // Of what happened at once, the kernel tells first.
+        // Of simultaneous data, the kernel's records come first.
         while let Some(note) = notes.next_if(|note| note.at < record.at) {
             joiner.note(note, recorded.until);
         }
@@ -71,7 +71,7 @@ pub fn join(recorded: &Recorded<'_>, file_of: &dyn Fn(&Path) -> Option<FileSeen>
     joiner.finish()
 }
 
-/// References in order of time. That is how they come; if not, an unordered list is a mistake that shall not become a wrong trace.
+/// References in order of time. The input is ordered; if not, the bug must not become a wrong trace.
 fn in_order<T>(all: &[T], at: impl Fn(&T) -> u64) -> Vec<&T> {
     let mut all: Vec<&T> = all.iter().collect();
     if !all.is_sorted_by_key(|item| at(item)) {
@@ -80,8 +80,8 @@ fn in_order<T>(all: &[T], at: impl Fn(&T) -> u64) -> Vec<&T> {
     all
 }
 
-/// By process number, when it was noted that it is new and whether it shares its maker's memory. The kernel tells of a new process
-/// before the follower can, but not this.
+/// By process number, when it was noted that it is new and whether it shares its maker's memory. The kernel tells of
+/// a new process before the follower can, but not this.
 fn shares_memory(notes: &[Note]) -> HashMap<u32, VecDeque<(u64, bool)>> {
     let mut all: HashMap<u32, VecDeque<(u64, bool)>> = HashMap::new();
     for note in in_order(notes, |note| note.at) {
@@ -259,7 +259,7 @@ impl Joiner<'_> {
         Some(())
     }
 
-    /// A placement whose mapping was not recorded.
+    /// A placement without a recorded mapping.
     fn unmapped(&mut self, by: Mapper, file: FileId) -> Option<PlacementId> {
         let id = PlacementId(u32::try_from(self.joined.placements.len()).ok()?);
         let Mapper { process, thread, at } = by;
@@ -276,7 +276,7 @@ impl Joiner<'_> {
         let id = match placed(current, object.dynamic) {
             Some(id) => id,
             None if object.name.is_empty() => *self.program.get(&process)?,
-            // The kernel's own object (`linux-vdso.so.1`) has a name that is no path.
+            // The kernel's own object (`linux-vdso.so.1`) has a name that is not a path.
             None if !Path::new(&object.name).is_absolute() => return None,
             None => {
                 let path = Path::new(&object.name);
@@ -307,7 +307,7 @@ impl Joiner<'_> {
     }
 }
 
-/// The object that an address lies in.
+/// The object at an address.
 fn placed(current: &Current, address: u64) -> Option<PlacementId> {
     match current.space.borrow().at(address)?.held {
         Held::File { placement, .. } => Some(placement),
@@ -315,7 +315,7 @@ fn placed(current: &Current, address: u64) -> Option<PlacementId> {
     }
 }
 
-/// Where an instruction is in a file.
+/// File and offset of an instruction.
 fn place(current: &Current, instruction: u64) -> Option<CodePlace> {
     let space = current.space.borrow();
     let range = space.at(instruction)?;

@@ -1,4 +1,4 @@
-//! What is known once addresses are places in files: before anybody has looked into the files.
+//! The result of the join: addresses are file offsets, but no file has been read yet.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
@@ -9,18 +9,18 @@ use super::placement::{Placement, PlacementId};
 use super::seen::{CodePlace, Seen};
 use crate::note::{Image, LoaderState};
 
-/// The join of records and notes, so far as it needs no file's content.
+/// The join of records and notes, as far as it needs no file content.
 #[derive(Clone, Debug, Default)]
 pub struct Joined {
-    /// In the order in which they began.
+    /// In order of start.
     pub processes: Vec<TracedProcess>,
-    /// In the order in which they began, or were first heard of.
+    /// In order of start, or of first mention.
     pub threads: Vec<TracedThread>,
     /// In the order in which they were first mapped.
     pub files: Vec<TracedFile>,
-    /// Files whose path no longer led to them while the program ran.
+    /// Files whose path no longer referred to them while the program ran.
     pub deleted: Vec<FileId>,
-    /// Which file was laid where, in order of time; also those that are no objects.
+    /// Which file was mapped where, in order of time; also those that are not objects.
     pub placements: Vec<Placement>,
     /// Touches, in order of time.
     pub(super) seen: Vec<Seen>,
@@ -32,7 +32,7 @@ pub struct Joined {
     pub(super) until: Moment,
 }
 
-/// A stop of the follower that says something of phases or functions.
+/// A stop of the follower with information about phases or functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stop {
     pub(super) at: Moment,
@@ -41,7 +41,7 @@ pub(super) struct Stop {
     pub(super) what: StopKind,
 }
 
-/// What a stop says.
+/// The kind of a stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StopKind {
     /// The image's first instruction; `called` is when `execve` was.
@@ -75,12 +75,14 @@ pub(super) struct CalledInitialiser {
     pub(super) bias: u64,
 }
 
-/// What of a file was used: what somebody who describes it as an ELF object has to say something of.
+/// The used parts of a file, for its description as an ELF object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileUse {
-    /// Pages whose symbols say something: those that were executed, or touched by other code than the loader's. File offset / 4096.
+    /// Pages whose symbols say something: those that were executed, or touched by other code than the loader's. File
+    /// offset / 4096.
     pub pages: BTreeSet<u64>,
-    /// Pages of memory without bytes of the file that may be its zero-filled memory: pages from the start of the object in memory.
+    /// Pages of memory without bytes of the file that may be its zero-filled memory: pages from the start of the
+    /// object in memory.
     pub zero_filled: BTreeSet<u64>,
     /// File offsets of instructions that touched pages, and of functions that were called.
     pub instructions: BTreeSet<u64>,
@@ -106,7 +108,7 @@ impl Joined {
             if !seen.touch.zero_filled {
                 let by_loader = seen.code.is_some_and(|code| loaders.contains(&code.file));
                 let list = lists.entry(seen.file).or_default();
-                // What the loader alone touches it relocates: thousands of vtables that nobody asked for.
+                // Pages touched only by the loader are relocated pages: thousands of vtables that nothing refers to.
                 if seen.touch.execute || !by_loader {
                     list.0.push(seen.page);
                 }
@@ -157,7 +159,7 @@ impl Joined {
         (0_u32..).zip(&self.files).filter(|(_, file)| is_loader(file)).map(|(place, _)| FileId(place)).collect()
     }
 
-    /// The object with the highest load bias, of those that the loader told and that are wanted; and the bias.
+    /// The object with the highest load bias among the wanted ones reported by the loader; and the bias.
     fn told(&self, process: ProcessId, wanted: impl Fn(u64) -> bool) -> Option<(FileId, u64)> {
         let placements = self.placements.iter().filter(|placement| placement.process == process);
         let told = placements.filter_map(|placement| Some((placement.file, placement.told_bias?)));

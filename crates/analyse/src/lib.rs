@@ -1,12 +1,12 @@
-//! From what was recorded to a trace: pages to files and sections, stops and touches to phases.
+//! From recorded data to a trace: pages to files and sections, stops and touches to phases.
 //!
-//! In two steps, between which the files are opened ([`OpenedObjects`]). [`join()`] follows every process's memory through mappings, forks and
-//! `execve`, so that each fault becomes a touch of a page of a file; [`Joined::uses`] says which files those are and what of
-//! them. [`finish`] takes descriptions of those that are ELF objects and finds what needs their headers: load biases, zero-filled
-//! memory, addresses of instructions, and the phases.
+//! In two steps, between which the files are opened ([`OpenedObjects`]). [`join()`] follows every process's memory
+//! through mappings, forks and `execve`, so that each fault becomes a touch of a file page; [`Joined::uses`] lists
+//! the files and their used parts. [`finish`] takes descriptions of the ELF objects among them and derives what needs
+//! their headers: load biases, zero-filled memory, instruction addresses, and the phases.
 //!
-//! What a newcomer would not guess: neither observer is needed. Without the kernel's records there are no touches, but phases as
-//! the stops tell them; without the follower's notes there are touches, but no phases.
+//! What a newcomer would not guess: each observer is optional. Without the kernel's records there are no touches, but
+//! phases from the stops; without the follower's notes there are touches, but no phases.
 
 mod category;
 mod events;
@@ -35,7 +35,7 @@ pub use opened::{OpenedObjects, file_seen, is_still_there};
 pub use placement::{Lowest, Placement, PlacementId};
 pub use seen::{CodePlace, Seen};
 
-/// The parts of a trace that records and notes tell.
+/// The parts of a trace that come from records and notes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Analysed {
     /// In the order in which they began.
@@ -44,20 +44,21 @@ pub struct Analysed {
     pub threads: Vec<TracedThread>,
     /// In the order in which they were first mapped.
     pub files: Vec<TracedFile>,
-    /// Which object was mapped where. What a fork gives to a child is not told again.
+    /// Which object was mapped where. Mappings inherited by fork are not repeated.
     pub loads: Vec<Load>,
-    /// In the order in which they began; a phase stands behind the one that holds it.
+    /// In order of start; a phase comes after its parent.
     pub phases: Vec<Phase>,
     /// Touches and functions' first calls, in order of time.
     pub events: Vec<Event>,
 }
 
-/// Finishes a join with descriptions of the objects. A file without one is no object: its pages stay, as those of any file.
+/// Finishes a join with descriptions of the objects. A file without one is not an object: its pages stay, as those of
+/// any file.
 ///
-/// `decode` is asked about touches of which the kernel did not say whether they were writes.
+/// `decode` is called for touches if the kernel did not record whether they were writes.
 pub fn finish(joined: Joined, objects: &[TracedObject], decode: &Decode<'_>) -> Analysed {
     let objects = loads::Objects::new(objects);
-    let places = loads::Places::new(&joined, &objects);
+    let places = loads::LoadedObjects::new(&joined, &objects);
     let events = events::events(&joined, &objects, &places, decode);
     let phases = phases::phases(&joined, &objects, &places, &events);
     let loads = places.loads();

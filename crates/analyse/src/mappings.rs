@@ -1,4 +1,4 @@
-//! What one mapping record changes: files, placements and the address space.
+//! Applies a mapping record: files, placements and the address space.
 
 use coldstart_profile::trace::{FileId, Moment, ProcessId, ThreadId};
 use coldstart_sys::fault_recorder::Mapped;
@@ -61,9 +61,9 @@ fn placement_of(
     let lowest = |id: PlacementId| placements.get(id.0 as usize)?.lowest;
     let end = mapped.address.saturating_add(mapped.length);
     if let Some((range, placement)) = there {
-        // A segment that is laid into the stretch kept free for it, or a change of protection. But the first mapping of an object
-        // spans all of it: one that begins at the same place and reaches further than what is left of the first one is a
-        // new load at the place of an earlier one, of whose end nothing was told.
+        // A segment that is laid into the stretch kept free for it, or a change of protection. But the first mapping
+        // of an object spans all of it: one that begins at the same place and reaches further than what is left of
+        // the first one is a new load at the place of an earlier one, of whose end nothing was told.
         let again = lowest(placement).is_some_and(|lowest| {
             lowest.address == mapped.address && lowest.offset == mapped.offset && end > range.end
         });
@@ -92,8 +92,9 @@ fn placement_of(
     Some(id)
 }
 
-/// The object whose zero-filled end new anonymous memory may be. Loader and kernel map it right behind the segment that it
-/// continues, and next after it (`_dl_map_segments` in glibc's `elf/dl-map-segments.h`, `elf_load` in `fs/binfmt_elf.c`).
+/// The object whose zero-filled end new anonymous memory may be. Loader and kernel map it right after the segment
+/// that it continues, and next after it (`_dl_map_segments` in glibc's `elf/dl-map-segments.h`, `elf_load` in
+/// `fs/binfmt_elf.c`).
 fn zero_filled_end_of(space: &Space, address: u64) -> Option<PlacementId> {
     let there = space.at(address).map(|range| range.held);
     if let Some(Held::Anonymous { of }) = there {

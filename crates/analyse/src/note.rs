@@ -1,4 +1,4 @@
-//! What the follower notes at the program's stops. Sent from the follower's process to ours when all is over.
+//! The follower's notes at the program's stops. Sent from the follower's process to ours at the end.
 
 use std::ffi::OsString;
 
@@ -6,36 +6,36 @@ use serde::{Deserialize, Serialize};
 
 use coldstart_profile::trace::PagesSeen;
 
-/// Something noted at a stop.
+/// A note taken at a stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// `CLOCK_MONOTONIC`, in nanoseconds: when the stop was seen.
     pub at: u64,
     /// The process (thread group).
     pub process: u32,
-    /// The thread that stood still.
+    /// The stopped thread.
     pub thread: u32,
-    /// What was noted.
+    /// The kind of note.
     pub what: NoteKind,
 }
 
-/// What was noted.
+/// The kind of a note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoteKind {
-    /// The process is new, made by this one; threads are not noted.
+    /// A new process and its parent; threads are not noted.
     Forked {
-        /// Number of the process that made it; 0 if unknown.
+        /// Process id of the parent; 0 if unknown.
         parent: u32,
-        /// Whether it shares its maker's memory (`vfork`).
+        /// Whether it shares its parent's memory (`vfork`).
         shares_memory: bool,
     },
-    /// It calls `execve`; nothing is known yet of whether that succeeds.
+    /// It calls `execve`, which may still fail.
     ExecCalled,
-    /// It has executed a program, of which the next instruction is the first.
+    /// It has executed a program and is at its first instruction.
     Executed(Image),
-    /// The loader says that its list of objects is about to change, or has changed (`r_debug.r_state`).
+    /// The loader's list of objects is about to change, or has changed (`r_debug.r_state`).
     Loader(LoaderState),
-    /// Objects that were not in the loader's list before; told before the state it was seen at.
+    /// New objects in the loader's list; reported before the state at which they were seen.
     Linked(Vec<LinkedObject>),
     /// The loader makes relocated memory read-only: this object's relocations are done. Address and length in bytes.
     Protected {
@@ -44,22 +44,22 @@ pub enum NoteKind {
         /// In bytes.
         length: u64,
     },
-    /// It stands at the program's entry point (`AT_ENTRY`): the loader is done.
+    /// It is at the program's entry point (`AT_ENTRY`): the loader is done.
     ProgramEntry,
-    /// It stands at `__libc_start_main`.
+    /// It is at `__libc_start_main`.
     LibcStart,
-    /// It stands at `main`.
+    /// It is at `main`.
     Main,
-    /// When initialisers were called, in their order.
+    /// The times of initialiser calls, in order.
     Initialisers(Vec<InitialiserTime>),
-    /// It stands at a function's first instruction for the first time. The address is absolute.
+    /// It is at a function's first instruction for the first time. The address is absolute.
     Function {
-        /// Where.
+        /// The address.
         address: u64,
     },
-    /// How completely the process's page touches can be seen from now on; a clause says why, unless all are.
+    /// How completely the process's page touches are visible from now on; with a reason, unless they all are.
     Pages(PagesSeen, Option<String>),
-    /// Something cannot be seen of this process: a clause.
+    /// A limitation of the recording of this process: a clause.
     Obstacle(String),
     /// The process is about to end. The status is that of `wait(2)`.
     Ends {
@@ -86,7 +86,8 @@ pub struct Image {
 /// `r_debug.r_state` (`link.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoaderState {
-    /// `RT_CONSISTENT`. At the start: all is mapped and relocated. In `dlopen`: all is mapped, nothing of it relocated yet (glibc 2.36).
+    /// `RT_CONSISTENT`. At the start: all is mapped and relocated. In `dlopen`: all is mapped, nothing of it
+    /// relocated yet (glibc 2.36).
     Consistent,
     /// `RT_ADD`: objects are about to be mapped.
     Adding,

@@ -1,5 +1,5 @@
-//! The objects of a start, opened when it is over: descriptions for the trace, and bytes of code where the kernel left out whether
-//! a touch was a write.
+//! The objects of a start, opened after its end: descriptions for the trace, and the code of instructions for which
+//! the kernel did not record whether they wrote.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -17,7 +17,7 @@ use super::joined::{FileUse, Joined};
 /// Bytes that an instruction has at most (x86).
 const INSTRUCTION: u64 = 15;
 
-/// Files that were mapped like objects and still are what they were.
+/// Files that were mapped like objects and are unchanged.
 pub struct OpenedObjects {
     opened: BTreeMap<FileId, (ObjectFile, FileUse)>,
     /// What `writes` has answered: a few instructions of the loader do most of the touches.
@@ -25,7 +25,7 @@ pub struct OpenedObjects {
 }
 
 impl OpenedObjects {
-    /// Opens those of which `is_same` says that their path still leads to what was mapped.
+    /// Opens those whose path, according to `is_same`, still refers to the mapped file.
     pub fn open(joined: &Joined, is_same: &mut dyn FnMut(FileId, &TracedFile) -> bool) -> Self {
         let mut opened = BTreeMap::new();
         for (id, used) in joined.uses() {
@@ -38,7 +38,7 @@ impl OpenedObjects {
         Self { opened, decoded: RefCell::default() }
     }
 
-    /// What a trace keeps of each.
+    /// The description of each for the trace.
     pub fn describe(&self) -> Vec<TracedObject> {
         let described = |(&file, (object, used)): (&FileId, &(ObjectFile, FileUse))| {
             describe(object, file, &touched(object, used)).ok()
@@ -47,7 +47,7 @@ impl OpenedObjects {
         self.opened.par_iter().filter_map(described).collect()
     }
 
-    /// Whether an instruction writes to memory, by its address without load bias; `None` if that cannot be told.
+    /// Whether an instruction writes to memory, by its address without load bias; `None` if unknown.
     pub fn writes(&self, file: FileId, address: u64) -> Option<bool> {
         *self.decoded.borrow_mut().entry((file, address)).or_insert_with(|| self.decode(file, address))
     }
@@ -60,12 +60,13 @@ impl OpenedObjects {
     }
 }
 
-/// Whether a file's path still leads to its inode. Of btrfs and overlayfs the device number differs; the inode's has to do.
+/// Whether a file's path still refers to its inode. On btrfs and overlayfs the device number differs; only the inode
+/// is compared.
 pub fn is_still_there(file: &TracedFile) -> bool {
     std::fs::metadata(&file.path).is_ok_and(|metadata| metadata.ino() == file.inode && metadata.is_file())
 }
 
-/// What the file system says of a path.
+/// The file system's data for a path.
 pub fn file_seen(path: &Path) -> Option<FileSeen> {
     let path = std::fs::canonicalize(path).ok()?;
     let metadata = std::fs::metadata(&path).ok()?;

@@ -1,4 +1,5 @@
-//! Where a file was laid into memory as one thing: what becomes a [`Load`](coldstart_profile::trace::Load) if it is an ELF object.
+//! A file mapped into memory as one unit, which becomes a [`Load`](coldstart_profile::trace::Load) if it is an ELF
+//! object.
 
 use coldstart_profile::trace::{FileId, Moment, ProcessId, ThreadId};
 
@@ -6,12 +7,12 @@ use coldstart_profile::trace::{FileId, Moment, ProcessId, ThreadId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PlacementId(pub u32);
 
-/// A file in a process's memory, all its segments together.
+/// A file in a process's memory, with all its segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// Whose memory. Children that were forked later have it, too.
+    /// The process. Its later children by fork have it, too.
     pub process: ProcessId,
-    /// By which thread.
+    /// The thread that mapped it.
     pub thread: ThreadId,
     /// The file.
     pub file: FileId,
@@ -19,11 +20,11 @@ pub struct Placement {
     pub at: Moment,
     /// The lowest address, and the place in the file that is there; `None` if mappings were not recorded.
     pub lowest: Option<Lowest>,
-    /// The load bias in the loader's own words (`l_addr`), where it told.
+    /// The load bias reported by the loader (`l_addr`), if any.
     pub told_bias: Option<u64>,
     /// Of the program: the absolute address of its entry (`AT_ENTRY`).
     pub entry: Option<u64>,
-    /// Whether a part of it may be executed, or the loader has it in its list: what is mapped only as data is no load.
+    /// Whether a part of it is executable, or it is in the loader's list: a mapping as data only is not a load.
     pub as_object: bool,
 }
 

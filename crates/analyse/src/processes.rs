@@ -1,8 +1,9 @@
-//! Which program image of which process a number meant at a moment.
+//! From a process id to its program image at a moment.
 //!
-//! Two observers tell of the same fork and the same `execve`: the kernel's records at once, the follower's notes a little later, when
-//! its stop is seen. Either may be missing. What a newcomer would not guess: the record of an `execve` comes *before* the records of
-//! the new image's mappings (`begin_new_exec` in `fs/exec.c` tells, then `load_elf_binary` maps), so it is what begins the image.
+//! Two observers report the same fork and the same `execve`: the kernel's records immediately, the follower's notes a
+//! little later, when its stop is seen. Either may be missing. What a newcomer would not guess: the record of an
+//! `execve` comes *before* the records of the new image's mappings (`begin_new_exec` in `fs/exec.c` reports, then
+//! `load_elf_binary` maps), so it starts the image.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -29,7 +30,7 @@ pub(super) struct Current {
     threads: HashMap<u32, ThreadId>,
     /// Threads that the kernel's records know and that are not gone.
     alive: u32,
-    /// Whether the kernel's records told of its beginning.
+    /// Whether the kernel's records reported its beginning.
     recorded: bool,
     /// Whether the follower's notes did.
     noted: bool,
@@ -54,7 +55,8 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// `launching` is the number of the process that is ours until it executes the program; `None` if that will not be seen.
+    /// `launching` is the number of the process that is ours until it executes the program; `None` if that will not
+    /// be seen.
     pub(super) fn new(launching: Option<u32>, has_records: bool) -> Self {
         Self {
             list: Vec::new(),
@@ -67,7 +69,7 @@ impl Processes {
         }
     }
 
-    /// The image of a process, which is made up if nobody told of it; `None` while it is still ours.
+    /// The image of a process, created if it was not reported; `None` while it is still ours.
     pub(super) fn at(&mut self, number: u32, at: Moment) -> Option<&mut Current> {
         if self.launching == Some(number) {
             return None;
@@ -177,7 +179,7 @@ impl Processes {
             None => SharedSpace::default(),
         };
         let parent = parent.map(|parent| parent.id);
-        // The number is used again, and perhaps nobody told that its former owner is gone.
+        // The number is used again, and the end of its former process may be unreported.
         self.gone_by(process, at);
         let child = self.begin(process, parent, at, space, false);
         if let (Some(child), Some(parent), true) = (child, parent, shares_memory) {
@@ -244,7 +246,7 @@ impl Processes {
         }
     }
 
-    /// A process is gone. What is told of it later still counts as its own, until its number is used again: the kernel's last
+    /// The end of a process. Later data still counts as its own until its number is used again: the kernel's last
     /// faults on its behalf come after the follower's note.
     pub(super) fn gone(&mut self, process: u32, at: Moment) {
         if let Some(id) = self.current.get(&process).map(|current| current.id)
@@ -254,7 +256,7 @@ impl Processes {
         }
     }
 
-    /// A process was gone by then, or its image was.
+    /// The end of a process, or of its image, at the latest.
     fn gone_by(&mut self, process: u32, at: Moment) {
         if let Some(id) = self.current.get(&process).map(|current| current.id)
             && let Some(traced) = self.traced(id)
@@ -263,7 +265,7 @@ impl Processes {
         }
     }
 
-    /// The program's path, where no note told it.
+    /// The program's path, if no note reported it.
     pub(super) fn first_mapping(&mut self, process: u32, path: impl FnOnce() -> Option<PathBuf>) {
         let Some(id) = self.current.get(&process).map(|current| current.id) else { return };
         if let Some(traced) = self.traced(id)
@@ -274,16 +276,17 @@ impl Processes {
         }
     }
 
-    /// The processes, with what can be said of their page touches where nobody noted it. `noted` has the worst of the notes.
+    /// The processes, with what can be said of their page touches where nobody noted it. `noted` has the worst of the
+    /// notes.
     pub(super) fn finish(mut self, noted: &HashMap<ProcessId, PagesSeen>) -> (Vec<TracedProcess>, Vec<TracedThread>) {
-        // Parents stand before their children.
+        // Parents are before their children.
         for place in 0..self.list.len() {
             let Some(id) = u32::try_from(place).ok().map(ProcessId) else { break };
             let shared = self.sharing.get(&id).and_then(|&parent| self.known(parent)).map(|parent| parent.pages);
             let pages = match noted.get(&id).copied().or(shared) {
                 _ if !self.has_records => PagesSeen::None,
                 Some(pages) => pages,
-                // Fault-around is on unless somebody switched it off.
+                // Fault-around is on unless it was switched off.
                 None => PagesSeen::FaultAround,
             };
             if let Some(process) = self.list.get_mut(place) {

@@ -1,7 +1,7 @@
-//! Touches as they are seen, one by one: which are a first, and of what kind.
+//! Single touches: which of them are first touches, and of what kind.
 //!
-//! What a newcomer would not guess: one page of a private file may rightly be touched twice by one process, first to be read, then to
-//! be written to, when it gets a copy of its own. Any further fault there is memory that was given back and fetched again.
+//! What a newcomer would not guess: one page of a private file may validly be touched twice by one process: first
+//! read, then written, when it gets a private copy. Any further fault is memory that was reclaimed and fetched again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,26 +11,27 @@ use coldstart_sys::fault_recorder::Fault;
 /// A touch of a file's page, before anything is known of the file's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// When.
+    /// The time.
     pub at: Moment,
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
-    /// Whose page.
+    /// The file.
     pub file: FileId,
-    /// File offset / 4096; if `touch.zero_filled`, pages from the start of the object in memory, and only perhaps the object's.
+    /// File offset / 4096; if `touch.zero_filled`, pages from the start of the object in memory, and only perhaps the
+    /// object's.
     pub page: u64,
-    /// How.
+    /// The kind of access.
     pub touch: Touch,
-    /// The instruction that did it, if it is in a file.
+    /// The instruction, if it is in a file.
     pub code: Option<CodePlace>,
 }
 
-/// An instruction by its place in a file.
+/// An instruction, by file and offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CodePlace {
     /// The file.
     pub file: FileId,
-    /// In bytes.
+    /// File offset, in bytes.
     pub offset: u64,
 }
 
@@ -40,15 +41,15 @@ const EXECUTED: u8 = 4;
 const UNKNOWN: u8 = 8;
 const UNKNOWN_AGAIN: u8 = 16;
 
-/// Which pages were touched before.
+/// The pages touched before.
 #[derive(Debug, Default)]
 pub(super) struct FirstTouches {
     by_process: HashMap<(ProcessId, FileId, u64), u8>,
     by_run: HashSet<(FileId, u64)>,
 }
 
-/// Pages of zero-filled memory are counted by themselves. No file has so many pages that this bit means anything else: offsets
-/// have 63 bits (`loff_t`).
+/// Pages of zero-filled memory are counted by themselves. No file has so many pages that this bit means anything
+/// else: offsets have 63 bits (`loff_t`).
 const ZERO_FILLED: u64 = 1 << 63;
 
 impl FirstTouches {
@@ -75,7 +76,7 @@ impl FirstTouches {
     }
 }
 
-/// What a fault says of the way its page was used. `executable` says whether instructions may be fetched there.
+/// The kind of access that a fault indicates. `executable` says whether instructions may be fetched there.
 pub(super) fn touch(fault: &Fault, executable: bool) -> Touch {
     let same_page = fault.instruction >> 12 == fault.address >> 12;
     let execute = !fault.by_kernel && fault.fetch.unwrap_or(executable && same_page && fault.write != Some(true));

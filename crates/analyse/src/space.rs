@@ -1,7 +1,7 @@
-//! One address space: which file stands behind which address.
+//! One address space: from addresses to files.
 //!
-//! What a newcomer would not guess: the kernel tells what is mapped, never what is unmapped. A range therefore stands until
-//! another one is laid over it, and a change of protection comes as one more mapping of the same place (`mprotect_fixup` in
+//! What a newcomer would not guess: the kernel reports mappings, never unmappings. So a range is valid until another
+//! one replaces it, and a change of protection is reported as another mapping of the same range (`mprotect_fixup` in
 //! `mm/mprotect.c` calls `perf_event_mmap`).
 
 use std::collections::{BTreeMap, HashMap};
@@ -10,20 +10,20 @@ use coldstart_profile::trace::FileId;
 
 use super::placement::PlacementId;
 
-/// A stretch of addresses that are held by one thing.
+/// A range of addresses with one kind of contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     /// First byte.
     pub(super) start: u64,
-    /// First byte behind it.
+    /// First byte after it.
     pub(super) end: u64,
-    /// What is there.
+    /// The contents.
     pub(super) held: Held,
     /// Whether instructions may be fetched from it.
     pub(super) executable: bool,
 }
 
-/// What stands behind a range.
+/// The contents of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
     /// Memory without a file; `of` is the object that it may be the zero-filled end of.
@@ -33,17 +33,17 @@ pub(super) enum Held {
     },
     /// A file's pages.
     File {
-        /// Which.
+        /// The file.
         file: FileId,
-        /// As a part of what.
+        /// The placement.
         placement: PlacementId,
-        /// Place of the range's first byte in the file.
+        /// File offset of the range's first byte.
         offset: u64,
     },
 }
 
 impl Range {
-    /// The place in the file of an address in this range.
+    /// The file offset of an address in this range.
     pub(super) fn file_offset(&self, address: u64) -> Option<u64> {
         match self.held {
             Held::File { offset, .. } => offset.checked_add(address.checked_sub(self.start)?),
@@ -51,7 +51,7 @@ impl Range {
         }
     }
 
-    /// What is left of it from an address on.
+    /// The part of it from an address on.
     fn from(self, address: u64) -> Self {
         let inside = address.saturating_sub(self.start);
         let held = match self.held {
@@ -64,19 +64,19 @@ impl Range {
     }
 }
 
-/// What a process has mapped.
+/// The mappings of a process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Space {
     /// By first byte; ranges do not overlap.
     ranges: BTreeMap<u64, Range>,
-    /// Where a file was laid last.
+    /// The last range of each file.
     pub(super) latest: HashMap<FileId, PlacementId>,
     /// The object that the last mapping belongs to.
     pub(super) last: Option<PlacementId>,
 }
 
 impl Space {
-    /// The range that holds an address.
+    /// The range at an address.
     pub(super) fn at(&self, address: u64) -> Option<&Range> {
         let (_, range) = self.ranges.range(..=address).next_back()?;
         (address < range.end).then_some(range)
@@ -88,7 +88,7 @@ impl Space {
         (range.end == address).then_some(range)
     }
 
-    /// Lays a range over what was there; an empty one changes nothing.
+    /// Replaces a range; an empty one changes nothing.
     pub(super) fn lay(&mut self, range: Range) {
         if range.end <= range.start {
             return;

@@ -1,7 +1,7 @@
-//! The auditing library of a bound program as a file: planned, compared with what was written, removed.
+//! The auditing library of a bound program as a file: planned, compared with the written one, removed.
 //!
-//! A newcomer might not guess why this is stricter than for the libraries that a program needs: an upgrade replaces those,
-//! and the loader follows. Nothing but `bind` writes this one, and glibc runs its code in the program before all other code.
+//! A newcomer might not guess why this is stricter than for needed libraries: upgrades replace those, and the loader
+//! follows. Only `bind` writes this one, and glibc runs its code in the program before all other code.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -16,25 +16,25 @@ use serde::{Deserialize, Serialize};
 use crate::audit::{self, Architecture, Table};
 use crate::{Binding, Caution, Change, Refusal};
 
-/// The largest file that is read to compare it, in bytes; a table takes some hundred for each library.
+/// The largest file to read for a comparison, in bytes; a table takes a few hundred per library.
 const LARGEST: u64 = 256 << 20;
 /// Write permission of the group and of all others, and the sticky bit (`inode(7)`).
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// An auditing library that is to be written.
+/// A planned auditing library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditLibrary {
-    /// Where: an absolute path.
+    /// Its absolute path.
     pub path: PathBuf,
-    /// What it answers.
+    /// Its table.
     pub table: Table,
     /// The whole file.
     pub bytes: Vec<u8>,
 }
 
-/// What the note says of an auditing library; its path is [`Binding::audit`].
+/// An auditing library as described in the note; its path is [`Binding::audit`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundAuditLibrary {
     /// Size in bytes.
@@ -43,33 +43,33 @@ pub struct BoundAuditLibrary {
     pub blake3: String,
 }
 
-/// What became of an auditing library that was to go.
+/// The result of removing an auditing library.
 #[derive(Debug)]
 pub enum AuditLibraryRemoved {
-    /// It is gone.
+    /// It was removed.
     Removed,
-    /// It was not there.
+    /// It did not exist.
     WasGone,
-    /// It stays: it is not, or cannot be shown to be, the file that was written for this program.
+    /// It was kept: it is not, or cannot be shown to be, the file written for this program.
     Kept(Change),
-    /// The system refused.
+    /// A system error.
     Failed(io::Error),
 }
 
-/// Who may write to a file besides the owner of the program and root.
+/// Who can write to a file besides the owner of the program and root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Writer {
-    /// Every user.
+    /// All users.
     Others,
-    /// Its group, which may not write to the program.
+    /// Its group, which cannot write to the program.
     Group,
     /// Its owner, who does not own the program.
     Owner,
 }
 
 impl AuditLibrary {
-    /// Builds the library for a program of these facts.
+    /// Builds the library for a program with these facts.
     pub(crate) fn plan(path: PathBuf, table: Table, program: &ObjectFacts) -> Result<Self, Refusal> {
         let no_library = Refusal::NoAuditArchitecture { machine: program.machine };
         let architecture = encoding(program).and_then(Architecture::of).ok_or(no_library)?;
@@ -78,7 +78,7 @@ impl AuditLibrary {
         Ok(Self { path, table, bytes })
     }
 
-    /// What the note says of it.
+    /// Its description for the note.
     pub(crate) fn bound(&self) -> BoundAuditLibrary {
         BoundAuditLibrary::of(&self.bytes)
     }
@@ -90,8 +90,8 @@ impl BoundAuditLibrary {
     }
 }
 
-/// What has changed about the auditing library of `program` since it was bound; none when it is as it was written, or the
-/// program has none. The path of `program` has no symbolic links.
+/// Changes to the auditing library of `program` since it was bound; none if it is unchanged or the program has none.
+/// The path of `program` has no symbolic links.
 pub fn audit_library_change(binding: &Binding, program: &Path) -> Option<Change> {
     let path = binding.audit_library_path(program)?;
     let bytes = match content(&path) {
@@ -105,12 +105,12 @@ pub fn audit_library_change(binding: &Binding, program: &Path) -> Option<Change>
     }
 }
 
-/// Whether users who cannot write to the program can write to its auditing library, or replace it. The path of `program`
-/// has no symbolic links.
+/// Whether users without write access to the program can write to its auditing library or replace it. The path of
+/// `program` has no symbolic links.
 pub fn audit_library_caution(binding: &Binding, program: &Path) -> Option<Caution> {
     let library = binding.audit_library_path(program)?;
     let of_program = fs::metadata(program).ok()?;
-    // Whoever may write to the directory may put another file in the library's place.
+    // Write access to the directory allows replacing the library.
     let places = [Some(library.as_path()), library.parent()];
     places.into_iter().flatten().find_map(|place| {
         let writer = writer(&fs::metadata(place).ok()?, &of_program)?;
@@ -118,15 +118,15 @@ pub fn audit_library_caution(binding: &Binding, program: &Path) -> Option<Cautio
     })
 }
 
-/// Removes the auditing library of a program that is no longer bound, if it is the very file that was written for it. The
-/// path of `program` has no symbolic links. None for a program without one.
+/// Removes the auditing library of an unbound program, if it is exactly the file written for it. The path of
+/// `program` has no symbolic links. None for a program without one.
 pub fn remove_audit_library(binding: &Binding, program: &Path) -> Option<(PathBuf, AuditLibraryRemoved)> {
     let path = binding.audit_library_path(program)?;
     let removed = match (path.symlink_metadata(), audit_library_change(binding, program)) {
         (Err(error), _) if error.kind() == io::ErrorKind::NotFound => AuditLibraryRemoved::WasGone,
         (Err(error), _) => AuditLibraryRemoved::Failed(error),
         (Ok(_), Some(change)) => AuditLibraryRemoved::Kept(change),
-        // A link was put there by others, whatever it leads to.
+        // A link was made by others, whatever its target.
         (Ok(metadata), None) if !metadata.is_file() => {
             AuditLibraryRemoved::Kept(Change::AuditLibraryReplaced { path: path.clone(), by_coldstart: false })
         }
@@ -138,7 +138,7 @@ pub fn remove_audit_library(binding: &Binding, program: &Path) -> Option<(PathBu
     Some((path, removed))
 }
 
-/// The table of the library that stands there; none when there is no readable one.
+/// The table of the library at `path`; none without a readable one.
 pub(crate) fn table_at(path: &Path) -> Option<Table> {
     audit::read(&content(path).ok()?).ok()
 }
@@ -148,7 +148,7 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 fn writer(place: &Metadata, program: &Metadata) -> Option<Writer> {
-    // In a sticky directory, others cannot replace what is not theirs.
+    // In a sticky directory, users can only replace their own files.
     let is_sticky = place.is_dir() && place.mode() & STICKY != 0;
     let writes = |bit: u32| place.mode() & bit != 0 && !is_sticky;
     if writes(OTHERS_WRITE) {

@@ -1,6 +1,6 @@
-//! The note in a bound program: what it was, what it is, and from which libraries that was made.
+//! The note in a bound program: its original state, its new state, and the libraries used.
 //!
-//! It is JSON text. Paths of what moves along with the program begin with `$ORIGIN`.
+//! It is JSON text. Paths that move along with the program begin with `$ORIGIN`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::origin::{behind_origin, path, without_dots};
 use crate::{BoundAuditLibrary, Mode};
 
-/// The version of the note that is written; others are not read.
+/// The note version that is written; others are not read.
 pub const BINDING_VERSION: u32 = 1;
 
 /// How a program was bound.
@@ -18,45 +18,45 @@ pub const BINDING_VERSION: u32 = 1;
 pub struct Binding {
     /// [`BINDING_VERSION`].
     pub version: u32,
-    /// The release of coldstart that made it.
+    /// The release of coldstart that wrote it.
     pub coldstart: String,
-    /// What was written.
+    /// The mode.
     pub mode: Mode,
-    /// Processor levels that were planned for, best first.
+    /// The planned processor levels, best first.
     pub levels: Vec<String>,
-    /// The folder of links.
+    /// The directory of links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub farm: Option<BoundFarm>,
-    /// Where the original stood, if in another folder: its `$ORIGIN` is not the bound program's.
+    /// The original's directory, if different: its `$ORIGIN` is not the bound program's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_program: Option<String>,
-    /// What the program needed before.
+    /// The original `DT_NEEDED`.
     pub original_needed: Vec<String>,
-    /// Its search path before.
+    /// The original search path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_path: Option<SearchText>,
-    /// `DT_RPATH` that stood beside a `DT_RUNPATH` and counted for nothing.
+    /// A `DT_RPATH` next to a `DT_RUNPATH`, and therefore ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_idle_rpath: Option<String>,
-    /// What it needs now.
+    /// The new `DT_NEEDED`.
     pub needed: Vec<String>,
-    /// Its search path now.
+    /// The new search path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<SearchText>,
-    /// `DT_AUDIT` that was added.
+    /// The added `DT_AUDIT`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<String>,
-    /// The file that was written there; none without `audit`.
+    /// The file written there; none without `audit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit_library: Option<BoundAuditLibrary>,
-    /// The libraries as they were, in load order; variants for levels behind them.
+    /// The libraries at the time, in load order; variants for levels after them.
     pub libraries: Vec<BoundLibrary>,
 }
 
-/// The folder of links.
+/// The directory of links.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundFarm {
-    /// As it stands on the search path.
+    /// Its name on the search path.
     pub text: String,
     /// The links in it.
     pub links: Vec<BoundLink>,
@@ -65,18 +65,18 @@ pub struct BoundFarm {
 /// A symbolic link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundLink {
-    /// Its path in the folder of links.
+    /// Its path in the directory of links.
     pub path: String,
-    /// Its content.
+    /// Its target.
     pub target: String,
 }
 
 /// A search path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchText {
-    /// By which tag.
+    /// Its tag.
     pub kind: TagName,
-    /// Directories with colons between them.
+    /// Colon-separated directories.
     pub text: String,
 }
 
@@ -90,24 +90,24 @@ pub enum TagName {
     Runpath,
 }
 
-/// A library as it was when the program was bound.
+/// A library at the time the program was bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundLibrary {
-    /// The name asked for.
+    /// The requested name.
     pub name: String,
-    /// The processor level whose variant it is; none for the plain library.
+    /// The processor level of the variant; none for the plain library.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
-    /// Where the original program finds it; begins with `$ORIGIN` where that moves along.
+    /// The path where the original program finds it; begins with `$ORIGIN` if it moves along.
     pub path: String,
     /// Size in bytes.
     pub size: u64,
-    /// When its content last changed, in nanoseconds since 1970.
+    /// Time of its last modification, in nanoseconds since 1970.
     pub modified_ns: i64,
-    /// Hexadecimal digits of its build id.
+    /// Its build id in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
-    /// BLAKE3 of its content, where it has no build id.
+    /// BLAKE3 of its content, if it has no build id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blake3: Option<String>,
 }
@@ -116,29 +116,29 @@ pub struct BoundLibrary {
 #[derive(Debug, thiserror::Error)]
 pub enum BindingError {
     /// Another version.
-    #[error("the note was written by another version of coldstart (format {found}, this one reads {BINDING_VERSION})")]
+    #[error("the note has format version {found}; this coldstart reads version {BINDING_VERSION}")]
     Version {
-        /// What it says.
+        /// The version found.
         found: u64,
     },
-    /// It is no note of ours.
+    /// Malformed note.
     #[error("the note cannot be read: {0}")]
     Text(#[from] serde_json::Error),
 }
 
 impl Binding {
-    /// The text of the note; the same binding gives the same bytes.
+    /// Serialises the note; the same binding gives the same bytes.
     ///
     /// # Errors
-    /// Never for a binding that was planned: all of it is text and numbers.
+    /// Never for a planned binding: it consists of text and numbers.
     pub fn to_json(&self) -> Result<String, BindingError> {
         Ok(serde_json::to_string(self)?)
     }
 
-    /// Reads the text of a note.
+    /// Parses a note.
     ///
     /// # Errors
-    /// When it is of another version, or no such text.
+    /// If it has another version or is malformed.
     pub fn from_json(text: &str) -> Result<Self, BindingError> {
         #[derive(Deserialize)]
         struct Head {
@@ -151,14 +151,14 @@ impl Binding {
         Ok(serde_json::from_str(text)?)
     }
 
-    /// Whether it was foreseen that a file is tried in vain: a variant of a library, or one that keeps its own path.
+    /// Whether a failed probe is expected: for a variant of a library, or for one that keeps its own path.
     pub fn foresees(&self, program: &Path, tried: &Path) -> bool {
         let name = tried.file_name().and_then(|name| name.to_str());
         self.farm.as_ref().is_some_and(|farm| farm.is_variant(program, tried))
             || name.is_some_and(|name| self.keeps_path(name))
     }
 
-    /// The edit that makes the bound program of the original.
+    /// The edit that turns the original into the bound program.
     pub fn edit(&self) -> SearchEdit {
         SearchEdit {
             needed: self.needed.iter().map(|name| name.clone().into_bytes()).collect(),
@@ -168,19 +168,19 @@ impl Binding {
         }
     }
 
-    /// Where the library that audits stands, for a program whose path has no symbolic links.
+    /// The path of the auditing library, for a program whose path has no symbolic links.
     pub fn audit_library_path(&self, program: &Path) -> Option<PathBuf> {
         self.audit.as_ref().map(|text| without_dots(&expanded(text, program)))
     }
 
-    /// Whether the bound program searches for a library of this name beyond the folder of links, which has none for it: the
-    /// library keeps its path.
+    /// Whether the bound program finds a library of this name outside the link directory, which has no link for it:
+    /// the library keeps its path.
     pub fn keeps_path(&self, name: &str) -> bool {
         let linked = self.farm.as_ref().is_none_or(|farm| farm.links.iter().any(|link| link.path == name));
         !linked && self.libraries.iter().any(|library| library.name == name)
     }
 
-    /// The edit that makes the original's list and path of the bound program. `DT_AUDIT` is not taken away by it.
+    /// The edit that restores the original's list and path in the bound program. It does not remove `DT_AUDIT`.
     pub fn original_edit(&self) -> SearchEdit {
         SearchEdit {
             needed: self.original_needed.iter().map(|name| name.clone().into_bytes()).collect(),
@@ -202,31 +202,31 @@ impl SearchText {
 }
 
 impl BoundFarm {
-    /// Whether a file that was tried in vain is a variant of a library below the links, for a program whose path has no
+    /// Whether a failed probe is for a variant of a library in the link directory, for a program whose path has no
     /// symbolic links.
     pub fn is_variant(&self, program: &Path, tried: &Path) -> bool {
         tried.strip_prefix(self.directory(program)).is_ok_and(|below| below.components().count() > 1)
     }
 
-    /// Where it stands, for a program whose path has no symbolic links.
+    /// Its path, for a program whose path has no symbolic links.
     pub fn directory(&self, program: &Path) -> PathBuf {
         without_dots(&expanded(&self.text, program))
     }
 }
 
 impl BoundLibrary {
-    /// Where it stands, for a program whose path has no symbolic links.
+    /// Its path, for a program whose path has no symbolic links.
     pub fn path(&self, program: &Path) -> PathBuf {
         expanded(&self.path, program)
     }
 }
 
-/// A text with `$ORIGIN` replaced by the program's folder.
+/// A text with `$ORIGIN` replaced by the program's directory.
 fn expanded(text: &str, program: &Path) -> PathBuf {
     match behind_origin(text.as_bytes()) {
         Some(rest) => {
-            let folder = program.parent().unwrap_or(Path::new("/"));
-            path(&[crate::origin::bytes(folder), rest].concat()).to_owned()
+            let directory = program.parent().unwrap_or(Path::new("/"));
+            path(&[crate::origin::bytes(directory), rest].concat()).to_owned()
         }
         None => PathBuf::from(text),
     }

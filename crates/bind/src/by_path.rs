@@ -1,8 +1,8 @@
 //! Modes `absolute` and `origin`: the libraries' paths instead of their names.
 //!
-//! The program's plain names stay behind the paths: libraries that are loaded answer them by `DT_SONAME`, without a search,
-//! and old loaders hold symbol versions against names that were asked for. A library that is asked for by another name
-//! than its `DT_SONAME` is searched all the same, and found to be the same file.
+//! The program's plain names stay after the paths: loaded libraries match them by `DT_SONAME`, without a search, and
+//! old loaders check symbol versions against the requested names. A name that differs from the library's `DT_SONAME`
+//! is still searched, and found to be the same file.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::subject::{AtLevel, Subject};
 use crate::survey::Legacy;
 use crate::{Caution, Files, Mode, Options, Refusal, proof};
 
-/// Plans the list of paths, and proves it.
+/// Plans the list of paths and verifies it.
 pub(crate) fn make(
     subject: &Subject,
     levels: &[AtLevel],
@@ -25,7 +25,7 @@ pub(crate) fn make(
     environment: &Environment,
     options: &Options,
 ) -> Result<Made, Refusal> {
-    // With given levels, the paths of the best; else there must be no choice.
+    // With given levels, the paths of the best; otherwise no library may have variants.
     let chosen = if options.levels.is_some() { levels.last() } else { levels.first() };
     let Some(chosen) = chosen else { return Err(Refusal::NothingToBind) };
     if options.levels.is_none() {
@@ -36,7 +36,7 @@ pub(crate) fn make(
         let text = match &name.answer {
             Answer::Found(found) => text_of(subject, chosen, options, name, found)?,
             Answer::Path => name.text.clone(),
-            // The interpreter's name stands where it enters the order; another name of a loaded file must not.
+            // The interpreter's name stays where it enters the order; another name of a loaded file must not.
             Answer::Loaded if is_interpreter(&chosen.survey.closure, name.object) => name.text.clone(),
             Answer::Loaded | Answer::SameFile(_) => continue,
         };
@@ -65,7 +65,7 @@ pub(crate) fn make(
     Ok(Made { needed, path, farm: None, cautions, bound: Some(bound) })
 }
 
-/// A library's path as it shall stand in the program.
+/// A library's path as stored in the program.
 fn text_of(
     subject: &Subject,
     level: &AtLevel,
@@ -86,12 +86,12 @@ fn text_of(
     };
     let rest = by_origin.as_ref().and_then(|text| text.strip_prefix(b"$ORIGIN")).unwrap_or(bytes(found));
     if has_token(rest) {
-        return Err(Refusal::PathText(path(rest).display().to_string(), "`$` that the loader would replace"));
+        return Err(Refusal::PathText(path(rest).display().to_string(), "a `$`, which the loader expands"));
     }
     utf8(by_origin.unwrap_or_else(|| bytes(found).to_vec()))
 }
 
-/// Requires that no level has a variant.
+/// Refuses libraries with variants at any level.
 fn no_variants(levels: &[AtLevel]) -> Result<(), Refusal> {
     let Some((base, higher)) = levels.split_first() else { return Ok(()) };
     for level in higher {
@@ -107,7 +107,7 @@ fn is_interpreter(closure: &Closure, object: usize) -> bool {
     closure.objects.get(object).is_some_and(|object| object.found_by == FoundBy::Interpreter)
 }
 
-/// Names that are searched although their file is loaded, and what that costs.
+/// Names that are still searched although their file is loaded, and the cost.
 fn residual(bound: &Closure) -> Vec<Caution> {
     let mut cautions: Vec<Caution> = Vec::new();
     let searched = bound.requests.iter().filter(|request| {

@@ -1,4 +1,4 @@
-//! What a bound program does differently, although it loads the same.
+//! Differences in the behaviour of a bound program that loads the same libraries.
 
 use std::path::PathBuf;
 
@@ -6,72 +6,73 @@ use serde::Serialize;
 
 use crate::{KeepReason, Writer};
 
-/// Something that a bound program does differently in circumstances that are not those of the plan.
+/// A difference under circumstances other than the planned ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Caution {
-    /// `LD_LIBRARY_PATH` could replace these libraries, and no longer does: the program's search path is an RPATH.
+    /// `LD_LIBRARY_PATH` could override these libraries and no longer can: the program's search path is an RPATH.
     NotOverridable {
-        /// Names asked for.
+        /// Requested names.
         libraries: Vec<String>,
     },
-    /// These libraries were found by an RPATH, and `LD_LIBRARY_PATH` can replace them now.
+    /// These libraries were found by an RPATH, and `LD_LIBRARY_PATH` can now override them.
     NowOverridable {
-        /// Names asked for.
+        /// Requested names.
         libraries: Vec<String>,
     },
     /// A library keeps its own path and has no link.
     KeepsPath {
-        /// Name asked for.
+        /// Requested name.
         library: String,
-        /// Why.
+        /// The reason.
         reason: KeepReason,
-        /// Probes that fail before it is found, by the environment that was planned for.
+        /// Failed probes before it is found, in the planned environment.
         failed_probes: usize,
     },
-    /// The options name a library to keep its path that the program does not search for.
+    /// The options list a library that the program does not search for.
     NotSearched {
         /// The name in the options.
         library: String,
     },
-    /// What this library opens later was searched, too, by the path of one that brought it in; now the program brings it in.
+    /// Libraries opened later by this one also searched an inherited RPATH; now the program loads it, and they do
+    /// not.
     InheritedPathLost {
         /// Path of the library that may open others.
         library: String,
-        /// Path of the one whose RPATH it inherited.
+        /// Path of the object with that RPATH.
         from: String,
     },
-    /// Paths are not searched: `LD_LIBRARY_PATH` replaces no library any more.
+    /// Paths are not searched: `LD_LIBRARY_PATH` no longer overrides any library.
     LdLibraryPathLost,
-    /// A library that is preloaded (`LD_PRELOAD`) from elsewhere stands beside the one named by its path.
+    /// A library preloaded from elsewhere (`LD_PRELOAD`) is loaded in addition to the one with the path.
     PreloadTwice,
     /// A name that is not the library's `DT_SONAME` is searched although its file is loaded.
     NameIsNotSoname {
-        /// Name asked for.
+        /// Requested name.
         library: String,
         /// The library's own name.
         soname: Option<String>,
     },
-    /// Probes that still fail because of the names above.
+    /// Probes that still fail for the names above.
     ResidualProbes {
-        /// How many.
+        /// Their number.
         count: usize,
     },
-    /// The variant for this processor level is chosen for all machines.
+    /// The variant for this processor level is used on all machines.
     LevelFrozen {
-        /// The levels that were planned for, best first.
+        /// The planned levels, best first.
         levels: Vec<String>,
     },
-    /// The program's own search path begins at its folder (`$ORIGIN`), and the bound one stands in another.
+    /// The program's own search path begins with `$ORIGIN`, and the bound program is in another directory.
     OriginMoves,
-    /// Users who cannot write to the program can write to its auditing library, whose code runs in the program.
+    /// Users without write access to the program can write to its auditing library, whose code runs in the program.
     AuditLibraryWritable {
         /// The library, or the directory in which it can be replaced.
         path: PathBuf,
-        /// Who may write there.
+        /// Who can write there.
         by: Writer,
     },
-    /// A name in the program's list has no meaning on this machine and was put at the end.
+    /// A name in the program's list has no meaning on this machine and was moved to the end.
     NameWithoutMeaning {
         /// The name.
         name: String,

@@ -1,4 +1,4 @@
-//! What this machine's loader has around it, for one program.
+//! The environment of this machine's loader for one program.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use coldstart_startup::{Conditions, Inherit, Surroundings};
 
 use crate::MachineFiles;
 
-/// What a start of `program` on this machine depends on besides files, without `LD_LIBRARY_PATH`, `LD_PRELOAD` and
-/// /etc/ld.so.preload: a bound program must fit starts without them. `secure` is [`Environment::secure`].
+/// The inputs of a start of `program` on this machine other than files, without `LD_LIBRARY_PATH`, `LD_PRELOAD` and
+/// /etc/ld.so.preload: a bound program must work without them. `secure` is [`Environment::secure`].
 ///
-/// What cannot be read (the interpreter, its cache) is left out; `plan` then says what is missing.
+/// Unreadable files (the interpreter, its cache) are left out; `plan` then reports them.
 pub fn machine_environment(program: &Path, files: &MachineFiles, secure: bool) -> Environment {
     let conditions = Conditions { inherit: Inherit::Nothing, secure: Some(secure), ..Conditions::default() };
     match files.files().object_file(program) {
@@ -31,7 +31,7 @@ mod tests {
 
     use super::*;
 
-    /// A program whose loader, a file `lib/NAME` beside it, holds these strings.
+    /// A program with a loader, `lib/NAME` next to it, that contains these strings.
     fn environment(name: &str, strings: &[&str], options: &[&str], more: impl FnOnce(&Path)) -> Environment {
         let directory = TempDir::new().unwrap();
         let at = |name: &str| directory.path().join(name);
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn musl_s_list_is_the_one_that_the_loader_names() {
-        // The list's name is not that of the loader's file, and it stands above the loader's own directory.
+        // The list's name is not that of the loader's file, and it is above the loader's own directory.
         let strings = ["musl libc (x86_64)", "%.*s/etc/ld-musl-x86_64.path"];
         let environment = environment("ld-musl-renamed.so.1", &strings, &[], |directory| {
             fs::write(directory.join("etc/ld-musl-x86_64.path"), "/opt/lib").unwrap();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_for_other_processors_get_no_subfolders_of_this_one() {
+    fn programs_for_other_processors_get_no_subdirectories_of_this_one() {
         let strings = ["ld.so (Debian GLIBC 2.36-9) stable release version 2.36.", "", "/lib/", ""];
         let environment = environment("ld-linux.so.2", &strings, &["-m32"], |_| {});
         assert_eq!(environment.hwcaps, Hwcaps::default());

@@ -1,8 +1,8 @@
-//! Which names the program must ask for itself, and in which order.
+//! Which names the program must request itself, and in which order.
 //!
-//! Names come in the order of the requests that opened a file, which is the order of loading. A name that a loaded object
-//! answers by its name or `DT_SONAME` costs nothing and is left to the library that asks; the program's own names stay
-//! all the same, because old loaders hold its symbol versions against names that were asked for (elf/dl-version.c).
+//! Names come in the order of the requests that opened a file, which is the load order. A name that matches a loaded
+//! object's name or `DT_SONAME` costs nothing and is left to the requesting library. The program's own names stay all
+//! the same, because old loaders check its symbol versions against the requested names (elf/dl-version.c).
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -13,32 +13,32 @@ use crate::Refusal;
 use crate::origin::{PROGRAM, Tree, bytes, has_token};
 use crate::survey::Survey;
 
-/// A name for the program to ask for.
+/// A name that the program must request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hoisted {
-    /// As it shall stand in `DT_NEEDED`.
+    /// Its text in `DT_NEEDED`.
     pub(crate) text: String,
-    /// Index of the object that answers.
+    /// Index of the object it finds.
     pub(crate) object: usize,
-    /// How it is answered.
+    /// How it is resolved.
     pub(crate) answer: Answer,
 }
 
-/// How a name is answered.
+/// How a name is resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// A search finds a new object by this path.
+    /// A search finds a new object at this path.
     Found(PathBuf),
-    /// A search finds this path, whose file is loaded under another name.
+    /// A search finds this path; its file is loaded under another name.
     SameFile(PathBuf),
     /// A loaded object: one with this `DT_SONAME`, or the interpreter.
     Loaded,
-    /// The name is a path itself.
+    /// The name is itself a path.
     Path,
 }
 
 impl Hoisted {
-    /// The file that a link must lead to; none where nothing is searched.
+    /// The target of a link for it; none if nothing is searched.
     pub(crate) fn found(&self) -> Option<&PathBuf> {
         match &self.answer {
             Answer::Found(path) | Answer::SameFile(path) => Some(path),
@@ -47,10 +47,10 @@ impl Hoisted {
     }
 }
 
-/// The names that the program must ask for, in order.
+/// The names that the program must request, in order.
 ///
 /// # Errors
-/// For names that cannot be written down or that depend on where the program is started.
+/// For names that cannot be stored or that depend on the current directory.
 pub(crate) fn hoist(survey: &Survey, tree: &Tree) -> Result<Vec<Hoisted>, Refusal> {
     let mut hoisted: Vec<Hoisted> = Vec::new();
     let mut known = HashSet::new();
@@ -95,7 +95,7 @@ pub(crate) fn hoist(survey: &Survey, tree: &Tree) -> Result<Vec<Hoisted>, Refusa
     Ok(hoisted)
 }
 
-/// What stands in the program's list and was passed over without a word, because a token in it has no value here.
+/// Names in the program's list that the loader silently skips, because a token in them has no value here.
 pub(crate) fn without_meaning(survey: &Survey) -> Result<Vec<String>, Refusal> {
     let needed = survey.closure.objects.first().map(|program| program.facts.needed.as_slice()).unwrap_or_default();
     let asked = |name: &[u8]| {
@@ -104,7 +104,7 @@ pub(crate) fn without_meaning(survey: &Survey) -> Result<Vec<String>, Refusal> {
     needed.iter().filter(|name| has_token(name) && !asked(name)).map(|name| utf8(name.clone())).collect()
 }
 
-/// A path that a library asks for, as the program must say it: a library's `$ORIGIN` is not the program's.
+/// A path requested by a library, as the program must request it: a library's `$ORIGIN` is not the program's.
 fn path_text(survey: &Survey, tree: &Tree, requester: usize, needed: &[u8], object: usize) -> Vec<u8> {
     if !has_token(needed) {
         return needed.to_vec();

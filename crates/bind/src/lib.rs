@@ -1,16 +1,16 @@
-//! From what a program loads to a program that finds every library at the first try.
+//! Binds programs: from the libraries that a program loads to a program that finds each of them at the first try.
 //!
 //! | step | where |
 //! |---|---|
-//! | ask the loader's rules what the program loads, for each processor level | `survey/` |
+//! | resolve what the program loads, for each processor level | `survey/` |
 //! | decide: names in load order, links, search path, or a [`Refusal`] | `plan.rs`, `hoist.rs`, `keep.rs`, `by_path.rs`, `farm/plan.rs` |
-//! | prove: resolve the planned program over files that are not there yet | `overlay.rs`, `proof.rs` |
-//! | put the folder of links in place | `farm/` |
-//! | tell later what has changed | `binding.rs`, `status.rs`, `audit_library.rs`, `searches.rs` |
+//! | verify: resolve the planned program with files that do not exist yet | `overlay.rs`, `proof.rs` |
+//! | write the link directory | `farm/` |
+//! | report later changes | `binding.rs`, `status.rs`, `audit_library.rs`, `searches.rs` |
 //!
-//! A newcomer would not guess that nothing is done to the libraries: a name that is loaded already is never searched, so
-//! it is enough that the program asks for all names itself, first, in the order in which they would have come. The order
-//! must be exact: symbols are looked up in it.
+//! A newcomer would not guess that the libraries are not changed. A name that is already loaded is never searched; so
+//! it is enough that the program itself requests all names first, in the order in which they would have been loaded.
+//! The order must be exact, because symbols are looked up in it.
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 

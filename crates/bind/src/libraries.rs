@@ -5,17 +5,17 @@ use crate::origin::bytes;
 use crate::subject::AtLevel;
 use crate::{BoundLibrary, Files, Refusal};
 
-/// A library as the original program finds it, without what its file is like.
+/// A library as found by the original program, without the properties of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) name: String,
     pub(crate) level: Option<String>,
-    /// Begins with `$ORIGIN` where it moves along with the program.
+    /// Begins with `$ORIGIN` if it moves along with the program.
     pub(crate) text: String,
     path: std::path::PathBuf,
 }
 
-/// The libraries in load order, variants for levels behind them.
+/// The libraries in load order, variants for levels after them.
 pub(crate) fn places(levels: &[AtLevel]) -> Result<Vec<Place>, Refusal> {
     let mut places: Vec<Place> = Vec::new();
     let mut below: Option<&AtLevel> = None;
@@ -38,7 +38,7 @@ pub(crate) fn places(levels: &[AtLevel]) -> Result<Vec<Place>, Refusal> {
     Ok(places)
 }
 
-/// The same with what the files are like.
+/// The libraries with the properties of their files.
 pub(crate) fn libraries(levels: &[AtLevel], files: &impl Files) -> Result<Vec<BoundLibrary>, Refusal> {
     let library = |place: Place| {
         let refuse = |error: std::io::Error| Refusal::File { path: place.path.clone(), reason: error.to_string() };
@@ -60,7 +60,7 @@ pub(crate) fn libraries(levels: &[AtLevel], files: &impl Files) -> Result<Vec<Bo
     places(levels)?.into_iter().map(library).collect()
 }
 
-/// The file behind a name; none for the interpreter and for names that loaded objects answer.
+/// The file of a name; none for the interpreter and for names that match loaded objects.
 fn path_of<'a>(level: &'a AtLevel, name: &'a Hoisted) -> Option<&'a std::path::Path> {
     match &name.answer {
         Answer::Found(path) | Answer::SameFile(path) => Some(path),

@@ -1,62 +1,63 @@
-//! How a program shall be bound.
+//! How to bind a program.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What is written into the program.
+/// The changes to the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// All names in load order, and one folder of links first on the search path. `LD_LIBRARY_PATH` and `LD_PRELOAD` work
-    /// as before.
+    /// All names in load order, and one link directory first on the search path. `LD_LIBRARY_PATH` and `LD_PRELOAD`
+    /// work as before.
     #[default]
     Soname,
     /// The libraries' absolute paths.
     Absolute,
-    /// Paths from the program's own folder (`$ORIGIN/...`) for libraries of its tree, absolute ones for others.
+    /// Paths relative to the program's directory (`$ORIGIN/...`) for libraries in its tree, absolute ones for others.
     Origin,
-    /// Names and search path stay; a library that audits the loader (`DT_AUDIT`) answers from a table.
+    /// Names and search path stay; an auditing library (`DT_AUDIT`) answers from a table.
     Audit,
 }
 
-/// How the folder of links is named on the search path.
+/// The form of the link directory's name on the search path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FarmText {
-    /// By `$ORIGIN` when it stands below the program's folder and the program gains no rights, else by its absolute path.
+    /// With `$ORIGIN` if it is below the program's directory and the program is not in secure mode, else absolute.
     #[default]
     Auto,
-    /// By `$ORIGIN`, wherever it stands, so that program and folder can move together.
+    /// With `$ORIGIN`, wherever it is, so that program and directory can move together.
     Origin,
-    /// By its absolute path.
+    /// Absolute.
     Absolute,
 }
 
-/// How a program shall be bound. The default is mode `soname` with the folder `.NAME.libs` beside the program.
+/// How to bind a program. The default is mode `soname` with the directory `.NAME.libs` next to the program.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What is written into the program.
+    /// The changes to the program.
     pub mode: Mode,
-    /// Where the bound program will stand; none for the place of the original.
+    /// The path of the bound program; none for that of the original.
     pub output: Option<PathBuf>,
-    /// The folder of links, as an absolute path; none for `.NAME.libs` beside the bound program.
+    /// The absolute path of the link directory; none for `.NAME.libs` next to the bound program.
     pub farm: Option<PathBuf>,
-    /// How the folder of links is named on the search path.
+    /// The form of the link directory's name on the search path.
     pub farm_text: FarmText,
-    /// Processor levels to plan for, best first ("x86-64-v3", "x86-64-v2"); none for all that the machine's kind has.
-    /// An empty list plans for the plain libraries alone.
+    /// The planned processor levels, best first ("x86-64-v3", "x86-64-v2"); none for all levels of the architecture.
+    /// With an empty list, only the plain libraries are planned.
     pub levels: Option<Vec<String>>,
-    /// Libraries that shall be opened by their own path, by the name asked for or `DT_SONAME`.
+    /// Libraries to be opened by their own path, by requested name or `DT_SONAME`.
     pub keep_path: Vec<String>,
-    /// Everything below this folder moves together with the program: in mode `origin` besides what was found by `$ORIGIN`,
-    /// in mode `audit` what the table names relative to the program.
+    /// Everything below this directory moves together with the program: in mode `origin` in addition to libraries
+    /// found by `$ORIGIN`, in mode `audit` the paths that the table stores relative to the program.
     pub root: Option<PathBuf>,
-    /// Mode `audit`: absolute path of the library that audits.
+    /// Mode `audit`: absolute path of the auditing library.
     pub audit_library: Option<PathBuf>,
-    /// Mode `audit`: look for each file before it is named, at a system call each, so that one that has gone is searched for.
+    /// Mode `audit`: check that each file exists, at the cost of a system call, so that a missing one is searched
+    /// for.
     pub check_files: bool,
-    /// Bind programs, too, that gain rights when they start.
+    /// Also bind programs that gain privileges at start.
     pub allow_secure: bool,
-    /// Bind a program that is bound already anew, from what its note says of the original.
+    /// Bind a bound program again, from the original described in its note.
     pub rebind: bool,
 }

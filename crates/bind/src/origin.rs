@@ -1,4 +1,4 @@
-//! Paths that begin at the program's own folder, and moving with it.
+//! Paths relative to the program's own directory.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -9,29 +9,29 @@ use coldstart_loader::{Closure, FoundBy};
 /// Index of the program in every closure.
 pub(crate) const PROGRAM: usize = 0;
 
-/// Which objects of a closure were found by way of `$ORIGIN` from the program on, so that a tree that is moved as a whole
-/// still has them.
+/// Which objects of a closure were found through `$ORIGIN`, starting from the program, so that they move along with
+/// the tree.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// The program's folder without symbolic links, as the loader expands `$ORIGIN`.
-    folder: Vec<u8>,
+    /// The program's directory without symbolic links: the value of `$ORIGIN`.
+    directory: Vec<u8>,
     moves_along: Vec<bool>,
 }
 
 impl Tree {
-    /// Looks at how each object was found. `program` has no symbolic links. Nothing moves along where the bound program
-    /// will stand in another folder (`stays` is false).
+    /// Determines it from how each object was found. `program` has no symbolic links. Nothing moves along if the
+    /// bound program will be in another directory (`stays` is false).
     pub(crate) fn of(closure: &Closure, program: &Path, stays: bool) -> Self {
-        let folder = program.parent().unwrap_or(Path::new("/")).as_os_str().as_bytes().to_vec();
+        let directory = program.parent().unwrap_or(Path::new("/")).as_os_str().as_bytes().to_vec();
         let mut moves_along = vec![false; closure.objects.len()];
-        // Whoever brings an object in stands before it, except the interpreter, which is found by an absolute path.
+        // A requester comes before its objects, except for the interpreter, which is found by an absolute path.
         for index in 0..closure.objects.len() {
-            let moves = stays && (index == PROGRAM || found_from_origin(closure, index, &folder, &moves_along));
+            let moves = stays && (index == PROGRAM || found_from_origin(closure, index, &directory, &moves_along));
             if let Some(slot) = moves_along.get_mut(index) {
                 *slot = moves;
             }
         }
-        Self { folder, moves_along }
+        Self { directory, moves_along }
     }
 
     /// Whether an object moves along with the program.
@@ -39,13 +39,13 @@ impl Tree {
         self.moves_along.get(object).copied().unwrap_or(false)
     }
 
-    /// The part of a path behind the program's folder, with its slash.
+    /// The part of a path after the program's directory, with its slash.
     pub(crate) fn behind<'a>(&self, path: &'a [u8]) -> Option<&'a [u8]> {
-        let folder = self.folder.strip_suffix(b"/").unwrap_or(&self.folder);
-        path.strip_prefix(folder).filter(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        let directory = self.directory.strip_suffix(b"/").unwrap_or(&self.directory);
+        path.strip_prefix(directory).filter(|rest| rest.is_empty() || rest.starts_with(b"/"))
     }
 
-    /// A path as it can stand in the program: by `$ORIGIN` for what belongs to an object that moves along.
+    /// A path as stored in the program: with `$ORIGIN` for an object that moves along.
     pub(crate) fn text(&self, object: usize, path: &[u8]) -> Vec<u8> {
         match self.behind(path).filter(|_| self.moves_along(object)) {
             Some(rest) => [b"$ORIGIN", rest].concat(),
@@ -54,13 +54,13 @@ impl Tree {
     }
 }
 
-fn found_from_origin(closure: &Closure, index: usize, folder: &[u8], moves_along: &[bool]) -> bool {
+fn found_from_origin(closure: &Closure, index: usize, directory: &[u8], moves_along: &[bool]) -> bool {
     let Some(object) = closure.objects.get(index) else { return false };
     let path = object.path.as_os_str().as_bytes();
     let moves = |of: usize| moves_along.get(of).copied().unwrap_or(false);
     let origin = |of: usize| {
         let path = closure.objects.get(of).map(|object| object.path.as_os_str().as_bytes()).unwrap_or_default();
-        if of == PROGRAM { folder.to_vec() } else { folder_of(path).to_vec() }
+        if of == PROGRAM { directory.to_vec() } else { directory_of(path).to_vec() }
     };
     let (of, list) = match object.found_by {
         FoundBy::Rpath { of } => (of, closure.objects.get(of).and_then(|of| of.facts.effective_rpath())),
@@ -81,26 +81,26 @@ fn found_from_origin(closure: &Closure, index: usize, folder: &[u8], moves_along
         })
 }
 
-/// What follows `$ORIGIN` at the beginning of a text.
+/// The part after `$ORIGIN` at the beginning of a text.
 pub(crate) fn behind_origin(text: &[u8]) -> Option<&[u8]> {
     let rest = text.strip_prefix(b"${ORIGIN}").or_else(|| text.strip_prefix(b"$ORIGIN"))?;
     (rest.is_empty() || rest.starts_with(b"/")).then_some(rest)
 }
 
-/// Whether a text has `$ORIGIN` in it.
+/// Whether a text contains `$ORIGIN`.
 pub(crate) fn has_origin(text: &[u8]) -> bool {
     let has = |token: &[u8]| text.windows(token.len()).any(|window| window == token);
     has(b"$ORIGIN") || has(b"${ORIGIN}")
 }
 
-/// Whether a text has a token of the loader's: `$ORIGIN`, `$LIB`, `$PLATFORM`.
+/// Whether a text contains one of the loader's tokens: `$ORIGIN`, `$LIB`, `$PLATFORM`.
 pub(crate) fn has_token(text: &[u8]) -> bool {
     let tokens: [&[u8]; 4] = [b"$LIB", b"${LIB}", b"$PLATFORM", b"${PLATFORM}"];
     has_origin(text) || tokens.iter().any(|token| text.windows(token.len()).any(|window| window == *token))
 }
 
 /// The part before the last slash.
-pub(crate) fn folder_of(path: &[u8]) -> &[u8] {
+pub(crate) fn directory_of(path: &[u8]) -> &[u8] {
     let slash = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
     path.get(..slash.max(1)).unwrap_or_default()
 }
@@ -112,7 +112,8 @@ fn trimmed(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// The way from one folder to another, both absolute and without symbolic links or dots: "../lib", or "" for the same.
+/// The relative path from one directory to another, both absolute and without symbolic links or dots: "../lib", or ""
+/// for the same.
 pub(crate) fn way(from: &Path, to: &Path) -> PathBuf {
     let (mut from, mut to) = (from.components().peekable(), to.components().peekable());
     while from.peek().is_some() && from.peek() == to.peek() {
@@ -122,7 +123,7 @@ pub(crate) fn way(from: &Path, to: &Path) -> PathBuf {
     from.map(|_| Component::ParentDir).chain(to).collect()
 }
 
-/// A path with its dots worked out, as words: right where no symbolic links are.
+/// A path with its dots resolved lexically; correct without symbolic links.
 pub(crate) fn without_dots(path: &Path) -> PathBuf {
     let mut result = PathBuf::new();
     for component in path.components() {

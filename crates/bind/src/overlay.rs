@@ -1,4 +1,4 @@
-//! Files as they will be: the program with other facts, and a folder of links that is not there yet.
+//! Planned files: the program with other facts, and a link directory that does not exist yet.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -9,7 +9,7 @@ use coldstart_loader::{FileSystem, Identity, ObjectFacts, Probe};
 use crate::farm::FarmPlan;
 use crate::origin::without_dots;
 
-/// Files with a program and a folder of links laid over them.
+/// Files overlaid with a program and a link directory.
 #[derive(Debug)]
 pub(crate) struct Overlay<'a, Inner> {
     inner: &'a Inner,
@@ -18,30 +18,30 @@ pub(crate) struct Overlay<'a, Inner> {
     facts: ObjectFacts,
     farm: Option<PathBuf>,
     links: HashMap<PathBuf, PathBuf>,
-    folders: HashSet<PathBuf>,
-    /// Folders of levels that are links to others.
+    directories: HashSet<PathBuf>,
+    /// Level directories that are links to others.
     same: HashMap<PathBuf, PathBuf>,
 }
 
 impl<'a, Inner: FileSystem> Overlay<'a, Inner> {
-    /// Lays a program with these facts at a path without symbolic links, and a folder of links.
+    /// Overlays a program with these facts at a path without symbolic links, and a link directory.
     pub(crate) fn new(
         inner: &'a Inner,
         program: &'a Path,
         (identity, facts): (Identity, ObjectFacts),
         farm: Option<&FarmPlan>,
     ) -> Self {
-        let (links, folders, same) = (HashMap::new(), HashSet::new(), HashMap::new());
-        let mut overlay = Self { inner, program, identity, facts, farm: None, links, folders, same };
+        let (links, directories, same) = (HashMap::new(), HashSet::new(), HashMap::new());
+        let mut overlay = Self { inner, program, identity, facts, farm: None, links, directories, same };
         if let Some(farm) = farm {
-            overlay.folders.insert(farm.directory.clone());
+            overlay.directories.insert(farm.directory.clone());
             for link in &farm.links {
                 let path = farm.directory.join(link.path());
-                overlay.folders.extend(
+                overlay.directories.extend(
                     path.ancestors()
                         .skip(1)
                         .map(Path::to_owned)
-                        .take_while(|folder| folder.starts_with(&farm.directory)),
+                        .take_while(|directory| directory.starts_with(&farm.directory)),
                 );
                 overlay.links.insert(path, link.found.clone());
             }
@@ -49,19 +49,19 @@ impl<'a, Inner: FileSystem> Overlay<'a, Inner> {
                 let levels = farm.directory.join("glibc-hwcaps");
                 let below = same.below.as_ref().map_or(farm.directory.clone(), |below| levels.join(below));
                 overlay.same.insert(levels.join(&same.level), below);
-                overlay.folders.insert(levels);
+                overlay.directories.insert(levels);
             }
             overlay.farm = Some(farm.directory.clone());
         }
         overlay
     }
 
-    /// The path inside the folder of links, when it leads there.
+    /// The path inside the link directory, if it is one.
     fn in_farm(&self, path: &Path) -> Option<PathBuf> {
         let path = without_dots(path);
         let path = path.starts_with(self.farm.as_ref()?).then_some(path)?;
-        let shared = path.ancestors().find_map(|folder| Some((folder, self.same.get(folder)?)));
-        Some(match shared.and_then(|(folder, below)| Some(below.join(path.strip_prefix(folder).ok()?))) {
+        let shared = path.ancestors().find_map(|directory| Some((directory, self.same.get(directory)?)));
+        Some(match shared.and_then(|(directory, below)| Some(below.join(path.strip_prefix(directory).ok()?))) {
             Some(shared) => shared,
             None => path,
         })
@@ -85,7 +85,7 @@ impl<Inner: FileSystem> FileSystem for Overlay<'_, Inner> {
     fn is_directory(&self, path: &Path) -> bool {
         match self.in_farm(path) {
             None => self.inner.is_directory(path),
-            Some(path) => self.folders.contains(&path),
+            Some(path) => self.directories.contains(&path),
         }
     }
 

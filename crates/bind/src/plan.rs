@@ -1,4 +1,4 @@
-//! From a program to a plan of a bound one.
+//! Plans a bound program.
 
 use std::path::Path;
 
@@ -20,55 +20,55 @@ use crate::search_path::effective;
 use crate::subject::{AtLevel, Subject};
 use crate::{Binding, Caution, Files, Mode, Options, Program, Refusal, Requester, SearchText, by_path, soname};
 
-/// How a program is bound: what is written into it, what is put beside it, and what that changes.
+/// How a program is bound: the changes to it, the files next to it, and their effects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindPlan {
-    /// What is written into the program.
+    /// The changes to the program.
     pub edit: SearchEdit,
-    /// The folder of links; in mode `soname` only. It must be in place before the program is.
+    /// The link directory; in mode `soname` only. It must be in place before the program is.
     pub farm: Option<FarmPlan>,
     /// The note for the program.
     pub binding: Binding,
-    /// What the bound program does differently.
+    /// Differences in the bound program's behaviour.
     pub cautions: Vec<Caution>,
     /// What it saves.
     pub predicted: Predicted,
-    /// Who asks for libraries, and where each of them searches; in mode `audit` only.
+    /// The requesters and their directories; in mode `audit` only.
     pub requesters: Vec<Requester>,
-    /// The library that audits; in mode `audit` only. It must be in place before the program is.
+    /// The auditing library; in mode `audit` only. It must be in place before the program is.
     pub audit_library: Option<AuditLibrary>,
 }
 
-/// What a start tries in vain, before and after, by the environment that was given.
+/// Failed probes of a start, before and after, in the given environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Predicted {
-    /// Files that are tried and do not do.
+    /// Failed probes for files.
     pub failed_probes_before: usize,
-    /// The same of the bound program; in mode `audit` those for names that the table does not answer.
+    /// The same for the bound program; in mode `audit` those for names outside the table.
     pub failed_probes_after: usize,
-    /// Directories that are looked at because a probe in them failed.
+    /// Directories that are checked after a failed probe in them.
     pub directory_probes_before: usize,
-    /// The same of the bound program.
+    /// The same for the bound program.
     pub directory_probes_after: usize,
-    /// Files that are loaded, without the program.
+    /// Loaded files, without the program.
     pub objects: usize,
 }
 
-/// What a mode makes of the program.
+/// The result of a mode.
 pub(crate) struct Made {
     pub(crate) needed: Vec<String>,
     pub(crate) path: Option<SearchText>,
     pub(crate) farm: Option<FarmPlan>,
     pub(crate) cautions: Vec<Caution>,
-    /// What the bound program loads in the environment as given; none when that cannot be told.
+    /// The bound program's closure in the given environment; none if it is unknown.
     pub(crate) bound: Option<Closure>,
 }
 
-/// Plans how `program` is bound, and proves that it loads the same: the same files in the same order, answered to the same
+/// Plans how `program` is bound, and verifies that it loads the same: the same files in the same order, for the same
 /// names, for each set of processor levels.
 ///
-/// `environment` is that of the machine, as [`machine_environment`](crate::machine_environment) tells it; variables and
-/// preloaded libraries in it are not looked at. The same input gives the same plan.
+/// `environment` is that of the machine, from [`machine_environment`](crate::machine_environment); its variables and
+/// preloaded libraries are ignored. The same input gives the same plan.
 ///
 /// # Errors
 /// Why it is not bound.
@@ -155,7 +155,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// What stands in `DT_AUDIT`: glibc takes `$ORIGIN` there for the program's folder (tried with 2.36).
+/// The text for `DT_AUDIT`: glibc expands `$ORIGIN` there to the program's directory (tested with 2.36).
 fn audit_text(subject: &Subject, options: &Options) -> Result<Option<String>, Refusal> {
     if options.mode != Mode::Audit {
         return Ok(None);
@@ -164,32 +164,32 @@ fn audit_text(subject: &Subject, options: &Options) -> Result<Option<String>, Re
     if !library.is_absolute() {
         return Err(Refusal::NotAbsolute(library.clone()));
     }
-    let folder = subject.output.parent().unwrap_or(Path::new("/"));
+    let directory = subject.output.parent().unwrap_or(Path::new("/"));
     let text = match options.root {
-        Some(_) => format!("$ORIGIN/{}", utf8(bytes(&way(folder, library)).to_vec())?),
+        Some(_) => format!("$ORIGIN/{}", utf8(bytes(&way(directory, library)).to_vec())?),
         None => utf8(bytes(library).to_vec())?,
     };
     Ok(Some(text))
 }
 
-/// The table as it must be for a program that moves together with everything below a folder.
+/// The table for a program that moves together with everything below a directory.
 fn moving(table: Table, subject: &Subject, options: &Options) -> Table {
-    let folder = subject.output.parent().unwrap_or(Path::new("/"));
+    let directory = subject.output.parent().unwrap_or(Path::new("/"));
     let table = Table { check_files: options.check_files, ..table };
     match &options.root {
-        Some(root) => table.relative_to(bytes(folder), bytes(root)),
+        Some(root) => table.relative_to(bytes(directory), bytes(root)),
         None => table,
     }
 }
 
-/// Whether a table answers the one who tried a file in vain.
+/// Whether a table has a result for the requester of a failed probe.
 fn is_answered(table: &Table, requesters: &[Requester], probe: &coldstart_loader::FailedProbe) -> bool {
     let Some(asks) = requesters.get(probe.requester) else { return false };
     let asks = asks.search().requester;
     table.groups.iter().any(|group| group.requesters.contains(&asks) && group.entries.contains_key(&probe.needed))
 }
 
-/// What the program would say of itself with another list and search path.
+/// The program's facts with another list and search path.
 pub(crate) fn planned_facts(facts: &ObjectFacts, needed: &[String], path: Option<&SearchText>) -> ObjectFacts {
     let mut planned = facts.clone();
     planned.needed = needed.iter().map(|name| name.clone().into_bytes()).collect();
@@ -203,7 +203,7 @@ pub(crate) fn planned_facts(facts: &ObjectFacts, needed: &[String], path: Option
     planned
 }
 
-/// What the bound program loads with the given subfolders.
+/// The bound program's closure with the given subdirectories.
 pub(crate) fn bound_closure(
     subject: &Subject,
     files: &impl Files,
@@ -223,7 +223,7 @@ fn audited(subject: &Subject) -> Result<Made, Refusal> {
     Ok(Made { needed, path, farm: None, cautions: Vec::new(), bound: None })
 }
 
-/// Whether given levels leave variants out that the machine's kind may have.
+/// Whether given levels omit variants that the architecture may have.
 fn frozen(
     subject: &Subject,
     levels: &[AtLevel],

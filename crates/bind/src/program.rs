@@ -1,16 +1,16 @@
-//! The program to bind, and what only its caller can know of it.
+//! The program to bind, and the facts that only its caller knows.
 
 use std::path::PathBuf;
 
 use crate::Binding;
 
-/// The program to bind, and what is known of it besides its content.
+/// The program to bind, with the facts that are not in its content.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Its path; symbolic links are followed, as the kernel does when it tells the loader where the program lies.
+    /// Its path; symbolic links are followed, as the kernel does for the path it gives to the loader.
     pub path: PathBuf,
-    /// It gains rights when it starts: set-user-ID, set-group-ID, file capabilities (`AT_SECURE`).
+    /// It gains privileges at start: set-user-ID, set-group-ID, file capabilities (`AT_SECURE`).
     pub secure: bool,
-    /// The note that it carries from an earlier binding.
+    /// Its note from an earlier binding.
     pub binding: Option<Binding>,
 }

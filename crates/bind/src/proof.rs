@@ -1,4 +1,4 @@
-//! Whether a bound program loads the same: two closures held against each other.
+//! Verifies that a bound program loads the same, by comparing two closures.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,8 +10,7 @@ use crate::hoist::lossy;
 use crate::origin::PROGRAM;
 use crate::survey::startable;
 
-/// Requires that both load the same files in the same order with the same scope, and that what libraries ask for is
-/// answered by the same files.
+/// Requires the same files in the same order with the same scope, and the same file for each library's requests.
 ///
 /// # Errors
 /// The first difference.
@@ -32,7 +31,7 @@ pub(crate) fn same(original: &Closure, bound: &Closure) -> Result<(), Refusal> {
             return Err(Refusal::OrderWouldChange { place, was, would_be });
         }
     }
-    // The numbers of objects are the same now.
+    // The object indices are the same from here on.
     let answers: HashMap<(usize, &[u8]), Option<usize>> =
         bound.requests.iter().map(|request| ((request.requester, request.needed.as_slice()), request.object)).collect();
     for request in original.requests.iter().filter(|request| request.requester != PROGRAM) {
@@ -51,30 +50,30 @@ pub(crate) fn same(original: &Closure, bound: &Closure) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Requires that these objects are opened in the same folders, by whatever text.
+/// Requires that these objects are opened in the same directories, however those are spelt.
 ///
 /// # Errors
-/// The first other path.
-pub(crate) fn same_folders(
+/// The first different path.
+pub(crate) fn same_directories(
     original: &Closure,
     bound: &Closure,
     objects: &[usize],
     files: &impl FileSystem,
 ) -> Result<(), Refusal> {
-    let folder = |path: &Path| path.parent().and_then(|folder| files.canonical(folder));
+    let directory = |path: &Path| path.parent().and_then(|directory| files.canonical(directory));
     for index in objects {
         let (Some(was), Some(is)) = (original.objects.get(*index), bound.objects.get(*index)) else { continue };
-        if was.path.file_name() != is.path.file_name() || folder(&was.path) != folder(&is.path) {
+        if was.path.file_name() != is.path.file_name() || directory(&was.path) != directory(&is.path) {
             return Err(Refusal::PathWouldChange { was: was.path.clone(), would_be: is.path.clone() });
         }
     }
     Ok(())
 }
 
-/// Requires that no probe fails but those that are allowed.
+/// Requires that only allowed probes fail.
 ///
 /// # Errors
-/// The first one.
+/// The first other one.
 pub(crate) fn no_search(bound: &Closure, allowed: impl Fn(&FailedProbe) -> bool) -> Result<(), Refusal> {
     match bound.failed_probes.iter().find(|probe| !allowed(probe)) {
         None => Ok(()),

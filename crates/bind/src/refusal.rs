@@ -1,4 +1,4 @@
-//! Why a program is not bound: what stands in the way, where, and what would help.
+//! Why a program is not bound: the reason, its location, and a hint.
 
 use std::path::PathBuf;
 
@@ -6,185 +6,185 @@ use coldstart_loader::ProbeFailure;
 
 use crate::Mode;
 
-/// A reason not to bind a program. It is a result, not an error: the program is as good as before.
+/// A reason not to bind a program. It is a result, not an error: the program works as before.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The program or its interpreter cannot be read.
     #[error("{0}")]
     Unreadable(#[from] coldstart_loader::Error),
-    /// The program's path cannot be followed.
-    #[error("`{}` cannot be followed to a file", .0.display())]
+    /// The program's path cannot be resolved.
+    #[error("cannot resolve `{}` to a file", .0.display())]
     NoProgram(PathBuf),
-    /// A file cannot be read for its identity or symbols.
+    /// A file's identity or symbols cannot be read.
     #[error("`{}` cannot be read: {reason}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The system error.
         reason: String,
     },
     /// It loads nothing.
-    #[error("it is a static program, which loads no libraries")]
+    #[error("static program: it loads no libraries")]
     Static,
-    /// It is no program.
-    #[error("it is a shared library (it names no interpreter); only programs can be bound")]
+    /// It is not a program.
+    #[error("shared library (no interpreter); only programs can be bound")]
     Library,
-    /// The interpreter is none whose rules are known.
-    #[error("its interpreter `{0}` is neither glibc's nor musl's, and follows rules that are not known here")]
+    /// An interpreter with unknown rules.
+    #[error("unsupported interpreter `{0}`: neither glibc's nor musl's")]
     Interpreter(String),
-    /// It is bound.
-    #[error("it is bound already (mode {mode}{})", farm.as_ref().map(|farm| format!(", links in `{farm}`")).unwrap_or_default())]
+    /// Already bound.
+    #[error("already bound (mode {mode}{})", farm.as_ref().map(|farm| format!(", links in `{farm}`")).unwrap_or_default())]
     AlreadyBound {
-        /// How.
+        /// Its mode.
         mode: &'static str,
-        /// The folder of links as it stands on the search path.
+        /// The link directory's name on the search path.
         farm: Option<String>,
     },
-    /// Libraries are not found as it is.
-    #[error("`{library}` is not found, which `{}` needs{}", needed_by.display(), more(*others))]
+    /// A library is missing now.
+    #[error("`{library}`, needed by `{}`, is not found{}", needed_by.display(), more(*others))]
     Missing {
-        /// The name asked for.
+        /// The requested name.
         library: String,
-        /// Who asks.
+        /// The requester.
         needed_by: PathBuf,
-        /// How many more are missing.
+        /// Number of further missing ones.
         others: usize,
     },
-    /// The start ends at a file.
-    #[error("the start would end at `{}`, found for `{library}`: {reason}", path.display())]
+    /// The loader stops at a file.
+    #[error("the loader would stop at `{}`, found for `{library}`: {reason}", path.display())]
     WouldStop {
-        /// The name asked for.
+        /// The requested name.
         library: String,
-        /// The file, empty when the name itself is refused.
+        /// The file; empty if the name itself is refused.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: ProbeFailure,
     },
-    /// musl cannot do that.
+    /// Not supported with musl.
     #[error("musl's loader cannot be bound in mode {mode}: {reason}")]
     Musl {
         /// The mode.
         mode: &'static str,
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
-    /// The program gains rights when it starts.
-    #[error("it gains rights when it starts (set-user-ID, set-group-ID or capabilities)")]
+    /// The program gains privileges at start.
+    #[error("it gains privileges at start (set-user-ID, set-group-ID or capabilities)")]
     Secure,
-    /// The program gains rights, and the mode cannot be safe or work at all.
-    #[error("it gains rights when it starts, and {0}")]
+    /// The program gains privileges, and the mode cannot be safe or work at all.
+    #[error("it gains privileges at start, and {0}")]
     SecureMode(&'static str),
-    /// The program gains rights, and others can change the place of the links.
-    #[error("it gains rights when it starts, and others than root may write to `{}`", .0.display())]
+    /// The program gains privileges, and other users can change the link directory.
+    #[error("it gains privileges at start, and users other than root can write to `{}`", .0.display())]
     FarmNotSafe(PathBuf),
-    /// A path that cannot stand on a search path.
-    #[error("`{0}` cannot stand on a search path: it has {1}")]
+    /// A path that cannot be on a search path.
+    #[error("`{0}` cannot be on a search path: it contains {1}")]
     PathText(String, &'static str),
-    /// A name or path whose bytes are not UTF-8 and cannot be written into the note.
-    #[error("`{0}` is not UTF-8, and the note in the bound program could not name it")]
+    /// A name or path that is not UTF-8 and cannot be stored in the note.
+    #[error("`{0}` is not UTF-8 and cannot be stored in the note")]
     NotUtf8(String),
     /// A name with a token but no slash.
-    #[error("`{0}` is a name with `$` that becomes another one when it is asked for")]
+    #[error("`{0}` contains a `$` token, which changes the name when it is loaded")]
     TokenInName(String),
-    /// A library that is found by a relative path.
-    #[error("`{library}` is found as `{}`, which depends on the directory the program is started in", path.display())]
+    /// A library found by a relative path.
+    #[error("`{library}` is found as `{}`, a path relative to the current directory", path.display())]
     RelativePath {
-        /// The name asked for.
+        /// The requested name.
         library: String,
         /// The path.
         path: PathBuf,
     },
-    /// The option's folder is not absolute.
-    #[error("`{}` is no absolute path", .0.display())]
+    /// The option's directory is not absolute.
+    #[error("`{}` is not an absolute path", .0.display())]
     NotAbsolute(PathBuf),
-    /// A mode lacks what it needs.
-    #[error("mode audit needs the path of the library that audits")]
+    /// An option is missing for the mode.
+    #[error("mode audit requires the path of the auditing library")]
     NoAuditLibrary,
     /// There is no auditing library for programs of this architecture.
-    #[error("there is no auditing library for its architecture (e_machine {machine})")]
+    #[error("no auditing library for its architecture (e_machine {machine})")]
     NoAuditArchitecture {
         /// `e_machine` of the ELF header.
         machine: u16,
     },
-    /// The auditing library's table has no room or no form for an answer.
+    /// A result exceeds the limits of the auditing library's table.
     #[error("{0}")]
     AuditTable(String),
-    /// A folder of the scheme before levels wins.
-    #[error("`{library}` is found in `{}`, a subfolder that only glibc up to 2.36 searches", path.display())]
-    LegacyFolder {
-        /// The name asked for.
+    /// A library in a directory of the scheme before levels is preferred.
+    #[error("`{library}` is found in `{}`, a subdirectory searched only by glibc up to 2.36", path.display())]
+    LegacyDirectory {
+        /// The requested name.
         library: String,
-        /// Where it is found.
+        /// Its directory.
         path: PathBuf,
     },
-    /// Processors of different levels load other names or in another order.
-    #[error("at processor level {level} it loads `{there}` where it loads `{here}` without")]
+    /// Processors of different levels load other names or another order.
+    #[error("at processor level {level} it loads `{there}` instead of `{here}`")]
     LevelsDiffer {
         /// The level.
         level: String,
-        /// The name there.
+        /// The name at that level.
         there: String,
         /// The name without the level.
         here: String,
     },
-    /// Paths in the program would choose one level for all machines.
-    #[error("`{library}` has variants for processor levels, and a path can name only one")]
+    /// Paths in the program would select one level for all machines.
+    #[error("`{library}` has variants for processor levels, but a path selects only one")]
     LevelVariants {
-        /// The name asked for.
+        /// The requested name.
         library: String,
     },
-    /// A library loads others by `DT_FILTER` or `DT_AUXILIARY`.
-    #[error("`{}` loads others by DT_FILTER or DT_AUXILIARY, which is not followed", .0.display())]
+    /// A library has `DT_FILTER` or `DT_AUXILIARY`.
+    #[error("`{}` uses DT_FILTER or DT_AUXILIARY, which are not supported", .0.display())]
     Filter(PathBuf),
     /// The planned program would load something else.
-    #[error("bound, it would load {would_be} as number {place}, which is {was} now")]
+    #[error("bound, it would load {would_be} at position {place} instead of {was}")]
     OrderWouldChange {
-        /// Number of the object, 1 for the first after the program.
+        /// Position of the object, 1 for the first after the program.
         place: usize,
-        /// What is loaded there now.
+        /// The object now.
         was: String,
-        /// What would be.
+        /// The object then.
         would_be: String,
     },
-    /// A name would be answered by another file.
-    #[error("bound, `{library}` that `{}` needs would be {would_be}, which is {was} now", needed_by.display())]
+    /// A name would resolve to another file.
+    #[error("bound, `{library}` for `{}` would be {would_be} instead of {was}", needed_by.display())]
     AnswerWouldChange {
         /// The name.
         library: String,
-        /// Who asks.
+        /// The requester.
         needed_by: PathBuf,
-        /// The answer now.
+        /// The file now.
         was: String,
-        /// The answer then.
+        /// The file then.
         would_be: String,
     },
-    /// A library that must keep its path would not.
-    #[error("bound, `{}` would be opened as `{}`, and it looks for others by its own path", was.display(), would_be.display())]
+    /// A library that must keep its path would lose it.
+    #[error("bound, `{}` would be opened as `{}`, but it locates other files by its own path", was.display(), would_be.display())]
     PathWouldChange {
         /// Its path now.
         was: PathBuf,
         /// Its path then.
         would_be: PathBuf,
     },
-    /// A probe would fail that should not be made.
+    /// An unexpected failed probe.
     #[error("bound, `{library}` would still be searched at `{}`", path.display())]
     StillSearched {
         /// The name.
         library: String,
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
     /// Nothing to gain.
-    #[error("it needs no library but its interpreter")]
+    #[error("it needs no libraries besides its interpreter")]
     NothingToBind,
 }
 
 fn more(others: usize) -> String {
-    if others == 0 { String::new() } else { format!(", and {others} more are not found") }
+    if others == 0 { String::new() } else { format!("(and {others} more)") }
 }
 
 impl Refusal {
-    /// A short name for scripts, which never changes.
+    /// A stable short name for scripts.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unreadable(_) => "unreadable",
@@ -208,7 +208,7 @@ impl Refusal {
             Self::NoAuditLibrary => "no-audit-library",
             Self::NoAuditArchitecture { .. } => "no-audit-architecture",
             Self::AuditTable(_) => "audit-table",
-            Self::LegacyFolder { .. } => "legacy-folder",
+            Self::LegacyDirectory { .. } => "legacy-folder",
             Self::LevelsDiffer { .. } => "levels-differ",
             Self::LevelVariants { .. } => "level-variants",
             Self::Filter(_) => "filter",
@@ -220,33 +220,33 @@ impl Refusal {
         }
     }
 
-    /// What would help, where something would.
+    /// A hint, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::AlreadyBound { .. } => "take it back with `coldstart unbind`, or bind it anew with `--rebind`",
+            Self::AlreadyBound { .. } => "undo it with `coldstart unbind`, or bind again with `--rebind`",
             Self::Missing { .. } => {
-                "`coldstart resolve` shows where it was searched; the program must start before it is bound"
+                "`coldstart resolve` shows the search; the program must start before it can be bound"
             }
-            Self::WouldStop { .. } => "the program does not start as it is; `coldstart resolve` shows why",
+            Self::WouldStop { .. } => "the program does not start now; `coldstart resolve` shows why",
             Self::Musl { .. } | Self::NoAuditArchitecture { .. } | Self::AuditTable(_) => "use mode soname",
-            Self::Secure => "if root alone may write to the place of the links, say `--allow-setuid`",
+            Self::Secure => "if only root can write to the link directory, use `--allow-setuid`",
             Self::SecureMode(_) => "use mode soname or absolute with `--allow-setuid`",
             Self::FarmNotSafe(_) => {
-                "give a folder with `--farm` that root owns, with all folders above it, and only root may write to"
+                "with `--farm`, give a directory that, like all its parents, is owned and writable by root only"
             }
-            Self::PathText(..) => "give another folder with `--farm`",
+            Self::PathText(..) => "give another directory with `--farm`",
             Self::RelativePath { .. } => {
-                "replace relative and empty elements in the search path by absolute ones or `$ORIGIN`"
+                "replace relative and empty elements of the search path with absolute ones or `$ORIGIN`"
             }
             Self::NotAbsolute(_) => "give an absolute path",
-            Self::LegacyFolder { .. } => {
-                "move the library to a folder under glibc-hwcaps/, which every glibc since 2.33 searches"
+            Self::LegacyDirectory { .. } => {
+                "move the library to a directory under glibc-hwcaps/, searched by every glibc since 2.33"
             }
             Self::LevelsDiffer { .. } | Self::LevelVariants { .. } => {
-                "plan for given levels only: `--levels none` for the plain libraries, or those of the machines it will run on"
+                "restrict the levels: `--levels none` for the plain libraries, or the levels of the target machines"
             }
             Self::PathWouldChange { .. } | Self::OrderWouldChange { .. } | Self::AnswerWouldChange { .. } => {
-                "`coldstart resolve` shows by which rule each library is found; mode audit changes no order"
+                "`coldstart resolve` shows the rule for each library; mode audit keeps the order"
             }
             _ => return None,
         })

@@ -1,4 +1,5 @@
-//! Who asks for libraries, and in which directories each of them searches: what a table for an auditing library is made of.
+//! The requesters of libraries, and the directories that each of them searches: the input for an auditing library's
+//! table.
 
 use std::path::Path;
 
@@ -7,24 +8,25 @@ use serde::Serialize;
 
 use crate::audit::{self, Search};
 use crate::hoist::lossy;
-use crate::origin::{PROGRAM, bytes, folder_of, path};
+use crate::origin::{PROGRAM, bytes, directory_of, path};
 
-/// An object that asks for libraries, at its start or later, with the directories it searches, in order.
+/// An object that requests libraries, at start-up or later, with its searched directories in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Requester {
-    /// The path by which it was opened; of the program, the one without symbolic links.
+    /// The path by which it was opened; for the program, the one without symbolic links.
     pub path: String,
     /// It is the program itself.
     pub is_program: bool,
     /// Its `DT_SONAME`.
     pub soname: Option<String>,
-    /// Directories of RPATHs that come before `LD_LIBRARY_PATH`, then the others. The cache is searched before the first
-    /// directory that is [`SearchedDirectory::Default`].
+    /// Directories of RPATHs, searched before `LD_LIBRARY_PATH`, then the others. The cache is searched before the
+    /// first [`SearchedDirectory::Default`].
     pub directories: Vec<SearchedDirectory>,
 }
 
 impl Requester {
-    /// Whether all directories before the cache stand in [`Self::search`], so that what none of them has comes from there.
+    /// Whether [`Self::search`] has all directories before the cache, so that names missing in them come from the
+    /// cache.
     pub(crate) fn ends_at_cache(&self) -> bool {
         let relative = |directory: &SearchedDirectory| match directory {
             SearchedDirectory::Rpath(text) | SearchedDirectory::Runpath(text) => !text.starts_with('/'),
@@ -34,8 +36,8 @@ impl Requester {
         has_default && !self.directories.iter().any(relative)
     }
 
-    /// What a table for an auditing library is made of. The loader's cache comes before its own directories, so these are
-    /// left out; and so is all behind a directory that depends on where the program is started.
+    /// The search for the auditing library's table. The loader's cache comes before its default directories, so these
+    /// are left out; so is everything after a directory that depends on the current directory.
     pub fn search(&self) -> Search {
         let requester = match self.is_program {
             true => audit::Requester::Program,
@@ -57,52 +59,54 @@ impl Requester {
     }
 }
 
-/// A directory that is searched.
+/// A searched directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "by", content = "directory", rename_all = "kebab-case")]
 pub enum SearchedDirectory {
-    /// `DT_RPATH` of the requester, or of one that brought it in.
+    /// `DT_RPATH` of the requester, or of one of its requesters.
     Rpath(String),
-    /// `DT_RUNPATH` of the requester; `LD_LIBRARY_PATH` comes before.
+    /// `DT_RUNPATH` of the requester; searched after `LD_LIBRARY_PATH`.
     Runpath(String),
-    /// The loader's own; `LD_LIBRARY_PATH` and the cache come before.
+    /// The loader's default; searched after `LD_LIBRARY_PATH` and the cache.
     Default(String),
 }
 
-/// What tokens stand for, but for `$ORIGIN`.
+/// The values of tokens other than `$ORIGIN`.
 pub(crate) struct Tokens {
     lib: Option<Vec<u8>>,
     platform: Option<Vec<u8>>,
 }
 
 impl Tokens {
-    /// For what a program of these facts loads.
+    /// The values for objects that a program with these facts loads.
     pub(crate) fn of(program: Option<&ObjectFacts>, environment: &Environment) -> Self {
         let machine = program.and_then(Machine::of);
         let lib = environment.lib.clone().or_else(|| Some(machine?.lib()));
         Self { lib, platform: environment.platform.clone() }
     }
 
-    /// The directories of a list, for an object that was opened by this path.
+    /// The directories of a list, for an object opened by this path.
     fn expand(&self, opened: &[u8], text: &[u8]) -> Vec<String> {
         let expanded = |element: &[u8]| match element {
             // The current directory.
             b"" => Some(b".".to_vec()),
-            element => expand_tokens(element, Some(folder_of(opened)), self.lib.as_deref(), self.platform.as_deref()),
+            element => {
+                expand_tokens(element, Some(directory_of(opened)), self.lib.as_deref(), self.platform.as_deref())
+            }
         };
         let elements = text.split(|byte| *byte == b':').filter(|_| !text.is_empty());
         elements.filter_map(expanded).map(|element| lossy(&element)).collect()
     }
 }
 
-/// An object that is opened later, by this path: with its own directories only, for who brings it in is not known. Of an
-/// `DT_RPATH` they come first in any case, and beside a `DT_RUNPATH` there are no others.
+/// An object that is opened later, by this path. It has its own directories only, because its requester is unknown.
+/// Those of a `DT_RPATH` come first in any case; with a `DT_RUNPATH` there are no others.
 pub(crate) fn opened_later(path: &Path, facts: &ObjectFacts, tokens: &Tokens) -> Requester {
     let list = |text: Option<&[u8]>| tokens.expand(bytes(path), text.unwrap_or_default());
     let mut directories: Vec<SearchedDirectory> =
         list(facts.effective_rpath()).into_iter().map(SearchedDirectory::Rpath).collect();
     directories.extend(list(facts.runpath.as_deref()).into_iter().map(SearchedDirectory::Runpath));
-    // Without a RUNPATH, what comes between is not known.
+    // Without a RUNPATH, the directories in between are unknown.
     if facts.runpath.is_some() && !facts.no_default_libraries {
         directories.push(SearchedDirectory::Default(String::new()));
     }
@@ -110,7 +114,7 @@ pub(crate) fn opened_later(path: &Path, facts: &ObjectFacts, tokens: &Tokens) ->
     Requester { path, is_program: false, soname: facts.soname.as_deref().map(lossy), directories }
 }
 
-/// The objects of a closure with their directories, in load order, as glibc's rules have them (elf/dl-load.c,
+/// The objects of a closure with their directories, in load order, by glibc's rules (elf/dl-load.c,
 /// `_dl_map_object`).
 pub(crate) fn requesters(closure: &Closure, program: &Path, environment: &Environment) -> Vec<Requester> {
     let program_facts = closure.objects.first().map(|program| &program.facts);

@@ -1,4 +1,4 @@
-//! What a bound program loads, beside what its original would load.
+//! Compares what a bound program loads with what its original would load.
 
 use std::path::{Path, PathBuf};
 
@@ -14,33 +14,34 @@ use crate::{Binding, Files, Options, Program, Refusal};
 /// Both closures, by the loader's rules.
 #[derive(Clone, Debug)]
 pub struct Searches {
-    /// Of the original, from where it stood.
+    /// Of the original, at its original path.
     pub before: Closure,
-    /// Of the bound program. The rules know no auditing library: in mode `audit` it is the closure of a start without it.
+    /// Of the bound program. The rules do not model auditing libraries: in mode `audit` it is the closure of a start
+    /// without one.
     pub after: Closure,
-    /// Answers of the auditing library by which the start of the bound program loads another file than the original.
+    /// The auditing library's results that differ from the original's search.
     pub misled: Vec<Misled>,
 }
 
-/// An answer of an auditing library that leads to another file than the loader's own search.
+/// A result of an auditing library that differs from the loader's own search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Misled {
-    /// The name asked for.
+    /// The requested name.
     pub library: String,
-    /// The object that asks.
+    /// The requesting object.
     pub requester: PathBuf,
-    /// Where the original finds it.
+    /// The path where the original finds it.
     pub was: PathBuf,
-    /// The answer.
+    /// The table's path.
     pub answer: PathBuf,
-    /// A file stands there that could be loaded.
+    /// Whether a loadable file exists there.
     pub is_there: bool,
 }
 
-/// Follows the searches of a bound program and of its original.
+/// Resolves a bound program and its original.
 ///
 /// # Errors
-/// When the program cannot be read.
+/// If the program cannot be read.
 pub fn searches(
     binding: &Binding,
     program: &Path,
@@ -55,7 +56,7 @@ pub fn searches(
     Ok(Searches { misled, before, after: resolve(&real, files, environment)? })
 }
 
-/// The answers that the objects of a start would get and that lead elsewhere than their own search.
+/// The results for the objects of a start that differ from their own search.
 fn misled(table: &Table, before: &Closure, program: &Path, files: &impl Files) -> Vec<Misled> {
     let place = |place: &Place| match place {
         Place::Absolute(text) => path(text).to_owned(),
@@ -65,7 +66,7 @@ fn misled(table: &Table, before: &Closure, program: &Path, files: &impl Files) -
         Probe::Object { identity, .. } => Some(identity),
         _ => None,
     };
-    // By the file, not by the spelling: a requester has the path of the answer by which it was found itself.
+    // By file, not by spelling: a requester may itself be loaded by the path in the table.
     let is_requester = |known: &audit::Requester, asks: &LoadedObject| match known {
         audit::Requester::Program => asks.found_by == FoundBy::Program,
         audit::Requester::Library(at) => identity(&place(at)) == Some(asks.identity),
@@ -75,7 +76,7 @@ fn misled(table: &Table, before: &Closure, program: &Path, files: &impl Files) -
         group.and_then(|group| group.entries.get(name)).or_else(|| table.for_all.get(name))
     };
     let wrong = |object: &LoadedObject| {
-        // What is there already is not asked for.
+        // Loaded objects are not requested.
         if matches!(object.found_by, FoundBy::Program | FoundBy::Interpreter) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Mode `soname`: all names in load order, and a folder of links first on the search path.
+//! Mode `soname`: all names in load order, and a link directory first on the search path.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::subject::{AtLevel, Subject, file_name, followed};
 use crate::survey::Legacy;
 use crate::{Caution, Files, Options, Refusal, SearchText, TagName, proof};
 
-/// Plans names, links and search path, and proves them.
+/// Plans names, links and search path, and verifies them.
 pub(crate) fn make(
     subject: &Subject,
     levels: &[AtLevel],
@@ -39,7 +39,7 @@ pub(crate) fn make(
     let planned = |kept_by_path: &[Kept]| -> Result<(SearchText, ObjectFacts), Refusal> {
         let own = directories(&base.hoisted, kept_by_path, &base.tree, files)?;
         let first_own = original.as_ref().and_then(|path| path.text.split(':').next());
-        // A directory that is searched first anyway need not be named twice.
+        // A directory that is searched first anyway need not be listed twice.
         let own = if own.len() == 1 && own.first().map(String::as_str) == first_own { Vec::new() } else { own };
         let first: Vec<String> = std::iter::once(farm.text.clone()).chain(own).collect();
         let path = with_first(&first, original.as_ref());
@@ -49,12 +49,13 @@ pub(crate) fn make(
             let bound = bound_closure(subject, files, environment, &facts, Some(&farm), hwcaps)?;
             let objects: Vec<usize> = kept.iter().map(|kept| kept.object).collect();
             proof::same(&level.survey.closure, &bound)?;
-            proof::same_folders(&level.survey.closure, &bound, &objects, files)?;
+            proof::same_directories(&level.survey.closure, &bound, &objects, files)?;
             proof::no_search(&bound, |probe| is_expected(probe, &farm, &names))?;
         }
         Ok((path, facts))
     };
-    // The system's folders are searched last anyway. Named before the program's own, they would win what it opens later.
+    // The system's directories are searched last anyway. Listed before the program's own, they would take precedence
+    // for libraries opened later.
     let outside: Vec<Kept> = kept.iter().filter(|kept| !found_last(base, kept)).cloned().collect();
     let (path, facts) = planned(&outside).or_else(|_| planned(&kept))?;
     let bound = bound_closure(subject, files, environment, &facts, Some(&farm), environment.hwcaps.clone())?;
@@ -75,13 +76,13 @@ impl AtLevel {
     }
 }
 
-/// Whether the original finds it where every search ends: by the loader's cache, or in its default directories.
+/// Whether the original finds it at the end of its search: in the loader's cache or its default directories.
 fn found_last(base: &AtLevel, kept: &Kept) -> bool {
     let found_by = base.survey.closure.objects.get(kept.object).map(|object| object.found_by);
     matches!(found_by, Some(FoundBy::LdSoCache | FoundBy::DefaultDirectory))
 }
 
-/// What keeps its path at any level, each once.
+/// Libraries that keep their path at any level, without duplicates.
 fn all_kept(levels: &[AtLevel]) -> Vec<Kept> {
     let mut all: Vec<Kept> = Vec::new();
     for kept in levels.iter().flat_map(|level| &level.kept) {
@@ -92,7 +93,7 @@ fn all_kept(levels: &[AtLevel]) -> Vec<Kept> {
     all
 }
 
-/// Whether a library that was asked for by the name it is needed by, or its own, keeps its path.
+/// Whether a library keeps its path, by requested name or soname.
 fn is_kept(base: &AtLevel, kept: &[Kept], asked: &str) -> bool {
     kept.iter().any(|kept| {
         let soname = base.survey.closure.objects.get(kept.object).and_then(|object| object.facts.soname.as_deref());
@@ -100,15 +101,15 @@ fn is_kept(base: &AtLevel, kept: &[Kept], asked: &str) -> bool {
     })
 }
 
-/// Whether a probe may fail: in level subfolders of the folder of links, which may hold something on other machines, and
-/// on the way to libraries that keep their path.
+/// Whether a failed probe is expected: in level subdirectories of the link directory, which may have entries on other
+/// machines, and on the way to libraries that keep their path.
 fn is_expected(probe: &FailedProbe, farm: &FarmPlan, kept: &[String]) -> bool {
     let path = without_dots(&probe.path);
-    let in_subfolder = path.starts_with(&farm.directory) && path.parent() != Some(farm.directory.as_path());
-    in_subfolder || kept.iter().any(|kept| kept.as_bytes() == probe.needed)
+    let in_subdirectory = path.starts_with(&farm.directory) && path.parent() != Some(farm.directory.as_path());
+    in_subdirectory || kept.iter().any(|kept| kept.as_bytes() == probe.needed)
 }
 
-/// Where the folder of links stands, and how it is named on the search path.
+/// The path of the link directory, and its name on the search path.
 fn farm_place(
     subject: &Subject,
     files: &impl Files,
@@ -133,18 +134,18 @@ fn farm_place(
     };
     if environment.secure {
         if by_origin {
-            return Err(Refusal::SecureMode("glibc does not search folders named by `$ORIGIN` for such a program"));
+            return Err(Refusal::SecureMode("glibc ignores `$ORIGIN` directories in secure mode"));
         }
         let changeable = files.changeable_by_others(&directory);
         let changeable =
             changeable.map_err(|error| Refusal::File { path: directory.clone(), reason: error.to_string() })?;
-        if let Some(folder) = changeable {
-            return Err(Refusal::FarmNotSafe(folder));
+        if let Some(directory) = changeable {
+            return Err(Refusal::FarmNotSafe(directory));
         }
     }
     let path = if by_origin { way(origin, &directory) } else { directory.clone() };
     let text = path.to_str().ok_or_else(|| Refusal::NotUtf8(directory.display().to_string()))?;
-    for (sign, what) in [(':', "a colon"), ('\0', "a zero byte"), ('$', "`$`"), ('\n', "a line's end")] {
+    for (sign, what) in [(':', "a colon"), ('\0', "a zero byte"), ('$', "`$`"), ('\n', "a newline")] {
         if text.contains(sign) {
             return Err(Refusal::PathText(text.to_owned(), what));
         }
@@ -153,7 +154,7 @@ fn farm_place(
     Ok((directory, text))
 }
 
-/// What differs in other circumstances.
+/// Differences under other circumstances.
 fn cautions(
     subject: &Subject,
     base: &AtLevel,
@@ -192,7 +193,7 @@ fn cautions(
     cautions
 }
 
-/// Libraries that may open others, and inherited a path from one that brought them in: the program brings them in now.
+/// Libraries that may open others and inherited a search path from their requester: now the program loads them.
 pub(crate) fn inherited_paths_lost(base: &AtLevel, rules: Rules) -> Vec<Caution> {
     let objects = &base.survey.closure.objects;
     let path_of = |index: usize| {

@@ -1,4 +1,4 @@
-//! What has changed since a program was bound.
+//! Changes since a program was bound.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,96 +11,96 @@ use crate::libraries::places;
 use crate::searches::original;
 use crate::{Binding, BoundLibrary, Files, Options, Refusal, TagName};
 
-/// Something that is not as it was when the program was bound.
+/// A change since the program was bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Change {
-    /// A library's file is gone or cannot be read.
+    /// A library's file is missing or unreadable.
     Gone {
-        /// The name asked for.
+        /// The requested name.
         library: String,
-        /// Where it was.
+        /// Its previous path.
         path: PathBuf,
-        /// The system's answer.
+        /// The system error.
         reason: String,
     },
-    /// Another file stands in a library's place: another build id, or another content where there is none.
+    /// A library was replaced: another build id, or another content if it has none.
     Replaced {
-        /// The name asked for.
+        /// The requested name.
         library: String,
-        /// Where.
+        /// Its path.
         path: PathBuf,
     },
-    /// The original program finds a library elsewhere: a new one stands earlier on its path, or the old one is gone.
+    /// The original program finds a library elsewhere: a new one is earlier on its path, or the old one is gone.
     FoundElsewhere {
-        /// The name asked for.
+        /// The requested name.
         library: String,
         /// The processor level.
         level: Option<String>,
-        /// Where it was.
+        /// Its previous path.
         was: PathBuf,
-        /// Where it is now.
+        /// Its path now.
         now: PathBuf,
     },
     /// The original program loads other names, or in another order.
     OtherNames {
-        /// What it loads that it did not, or earlier than it did.
+        /// The name that it loads now.
         now: Option<String>,
-        /// What it loaded there.
+        /// The name that it loaded at this position.
         was: Option<String>,
     },
     /// The original program could not be bound now.
     CannotBeBound {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The folder of links is gone.
+    /// The link directory is missing.
     FarmGone {
-        /// Where it was.
+        /// Its path.
         directory: PathBuf,
     },
-    /// A link is gone.
+    /// A link is missing.
     LinkGone {
         /// Its path.
         path: PathBuf,
     },
-    /// A link leads elsewhere, or something else stands in its place.
+    /// A link has another target, or something else replaced it.
     LinkLeadsElsewhere {
         /// Its path.
         path: PathBuf,
-        /// What it leads to now, if it is a link.
+        /// Its target now, if it is a link.
         target: Option<PathBuf>,
     },
-    /// The auditing library is not there, or cannot be read as a regular file. glibc then starts the program without it.
+    /// The auditing library is missing, or not a readable regular file. glibc then starts the program without it.
     AuditLibraryGone {
-        /// Where it was.
+        /// Its path.
         path: PathBuf,
-        /// The system's answer.
+        /// The system error.
         reason: String,
     },
-    /// Another file stands in the auditing library's place. Its code runs in the program.
+    /// The auditing library was replaced. Its code runs in the program.
     AuditLibraryReplaced {
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// It is an auditing library of ours with another table: edited, or written for another program.
+        /// It is one of our auditing libraries with another table: edited, or written for another program.
         by_coldstart: bool,
     },
-    /// The note says nothing of the auditing library's content, so it cannot be compared: an earlier release wrote it.
+    /// The note lacks a hash of the auditing library, so it cannot be compared: an earlier release wrote it.
     AuditLibraryUnrecorded {
-        /// Where it stands.
+        /// Its path.
         path: PathBuf,
     },
     /// The program's names or search path are not those that were written.
     ProgramEdited,
 }
 
-/// What has changed since `program` was bound, in the order of the note; nothing for a program that is as it was.
+/// Changes since `program` was bound, in the order of the note; empty if there are none.
 ///
-/// A library that was written anew with the same build id, or only touched, is none. `files` must be ones that have seen
-/// nothing yet. Changes that the loader follows by itself are told, too: an upgrade behind the same name.
+/// A library that was rewritten with the same build id, or only touched, is unchanged. `files` must be a new
+/// instance. Changes that the loader follows by itself, such as an upgrade under the same name, are reported, too.
 ///
 /// # Errors
-/// When the program cannot be read.
+/// If the program cannot be read.
 pub fn status(
     binding: &Binding,
     program: &Path,
@@ -120,7 +120,7 @@ pub fn status(
     Ok(changes)
 }
 
-/// Puts into a program's facts what it said before it was bound.
+/// Restores a program's original facts.
 pub(crate) fn make_original(facts: &mut ObjectFacts, binding: &Binding) {
     facts.needed = binding.original_needed.iter().map(|name| name.clone().into_bytes()).collect();
     let text = |kind: TagName| {
@@ -146,7 +146,7 @@ fn is_as_written(facts: &ObjectFacts, binding: &Binding) -> bool {
     needed && path
 }
 
-/// Whether the links are as they were made.
+/// Whether the links are unchanged.
 fn links(binding: &Binding, program: &Path, changes: &mut Vec<Change>) {
     let Some(farm) = &binding.farm else { return };
     let directory = farm.directory(program);
@@ -164,7 +164,7 @@ fn links(binding: &Binding, program: &Path, changes: &mut Vec<Change>) {
     }
 }
 
-/// Whether a library is another one now.
+/// Whether a library was replaced.
 fn replaced(library: &BoundLibrary, program: &Path, files: &impl Files) -> Option<Change> {
     let path = library.path(program);
     let gone = |error: std::io::Error| {
@@ -189,7 +189,7 @@ fn replaced(library: &BoundLibrary, program: &Path, files: &impl Files) -> Optio
     (!same).then(|| Change::Replaced { library: library.name.clone(), path })
 }
 
-/// Whether the original program still finds the same.
+/// Whether the original program still finds the same files.
 fn searched(
     binding: &Binding,
     program: &Path,
@@ -218,7 +218,7 @@ fn searched(
         let name = |names: &[&String]| names.get(place).map(|name| (*name).clone());
         changes.push(Change::OtherNames { now: name(&names_now), was: name(&names_were) });
     }
-    // Variants that came or went show as another place than that of the level below.
+    // Added or removed variants show as a path that differs from the level below.
     let place_of = |name: &str, level: &Option<String>| {
         let known =
             |place: &&crate::libraries::Place| place.name == name && (place.level == *level || is_plain(&place.level));

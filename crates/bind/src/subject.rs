@@ -1,4 +1,4 @@
-//! The program to bind, looked at: what it is, what may not be bound, what it loads at each level.
+//! The program to bind: its properties, the checks on it, and the libraries it loads at each level.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use crate::hoist::{Hoisted, hoist, lossy};
 use crate::keep::{Kept, kept};
 use crate::origin::Tree;
 use crate::overlay::Overlay;
-use crate::survey::{Legacy, Survey, level_sets, with_all_legacy_folders};
+use crate::survey::{Legacy, Survey, level_sets, with_all_legacy_directories};
 use crate::{Details, Files, Mode, Options, Program, Refusal};
 
-/// The program as the plan begins with it.
+/// The program at the start of planning.
 pub(crate) struct Subject {
-    /// Its path without symbolic links; of a bound program, that of the original.
+    /// Its path without symbolic links; for a bound program, that of the original.
     pub(crate) program: PathBuf,
-    /// Where the bound program will stand.
+    /// The path of the bound program.
     pub(crate) output: PathBuf,
     pub(crate) identity: Identity,
-    /// What it says of itself; of a bound program, what the original said.
+    /// Its facts; for a bound program, those of the original.
     pub(crate) facts: ObjectFacts,
 }
 
-/// What the program loads on processors of one level.
+/// The libraries that the program loads on processors of one level.
 pub(crate) struct AtLevel {
     /// The levels of these processors, best first.
     pub(crate) levels: Vec<String>,
@@ -37,7 +37,7 @@ pub(crate) struct AtLevel {
 }
 
 impl Subject {
-    /// Looks at the program, and refuses what is none or may not be bound.
+    /// Reads the program, and refuses files that are not programs or must not be bound.
     pub(crate) fn of(
         program: &Program,
         files: &impl Files,
@@ -61,7 +61,7 @@ impl Subject {
             }
             crate::status::make_original(&mut facts, binding);
         }
-        // A program that was bound to another place is searched for from where it was.
+        // For a program bound to another path, searches start at the original path.
         let before = program.binding.as_ref().and_then(|binding| binding.original_program.as_ref());
         allowed(&facts, program.secure || environment.secure, environment.rules, options)?;
         let output = match &options.output {
@@ -94,10 +94,10 @@ impl Subject {
             let tree = Tree::of(&survey.closure, &self.program, stays);
             let hoisted = hoist(&survey, &tree)?;
             if environment.hwcaps.combined.is_some() {
-                let every = with_all_legacy_folders(&self.facts, with(Legacy::AsGiven));
+                let every = with_all_legacy_directories(&self.facts, with(Legacy::AsGiven));
                 let every = Survey::of(&self.program, &overlay, environment, every)?;
                 let none = Survey::of(&self.program, &overlay, environment, with(Legacy::Without))?;
-                no_legacy_folder(&every, &none)?;
+                no_legacy_directory(&every, &none)?;
             }
             if let Some(base) = all.first() {
                 same_names(base, &hoisted, &levels)?;
@@ -115,21 +115,21 @@ impl Subject {
     }
 }
 
-/// What is to be known of a file.
+/// The properties of a file.
 fn details(files: &impl Files, path: &Path) -> Result<Details, Refusal> {
     files.details(path).map_err(|error| Refusal::File { path: path.to_owned(), reason: error.to_string() })
 }
 
-/// A path with the links in its folder followed.
+/// A path with the links in its directory resolved.
 pub(crate) fn followed(files: &impl FileSystem, path: &Path) -> PathBuf {
-    let folder = path.parent().and_then(|parent| files.canonical(parent));
-    match folder.zip(path.file_name()) {
-        Some((folder, name)) => folder.join(name),
+    let directory = path.parent().and_then(|parent| files.canonical(parent));
+    match directory.zip(path.file_name()) {
+        Some((directory, name)) => directory.join(name),
         None => crate::origin::without_dots(path),
     }
 }
 
-/// Refuses what its interpreter or its rights forbid.
+/// Refuses programs because of their interpreter or privileges.
 fn allowed(facts: &ObjectFacts, secure: bool, rules: Rules, options: &Options) -> Result<(), Refusal> {
     let interpreter = facts.interpreter.as_deref().unwrap_or_default();
     let name = interpreter.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
@@ -139,9 +139,9 @@ fn allowed(facts: &ObjectFacts, secure: bool, rules: Rules, options: &Options) -
     if rules == Rules::Musl {
         let reason = match options.mode {
             Mode::Soname => None,
-            Mode::Absolute => Some("it does not match names to libraries that were opened by a path"),
-            Mode::Origin => Some("it does not know `$ORIGIN` in names"),
-            Mode::Audit => Some("it does not know DT_AUDIT"),
+            Mode::Absolute => Some("it does not match names to libraries opened by path"),
+            Mode::Origin => Some("it does not support `$ORIGIN` in names"),
+            Mode::Audit => Some("it does not support DT_AUDIT"),
         };
         if let Some(reason) = reason {
             return Err(Refusal::Musl { mode: options.mode.name(), reason });
@@ -150,9 +150,9 @@ fn allowed(facts: &ObjectFacts, secure: bool, rules: Rules, options: &Options) -
     if secure {
         match options.mode {
             Mode::Origin => {
-                return Err(Refusal::SecureMode("glibc ends the start of such a program at `$ORIGIN` in a name"));
+                return Err(Refusal::SecureMode("glibc refuses `$ORIGIN` in names in secure mode"));
             }
-            Mode::Audit => return Err(Refusal::SecureMode("glibc passes over DT_AUDIT with a path in such a program")),
+            Mode::Audit => return Err(Refusal::SecureMode("glibc ignores DT_AUDIT with a path in secure mode")),
             _ if !options.allow_secure => return Err(Refusal::Secure),
             _ => {}
         }
@@ -160,12 +160,12 @@ fn allowed(facts: &ObjectFacts, secure: bool, rules: Rules, options: &Options) -
     Ok(())
 }
 
-/// Refuses a library that only older subfolders hold.
-fn no_legacy_folder(every: &Survey, none: &Survey) -> Result<(), Refusal> {
+/// Refuses a library that is only in legacy subdirectories.
+fn no_legacy_directory(every: &Survey, none: &Survey) -> Result<(), Refusal> {
     let differs = every.requests().zip(none.requests()).find(|((_, every), (_, none))| every != none);
     match differs {
         None => Ok(()),
-        Some(((request, path), _)) => Err(Refusal::LegacyFolder {
+        Some(((request, path), _)) => Err(Refusal::LegacyDirectory {
             library: lossy(&request.needed),
             path: path.and_then(|path| path.parent()).map(Path::to_owned).unwrap_or_default(),
         }),
@@ -188,7 +188,7 @@ fn same_names(base: &AtLevel, there: &[Hoisted], levels: &[String]) -> Result<()
     }
 }
 
-/// The last part of a path, for a name beside it.
+/// The last component of a path.
 pub(crate) fn file_name(path: &Path) -> &OsStr {
     path.file_name().unwrap_or_default()
 }

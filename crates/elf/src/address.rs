@@ -1,27 +1,27 @@
-//! The two ways to name a place in an ELF file, kept apart by type.
+//! The two kinds of position in an ELF file, file offset and virtual address, kept apart by type.
 //!
-//! Segments map one to the other, and they differ in nearly every file: using one where the other is meant is the classic
-//! mistake of ELF tools, so it does not compile here.
+//! Segments map one to the other, and they differ in nearly every file. Using one where the other is meant is the
+//! classic bug of ELF tools; here it does not compile.
 
 use std::fmt;
 
-/// A place in the file, in bytes from its beginning.
+/// A file offset, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileOffset(pub u64);
 
-/// A place in memory before the load bias is added (`p_vaddr`, `sh_addr`, `r_offset`), in bytes.
+/// A virtual address before the load bias is added (`p_vaddr`, `sh_addr`, `r_offset`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Vaddr(pub u64);
 
 impl FileOffset {
-    /// The place `bytes` further on; `None` past the largest offset.
+    /// The offset `bytes` further on; `None` on overflow.
     pub fn checked_add(self, bytes: u64) -> Option<Self> {
         self.0.checked_add(bytes).map(Self)
     }
 }
 
 impl Vaddr {
-    /// The place `bytes` further on; `None` past the largest address.
+    /// The address `bytes` further on; `None` on overflow.
     pub fn checked_add(self, bytes: u64) -> Option<Self> {
         self.0.checked_add(bytes).map(Self)
     }

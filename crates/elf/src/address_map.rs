@@ -1,15 +1,15 @@
 //! Which mapped segment an address belongs to, where segments may overlap.
 //!
-//! The loader maps segments in the order of their headers, each over the ones before, so the last one wins. The answer is
-//! asked for every relocated word; a file with very many segments must not make that slow, so they are cut into ranges
-//! that do not overlap, once.
+//! The loader maps segments in the order of their headers, each over the ones before, so the last one wins. The
+//! lookup runs for every relocated word; to keep it fast in files with very many segments, they are split once into
+//! ranges that do not overlap.
 
 use std::collections::BTreeMap;
 
-/// Ranges of addresses with the number of the segment that they belong to.
+/// Address ranges, each with the index of its segment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AddressMap {
-    /// Start, end (behind the last address), segment; ascending, and not overlapping.
+    /// Start, end (exclusive), segment; ascending and not overlapping.
     ranges: Vec<(u64, u64, usize)>,
 }
 
@@ -17,7 +17,8 @@ impl AddressMap {
     /// From (start, size, segment) in the order of mapping.
     pub(crate) fn new(segments: impl Iterator<Item = (u64, u64, usize)>) -> Self {
         let segments: Vec<(u64, u64, usize)> = segments.collect();
-        // The format wants them ascending and apart, and nearly all are: then they are the answer.
+        // The format requires ascending segments without overlaps, and nearly all files comply: then they are the
+        // answer.
         let with_end = |(start, size, segment): (u64, u64, usize)| (start, start.saturating_add(size), segment);
         let ranges: Vec<(u64, u64, usize)> = segments.iter().copied().map(with_end).collect();
         let is_plain = ranges.iter().all(|(start, end, _)| start < end);
@@ -31,7 +32,7 @@ impl AddressMap {
             if start >= end {
                 continue;
             }
-            // What begins before this one may reach into it, or behind it.
+            // An earlier range may overlap this one or extend past it.
             if let Some((&before, &(before_end, other))) = ranges.range(..start).next_back()
                 && before_end > start
             {

@@ -1,8 +1,8 @@
 //! Android's packed relocations ("APS2"), as bionic's loader reads them (`bionic/linker/linker_reloc_iterators.h`).
 //!
-//! They are a stream of SLEB128 numbers in groups that share what their relocations have in common. A group may share
-//! everything, and then its relocations take no bytes at all: a file of 20 bytes can hold 2^63 of them. So nothing is
-//! unpacked in advance, and whoever walks them sets the bound.
+//! They are a stream of SLEB128 numbers in groups; a group stores the fields that its relocations share. A group may
+//! share every field, and then its relocations take no bytes: a file of 20 bytes can contain 2^63 of them. So nothing
+//! is unpacked in advance, and the caller sets the limit.
 
 use std::iter::FusedIterator;
 
@@ -18,17 +18,17 @@ const MAGIC: &[u8] = b"APS2";
 
 /// `RELOCATION_GROUPED_BY_INFO_FLAG`: one `r_info` for the group.
 const GROUPED_BY_INFO: u64 = 1;
-/// `RELOCATION_GROUPED_BY_OFFSET_DELTA_FLAG`: the same distance from each place to the next.
+/// `RELOCATION_GROUPED_BY_OFFSET_DELTA_FLAG`: the same offset delta throughout the group.
 const GROUPED_BY_OFFSET_DELTA: u64 = 2;
 /// `RELOCATION_GROUPED_BY_ADDEND_FLAG`: one addend for the group; counts only beside the next flag.
 const GROUPED_BY_ADDEND: u64 = 4;
 /// `RELOCATION_GROUP_HAS_ADDEND_FLAG`: without it the group's addends are 0.
 const GROUP_HAS_ADDEND: u64 = 8;
 
-/// Where a packed relocation's addend stands.
+/// Where a packed relocation's addend is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PackedForm {
-    /// `DT_ANDROID_REL`: in the place that it changes.
+    /// `DT_ANDROID_REL`: in the relocated word.
     Rel,
     /// `DT_ANDROID_RELA`: in the stream.
     Rela,
@@ -37,7 +37,7 @@ pub enum PackedForm {
 /// A relocation from the packed stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PackedRelocation {
-    /// `r_offset`: the place that it changes.
+    /// `r_offset`: the address of the relocated word.
     pub offset: Vaddr,
     /// `r_info` as a relocation table of this class holds it: symbol and type in one number.
     pub info: u64,
@@ -46,20 +46,20 @@ pub struct PackedRelocation {
 }
 
 impl PackedRelocation {
-    /// The same in the terms of ordinary tables; `encoding` is that of the file.
+    /// Converts to the terms of ordinary tables; `encoding` is the file's.
     pub fn relocation(&self, encoding: Encoding) -> Relocation {
         let (symbol, kind) = split_info(self.info, encoding);
         Relocation { offset: self.offset, symbol, kind, addend: self.addend }
     }
 }
 
-/// A packed relocation table, where it lies in the file.
+/// A packed relocation table, in place in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedRelocations<'data> {
     form: PackedForm,
     count: u64,
     first_offset: u64,
-    /// Behind the two numbers at the beginning.
+    /// After the two numbers at the beginning.
     groups: Stream<'data>,
     file_offset: FileOffset,
     size: u64,
@@ -69,10 +69,10 @@ impl<'data> PackedRelocations<'data> {
     /// Reads the beginning of the table in `bytes`, which begin at `file_offset` in the file.
     ///
     /// # Errors
-    /// If the magic number or one of the two numbers behind it is missing.
+    /// If the magic number or one of the two numbers after it is missing.
     pub fn parse(bytes: &'data [u8], file_offset: FileOffset, encoding: Encoding, form: PackedForm) -> Result<Self> {
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
-            let problem = "it does not begin with the magic number APS2";
+            let problem = "missing magic number APS2";
             return Err(ElfError::Malformed { table: TABLE, offset: file_offset, problem });
         };
         let position = FileOffset(file_offset.0.saturating_add(MAGIC.len() as u64));
@@ -82,17 +82,18 @@ impl<'data> PackedRelocations<'data> {
         Ok(Self { form, count, first_offset, groups, file_offset, size: bytes.len() as u64 })
     }
 
-    /// How many relocations the table says that it holds. Nothing bounds it: ask before walking, and never allocate by it.
+    /// The relocation count that the table states. It is unbounded: check it before walking the table, and never
+    /// allocate by it.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether it says that it holds none.
+    /// Whether the stated count is 0.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Where the addends stand.
+    /// Where the addends are stored.
     pub fn form(&self) -> PackedForm {
         self.form
     }
@@ -155,12 +156,12 @@ impl<'data> ElfFile<'data> {
 
 /// The relocations of a [`PackedRelocations`] in order; see [`PackedRelocations::iter`].
 ///
-/// Its `size_hint` stays (0, None) on purpose: the number in the file must not decide how much a `collect` allocates.
+/// Its `size_hint` stays (0, None) on purpose: the count in the file must not decide how much `collect` allocates.
 #[derive(Clone, Debug)]
 pub struct PackedRelocationIter<'data> {
     form: PackedForm,
     stream: Stream<'data>,
-    /// Relocations that are still to come, those of the open group included.
+    /// Remaining relocations, including those of the current group.
     unread: u64,
     group: Group,
     // The next relocation's fields are differences to these.
@@ -169,7 +170,7 @@ pub struct PackedRelocationIter<'data> {
     addend: i64,
 }
 
-/// What the relocations of a group have in common.
+/// The fields that a group's relocations share.
 #[derive(Clone, Copy, Debug, Default)]
 struct Group {
     unread: u64,
@@ -184,11 +185,12 @@ impl PackedRelocationIter<'_> {
         let start = self.stream.position;
         let malformed = |problem| Err(ElfError::Malformed { table: TABLE, offset: start, problem });
         let size = self.stream.word()?;
-        // Bionic would apply them all; llvm-readelf refuses. No linker writes it, so the count or the group is wrong.
+        // Bionic would apply them all; llvm-readelf refuses. No linker writes this, so the count or the group is
+        // wrong.
         if size > self.unread {
-            return malformed("a group holds more relocations than the table has left");
+            return malformed("a group has more relocations than the table");
         }
-        // Flags that nobody has defined are ignored, as bionic does.
+        // Undefined flags are ignored, as bionic does.
         let flags = self.stream.word()?;
         let has = |flag| flags & flag != 0;
         let offset_delta = if has(GROUPED_BY_OFFSET_DELTA) { Some(self.stream.word()?) } else { None };
@@ -197,7 +199,7 @@ impl PackedRelocationIter<'_> {
         }
         match self.form {
             PackedForm::Rel if has(GROUP_HAS_ADDEND) => {
-                return malformed("a group has addends although the table is of the form without");
+                return malformed("a group has addends, but the table is a DT_ANDROID_REL one");
             }
             PackedForm::Rela if !has(GROUP_HAS_ADDEND) => self.addend = 0,
             PackedForm::Rela if has(GROUPED_BY_ADDEND) => self.addend = self.next_addend()?,
@@ -208,7 +210,7 @@ impl PackedRelocationIter<'_> {
         Ok(())
     }
 
-    /// The number in the stream is the difference to the last addend. The loader adds in the width of its words.
+    /// The stream stores the difference from the previous addend. The loader adds in its own word width.
     fn next_addend(&mut self) -> Result<i64> {
         let addend = self.addend.wrapping_add(self.stream.number()?);
         Ok(match self.stream.class {
@@ -218,7 +220,7 @@ impl PackedRelocationIter<'_> {
     }
 
     fn read_one(&mut self) -> Result<PackedRelocation> {
-        // A group of none takes bytes, so this ends.
+        // An empty group still consumes bytes, so this loop ends.
         while self.group.unread == 0 {
             self.open_group()?;
         }
@@ -257,7 +259,7 @@ impl Iterator for PackedRelocationIter<'_> {
 
 impl FusedIterator for PackedRelocationIter<'_> {}
 
-/// SLEB128 numbers one behind the other (DWARF 5, section 7.6).
+/// SLEB128 numbers, back to back (DWARF 5, section 7.6).
 #[derive(Clone, Copy, Debug)]
 struct Stream<'data> {
     bytes: &'data [u8],
@@ -274,13 +276,13 @@ impl Stream<'_> {
         let mut rest = self.bytes;
         let mut used = 0u64;
         loop {
-            let Some((&byte, behind)) = rest.split_first() else { return Err(malformed("it ends within a number")) };
+            let Some((&byte, behind)) = rest.split_first() else { return Err(malformed("truncated number")) };
             rest = behind;
             used = used.saturating_add(1);
             let payload = u64::from(byte & 0x7f);
-            // The tenth byte holds bit 63 and copies of it; what does not fit would be lost without a word.
+            // The tenth byte holds bit 63 and copies of it; anything else would be lost silently.
             if shift > 63 || (shift == 63 && payload != 0 && payload != 0x7f) {
-                return Err(malformed("a number in it is wider than 64 bits"));
+                return Err(malformed("a number is wider than 64 bits"));
             }
             value |= payload.wrapping_shl(shift);
             shift = shift.saturating_add(7);
@@ -296,7 +298,7 @@ impl Stream<'_> {
         Ok(value as i64)
     }
 
-    /// The next number as bionic takes it: as a `size_t` of the file's class.
+    /// The next number as bionic reads it: as a `size_t` of the file's class.
     fn word(&mut self) -> Result<u64> {
         let number = self.number()?;
         Ok(self.cut_to_word(number as u64))

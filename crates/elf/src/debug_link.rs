@@ -1,7 +1,9 @@
-//! `.gnu_debuglink`: the name and checksum of the file that holds an object's debug information, and where to look for it.
+//! `.gnu_debuglink`: the name and checksum of the file that holds an object's debug information, and where to look
+//! for it.
 //!
-//! The section holds a name without a folder; the folders to look in are the debugger's rule, which every distribution
-//! follows ("Separate Debug Files" in gdb's manual). A build id finds the same file without any name, so it goes first.
+//! The section contains a name without a directory. Which directories to search is the debugger's rule, and all
+//! distributions follow it ("Separate Debug Files" in gdb's manual). A build id identifies the same file without a
+//! name, so it is tried first.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -18,10 +20,10 @@ const TABLE: &str = ".gnu_debuglink";
 /// Where distributions keep debug files.
 pub const DEFAULT_DEBUG_ROOT: &str = "/usr/lib/debug";
 
-/// What `.gnu_debuglink` says.
+/// The contents of `.gnu_debuglink`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DebugLink<'data> {
-    /// Name of the debug file, without a folder.
+    /// Name of the debug file, without a directory.
     pub file_name: &'data [u8],
     /// CRC-32 (IEEE 802.3) of the whole debug file.
     pub crc: u32,
@@ -31,25 +33,26 @@ impl<'data> DebugLink<'data> {
     /// Reads the section's bytes, which begin at `file_offset` in the file: a name, zeros up to 4 bytes, a checksum.
     ///
     /// # Errors
-    /// If the name or the checksum is cut off, or if the name would lead to another folder.
+    /// If the name or the checksum is truncated, or if the name contains a directory.
     pub fn parse(bytes: &'data [u8], file_offset: FileOffset, encoding: Encoding) -> Result<Self> {
         let malformed = |problem| ElfError::Malformed { table: TABLE, offset: file_offset, problem };
-        let end = bytes.iter().position(|byte| *byte == 0).ok_or_else(|| malformed("its file name does not end"))?;
+        let end =
+            bytes.iter().position(|byte| *byte == 0).ok_or_else(|| malformed("the file name is not terminated"))?;
         let file_name = bytes.get(..end).unwrap_or_default();
         if !is_plain_name(file_name) {
-            return Err(malformed("its file name is empty or leads to another folder"));
+            return Err(malformed("the file name is empty or contains a directory"));
         }
         let crc = end.checked_add(1).and_then(|end| end.checked_next_multiple_of(4)).and_then(|at| bytes.get(at..));
-        let crc = crc.and_then(|bytes| encoding.u32(bytes)).ok_or_else(|| malformed("it ends before its checksum"))?;
+        let crc = crc.and_then(|bytes| encoding.u32(bytes)).ok_or_else(|| malformed("the checksum is missing"))?;
         Ok(Self { file_name, crc })
     }
 }
 
 impl<'data> ElfFile<'data> {
-    /// What `.gnu_debuglink` says; `None` if there is no such section.
+    /// The contents of `.gnu_debuglink`; `None` without such a section.
     ///
     /// # Errors
-    /// If the section reaches past the end of the file, or is wrong.
+    /// If the section extends past the end of the file or is malformed.
     pub fn debug_link(&self) -> Result<Option<DebugLink<'data>>> {
         let Some(section) = self.section(TABLE) else { return Ok(None) };
         let bytes = self.section_bytes(&section.header)?;
@@ -57,18 +60,19 @@ impl<'data> ElfFile<'data> {
     }
 }
 
-/// Whether `bytes` are the whole debug file that `link` means.
+/// Whether `bytes` is the debug file that `link` names, by its checksum.
 pub fn crc_matches(link: &DebugLink<'_>, bytes: &[u8]) -> bool {
     crc32fast::hash(bytes) == link.crc
 }
 
-/// Where an object's debug file may lie, in the order in which gdb looks. No file is touched.
+/// Candidate paths of an object's debug file, in gdb's order. Does no I/O.
 ///
-/// `path_of_object` should be absolute and without symbolic links: a relative one has no folder below a root. `build_id`
-/// is the descriptor of the build-id note. `roots` are looked in one after the other; usually [`DEFAULT_DEBUG_ROOT`] alone.
+/// `path_of_object` should be absolute and without symbolic links: a relative path gives no candidates below a root.
+/// `build_id` is the descriptor of the build-id note. `roots` are searched in order; usually [`DEFAULT_DEBUG_ROOT`]
+/// alone.
 ///
-/// For objects below folders that the merge of `/usr` joined (`/lib` and `/usr/lib` and so on), both paths are listed:
-/// Debian's packages hold debug files under the one that the object's package was built with.
+/// For objects in directories joined by the `/usr` merge (`/lib` and `/usr/lib` and so on), both paths are listed:
+/// Debian packages install debug files under the path that the object's package was built with.
 pub fn debug_file_candidates(
     path_of_object: &Path,
     build_id: Option<&[u8]>,
@@ -76,7 +80,7 @@ pub fn debug_file_candidates(
     roots: &[PathBuf],
 ) -> Vec<PathBuf> {
     let mut candidates = Vec::new();
-    // A file may have been copied over its own debug file's name; it is no debug file of itself.
+    // A file may have been copied over its own debug file's name; it is not its own debug file.
     let mut add = |candidate: PathBuf| {
         if candidate != path_of_object && !candidates.contains(&candidate) {
             candidates.push(candidate);
@@ -85,20 +89,20 @@ pub fn debug_file_candidates(
     if let Some(name) = build_id.and_then(build_id_name) {
         roots.iter().for_each(|root| add(root.join(&name)));
     }
-    // The field is open to all, so the name is checked here as well.
+    // The field is public, so the name is checked here as well.
     if let Some(name) = link.map(|link| link.file_name).filter(|name| is_plain_name(name)) {
         let name = OsStr::from_bytes(name);
-        let folder = path_of_object.parent().unwrap_or(Path::new(""));
-        add(folder.join(name));
-        add(folder.join(".debug").join(name));
+        let directory = path_of_object.parent().unwrap_or(Path::new(""));
+        add(directory.join(name));
+        add(directory.join(".debug").join(name));
         for root in roots {
-            folders_below_root(folder).iter().for_each(|folder| add(root.join(folder).join(name)));
+            directories_below_root(directory).iter().for_each(|directory| add(root.join(directory).join(name)));
         }
     }
     candidates
 }
 
-/// `.build-id/ab/cdef.debug`; `None` if the id is too short to make a name, or too long for one.
+/// `.build-id/ab/cdef.debug`; `None` if the id is too short or too long for a name.
 fn build_id_name(build_id: &[u8]) -> Option<PathBuf> {
     const NAME_MAX: usize = 255;
     let (first, rest) = build_id.split_first().filter(|(_, rest)| !rest.is_empty())?;
@@ -113,27 +117,28 @@ fn build_id_name(build_id: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(name))
 }
 
-/// An absolute folder as it may stand below a root, without its first `/`: as it is, then as the other side of the merge.
-fn folders_below_root(folder: &Path) -> Vec<PathBuf> {
-    let Ok(inner) = folder.strip_prefix("/") else { return Vec::new() };
+/// The names of an absolute directory below a root, without the leading `/`: as given, then its `/usr`-merge
+/// counterpart.
+fn directories_below_root(directory: &Path) -> Vec<PathBuf> {
+    let Ok(inner) = directory.strip_prefix("/") else { return Vec::new() };
     if inner.components().any(|component| component == Component::ParentDir) {
         return Vec::new();
     }
     let is_merged = |path: &Path| {
         let first = path.components().next().map(|component| component.as_os_str().as_bytes());
-        // lib32, lib64, libx32 and libo32 belong to `lib`; `libexec` never lay outside of /usr.
+        // lib32, lib64, libx32 and libo32 belong to `lib`; `libexec` was never outside /usr.
         first.is_some_and(|name| matches!(name, b"bin" | b"sbin") || (name.starts_with(b"lib") && name != b"libexec"))
     };
-    let mut folders = vec![inner.to_path_buf()];
+    let mut directories = vec![inner.to_path_buf()];
     match inner.strip_prefix("usr") {
-        Ok(below_usr) if is_merged(below_usr) => folders.push(below_usr.to_path_buf()),
-        Err(_) if is_merged(inner) => folders.push(Path::new("usr").join(inner)),
+        Ok(below_usr) if is_merged(below_usr) => directories.push(below_usr.to_path_buf()),
+        Err(_) if is_merged(inner) => directories.push(Path::new("usr").join(inner)),
         Ok(_) | Err(_) => {}
     }
-    folders
+    directories
 }
 
-/// Whether a name stays in the folder that it is looked for in.
+/// Whether a name stays in the directory it is searched in.
 fn is_plain_name(name: &[u8]) -> bool {
     !name.is_empty() && !name.contains(&b'/') && !name.contains(&0) && name != b"." && name != b".."
 }
@@ -211,14 +216,14 @@ mod tests {
 
     #[test]
     fn the_merge_of_usr_goes_both_ways_and_only_where_it_happened() {
-        let folders = |folder| folders_below_root(Path::new(folder));
-        assert_eq!(folders("/lib64"), ["lib64", "usr/lib64"].map(PathBuf::from));
-        assert_eq!(folders("/usr/sbin"), ["usr/sbin", "sbin"].map(PathBuf::from));
-        assert_eq!(folders("/usr/libexec"), ["usr/libexec"].map(PathBuf::from));
-        assert_eq!(folders("/opt/lib"), ["opt/lib"].map(PathBuf::from));
-        assert_eq!(folders("/"), [""].map(PathBuf::from));
-        assert!(folders("lib").is_empty());
-        assert!(folders("/lib/../etc").is_empty());
+        let directories = |directory| directories_below_root(Path::new(directory));
+        assert_eq!(directories("/lib64"), ["lib64", "usr/lib64"].map(PathBuf::from));
+        assert_eq!(directories("/usr/sbin"), ["usr/sbin", "sbin"].map(PathBuf::from));
+        assert_eq!(directories("/usr/libexec"), ["usr/libexec"].map(PathBuf::from));
+        assert_eq!(directories("/opt/lib"), ["opt/lib"].map(PathBuf::from));
+        assert_eq!(directories("/"), [""].map(PathBuf::from));
+        assert!(directories("lib").is_empty());
+        assert!(directories("/lib/../etc").is_empty());
     }
 
     #[test]
@@ -233,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_name_leaves_the_folders(bytes: Vec<u8>, build_id: Vec<u8>) {
+        fn no_name_leaves_the_directories(bytes: Vec<u8>, build_id: Vec<u8>) {
             if let Ok(link) = parse(&bytes) {
                 let roots = [PathBuf::from("/r")];
                 for path in debug_file_candidates(Path::new("/d/o"), Some(&build_id), Some(&link), &roots) {

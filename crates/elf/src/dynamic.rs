@@ -1,12 +1,12 @@
-//! The dynamic table: what an object tells the dynamic loader.
+//! The dynamic table: the linker's instructions to the dynamic loader.
 //!
-//! It is read through `PT_DYNAMIC`, as the loader does; a `.dynamic` section may say something else and does not count.
+//! It is read through `PT_DYNAMIC`, as the loader does; a `.dynamic` section may differ and is ignored.
 
 use object::elf;
 use object::endian::Endianness;
 
 use crate::address::{FileOffset, Vaddr};
-use crate::encoding::{Class, Encoding, Record, Table, raw};
+use crate::encoding::{Class, Encoding, Table, TableRecord, raw};
 
 /// The tag of an entry: `DT_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -158,7 +158,7 @@ pub struct DynamicEntry {
     pub value: u64,
 }
 
-impl Record for DynamicEntry {
+impl TableRecord for DynamicEntry {
     fn size(class: Class) -> usize {
         match class {
             Class::Elf32 => size_of::<elf::Dyn32<Endianness>>(),
@@ -226,17 +226,17 @@ impl<'data> DynamicTable<'data> {
         self.used == 0
     }
 
-    /// Entries behind the end mark, which an editor may use.
+    /// Entries after the end mark, available to an editor.
     pub fn spare_entries(&self) -> usize {
         self.table.len().saturating_sub(self.used).saturating_sub(1)
     }
 
-    /// Where it begins in memory.
+    /// Its address.
     pub fn address(&self) -> Vaddr {
         self.address
     }
 
-    /// Where it begins in the file.
+    /// Its file offset.
     pub fn file_offset(&self) -> FileOffset {
         self.table.file_offset()
     }

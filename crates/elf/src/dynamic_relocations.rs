@@ -9,7 +9,7 @@ use crate::relocation::{RelocationForm, RelocationTable};
 use crate::relr::RelrTable;
 use crate::section::SectionKind;
 
-/// The tables that the dynamic loader works through.
+/// The relocation tables that the dynamic loader processes.
 #[derive(Clone, Debug, Default)]
 pub struct DynamicRelocations<'data> {
     /// `DT_REL`, without what also belongs to the PLT.
@@ -20,17 +20,17 @@ pub struct DynamicRelocations<'data> {
     pub plt: Option<RelocationTable<'data>>,
     /// `DT_RELR`.
     pub relr: Option<RelrTable<'data>>,
-    /// `DT_ANDROID_REL` and `DT_ANDROID_RELA`. How many relocations they hold is not bounded by their size.
+    /// `DT_ANDROID_REL` and `DT_ANDROID_RELA`. Their size does not bound the relocation count.
     pub android: Vec<PackedRelocations<'data>>,
 }
 
 impl<'data> DynamicRelocations<'data> {
-    /// The tables of records that are not the PLT's.
+    /// The tables, without the PLT's.
     pub fn tables(&self) -> impl Iterator<Item = &RelocationTable<'data>> {
         self.rel.iter().chain(&self.rela)
     }
 
-    /// All tables of records, the PLT's last, as the loader goes through them.
+    /// All tables, the PLT's last, in the loader's order.
     pub fn all_tables(&self) -> impl Iterator<Item = &RelocationTable<'data>> {
         self.tables().chain(&self.plt)
     }
@@ -45,13 +45,13 @@ impl<'data> ElfFile<'data> {
         let plt_form = match dynamic.get(Tag::PLTREL).map(Tag) {
             Some(Tag::RELA) => RelocationForm::Rela,
             Some(_) => RelocationForm::Rel,
-            // Old MIPS and hand-made files leave it out; there is only one form then.
+            // Old MIPS files and hand-made ones omit it; then only one form is present.
             None if dynamic.get(Tag::RELA).is_some() => RelocationForm::Rela,
             None => RelocationForm::Rel,
         };
         let plt = range(dynamic, Tag::JMPREL, Tag::PLTRELSZ);
         let without_plt = |form, (address, size): (Vaddr, u64)| match plt {
-            // Some linkers count the PLT's relocations in both ranges; glibc's loader does as this (`elf/do-rel.h`).
+            // Some linkers count the PLT's relocations in both ranges; glibc does the same (`elf/do-rel.h`).
             Some((plt_address, plt_size))
                 if plt_form == form
                     && plt_address >= address
@@ -91,11 +91,11 @@ impl<'data> ElfFile<'data> {
         })
     }
 
-    /// The relocations that a static program applies to itself: its loaded relocation sections. (The program's own start
-    /// code finds them through symbols, so that a stripped program without section headers shows none.)
+    /// The relocations that a static program applies to itself: its loaded relocation sections. (The program's start
+    /// code finds them through symbols, so a stripped program without section headers shows none.)
     ///
     /// # Errors
-    /// If a table reaches past the end of the file.
+    /// If a table extends past the end of the file.
     pub fn static_relocations(&self) -> Result<DynamicRelocations<'data>> {
         let mut found = DynamicRelocations::default();
         for section in self.sections().iter().map(|section| &section.header).filter(|header| header.is_loaded()) {

@@ -1,7 +1,7 @@
-//! How an ELF file writes numbers and records: its class, byte order and machine.
+//! How an ELF file encodes numbers and records: class, byte order, architecture.
 //!
-//! Every table of the format exists in four forms (32 or 64 bits, little or big end first). [`Table`] reads any of them
-//! one record at a time, where it lies; nothing is copied, and the number of records is bounded by the bytes there are.
+//! Every table of the format exists in four forms (32 or 64 bits, little or big endian). [`Table`] decodes any of
+//! them in place, one record at a time. Nothing is copied, and the record count is bounded by the available bytes.
 
 use std::marker::PhantomData;
 
@@ -28,12 +28,12 @@ pub enum ByteOrder {
     Big,
 }
 
-/// Everything that decides how bytes become records.
+/// Class, byte order and architecture of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Encoding {
     /// Width of addresses.
     pub class: Class,
-    /// Order of the bytes of a number.
+    /// Byte order of numbers.
     pub byte_order: ByteOrder,
     /// `e_machine`; MIPS has its own layout of `r_info`.
     pub machine: u16,
@@ -48,7 +48,7 @@ impl Encoding {
         }
     }
 
-    /// The number in the first word of `bytes`; `None` if they are fewer than a word.
+    /// The number in the first word of `bytes`; `None` if `bytes` is shorter than a word.
     pub fn word(self, bytes: &[u8]) -> Option<u64> {
         match self.class {
             Class::Elf32 => self.u32(bytes).map(u64::from),
@@ -62,7 +62,7 @@ impl Encoding {
         }
     }
 
-    /// The number in the first 4 bytes; `None` if they are fewer.
+    /// The number in the first 4 bytes; `None` if `bytes` is shorter.
     pub fn u32(self, bytes: &[u8]) -> Option<u32> {
         let bytes = bytes.first_chunk::<4>()?;
         Some(match self.byte_order {
@@ -71,7 +71,7 @@ impl Encoding {
         })
     }
 
-    /// The number in the first 2 bytes; `None` if they are fewer.
+    /// The number in the first 2 bytes; `None` if `bytes` is shorter.
     pub fn u16(self, bytes: &[u8]) -> Option<u16> {
         let bytes = bytes.first_chunk::<2>()?;
         Some(match self.byte_order {
@@ -88,21 +88,21 @@ impl Encoding {
     }
 }
 
-/// A record of fixed size that a [`Table`] holds.
-pub trait Record: Sized {
+/// A record of fixed size in a [`Table`].
+pub trait TableRecord: Sized {
     /// Size of one record in bytes.
     fn size(class: Class) -> usize;
 
-    /// The record in `bytes`, which are [`Record::size`] long; `None` if they are not.
+    /// Decodes a record from exactly [`TableRecord::size`] bytes; `None` for another length.
     fn decode(bytes: &[u8], encoding: Encoding) -> Option<Self>;
 }
 
-/// Reads a record of the format's own layout; `None` if there are too few bytes.
+/// Reads a record in the format's own layout; `None` if `bytes` is too short.
 pub(crate) fn raw<T: Pod>(bytes: &[u8]) -> Option<&T> {
     pod::from_bytes(bytes).ok().map(|(record, _)| record)
 }
 
-/// Records of one kind, one behind the other, read where they lie in the file.
+/// Consecutive records of one kind, read in place in the file.
 #[derive(Debug)]
 pub struct Table<'data, R> {
     bytes: &'data [u8],
@@ -111,7 +111,7 @@ pub struct Table<'data, R> {
     record: PhantomData<R>,
 }
 
-// Not derived, because a table is as easily copied whatever its records are.
+// Not derived: a table is `Copy` whatever its record type.
 impl<R> Clone for Table<'_, R> {
     fn clone(&self) -> Self {
         *self
@@ -120,13 +120,13 @@ impl<R> Clone for Table<'_, R> {
 
 impl<R> Copy for Table<'_, R> {}
 
-impl<'data, R: Record> Table<'data, R> {
-    /// The table in `bytes`, which begin at `file_offset` in the file. Bytes that make no whole record at the end are left out.
+impl<'data, R: TableRecord> Table<'data, R> {
+    /// The table in `bytes`, which begin at `file_offset` in the file. An incomplete record at the end is ignored.
     pub fn new(bytes: &'data [u8], file_offset: FileOffset, encoding: Encoding) -> Self {
         Self { bytes, file_offset, encoding, record: PhantomData }
     }
 
-    /// A table of nothing.
+    /// An empty table.
     pub fn empty(encoding: Encoding) -> Self {
         Self::new(&[], FileOffset(0), encoding)
     }
@@ -136,7 +136,7 @@ impl<'data, R: Record> Table<'data, R> {
         self.bytes.len().checked_div(self.record_size()).unwrap_or(0)
     }
 
-    /// Whether there is no whole record.
+    /// Whether there is no complete record.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -146,7 +146,7 @@ impl<'data, R: Record> Table<'data, R> {
         R::size(self.encoding.class).max(1)
     }
 
-    /// The record with this number, from 0.
+    /// The record at `index`, from 0.
     pub fn get(&self, index: usize) -> Option<R> {
         let start = index.checked_mul(self.record_size())?;
         R::decode(self.bytes.get(start..start.checked_add(self.record_size())?)?, self.encoding)
@@ -159,13 +159,13 @@ impl<'data, R: Record> Table<'data, R> {
         self.bytes.chunks_exact(self.record_size()).filter_map(move |bytes| R::decode(bytes, encoding))
     }
 
-    /// Where in the file the record with this number begins.
+    /// File offset of the record at `index`.
     pub fn offset_of(&self, index: usize) -> FileOffset {
         let bytes = (index as u64).saturating_mul(self.record_size() as u64);
         FileOffset(self.file_offset.0.saturating_add(bytes))
     }
 
-    /// Where in the file the table begins.
+    /// File offset of the table.
     pub fn file_offset(&self) -> FileOffset {
         self.file_offset
     }

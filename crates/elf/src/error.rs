@@ -1,4 +1,4 @@
-//! Why a file, or a table in it, cannot be read: what, where, and how it differs from what it should be.
+//! Why a file, or a table in it, cannot be read.
 
 use crate::address::{FileOffset, Vaddr};
 use crate::kind::FileKind;
@@ -7,46 +7,46 @@ use crate::kind::FileKind;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ElfError {
     /// Not an ELF file at all.
-    #[error("it is no ELF file: {0}")]
+    #[error("not an ELF file: {0}")]
     NotElf(FileKind),
-    /// An ELF file of a class, byte order or version that the specification does not have.
-    #[error("the ELF header has {field} {value} at file offset {offset}, which the format does not define")]
+    /// An ELF header with an undefined class, byte order or version.
+    #[error("the ELF header has {field} {value} at file offset {offset}, which the ELF specification does not define")]
     Header {
-        /// Which field of the header.
+        /// The header field.
         field: &'static str,
-        /// What stands there.
+        /// Its value.
         value: u64,
-        /// Where it stands.
+        /// Its file offset.
         offset: FileOffset,
     },
-    /// A table reaches past the end of the file.
-    #[error("{table} ({needed} bytes at file offset {offset}) reaches past the end of the file ({available} bytes)")]
+    /// A table extends past the end of the file.
+    #[error("{table} ({needed} bytes at file offset {offset}) extends past the end of the file ({available} bytes)")]
     OutOfFile {
-        /// Which table.
+        /// The table.
         table: &'static str,
-        /// Where it begins.
+        /// Its file offset.
         offset: FileOffset,
         /// Its size in bytes, as the file states it.
         needed: u64,
         /// Size of the file in bytes.
         available: u64,
     },
-    /// A table lies where no segment has bytes from the file.
+    /// No segment has file bytes at a table's address.
     #[error("{table} ({needed} bytes at address {address}) is not within the file part of one segment")]
     Unmapped {
-        /// Which table.
+        /// The table.
         table: &'static str,
-        /// The address that the file gives for it.
+        /// Its address.
         address: Vaddr,
         /// Its size in bytes, as the file states it.
         needed: u64,
     },
-    /// A table that contradicts itself or the format.
+    /// A table is malformed.
     #[error("{table} at file offset {offset}: {problem}")]
     Malformed {
-        /// Which table.
+        /// The table.
         table: &'static str,
-        /// Where the contradiction stands.
+        /// File offset of the malformed entry.
         offset: FileOffset,
         /// What is wrong.
         problem: &'static str,

@@ -1,24 +1,24 @@
-//! An ELF file: its header, segments and sections, and the way from addresses to bytes.
+//! An ELF file: its header, segments and sections, and the mapping from addresses to bytes.
 
 use crate::address::{FileOffset, Vaddr};
 use crate::address_map::AddressMap;
 use crate::dynamic::{DynamicEntry, DynamicTable, Tag};
-use crate::encoding::{Encoding, Record, Table};
+use crate::encoding::{Encoding, Table, TableRecord};
 use crate::error::{ElfError, Result};
 use crate::header::Header;
 use crate::section::{Section, SectionHeader, SectionKind};
 use crate::segment::{Segment, SegmentKind};
 use crate::strings::Strings;
 
-/// `e_phnum` when the number stands in the first section header instead (`PN_XNUM`).
+/// `e_phnum` when the count is in the first section header (`PN_XNUM`).
 const COUNT_IS_ELSEWHERE: u16 = 0xffff;
-/// `e_shstrndx` when the number stands in the first section header instead (`SHN_XINDEX`).
+/// `e_shstrndx` when the index is in the first section header (`SHN_XINDEX`).
 const INDEX_IS_ELSEWHERE: u16 = 0xffff;
 
-/// An ELF file in memory, as it is.
+/// An ELF file in memory.
 ///
-/// Reading one needs the header and the program headers only. Sections are read when they can be; what is wrong with
-/// them is kept beside, because the loader does not mind.
+/// Parsing needs the header and the program headers only. Sections are read if possible; an error in them is kept as
+/// [`ElfFile::section_problem`], because the loader ignores sections.
 #[derive(Clone, Debug)]
 pub struct ElfFile<'data> {
     bytes: &'data [u8],
@@ -33,7 +33,7 @@ impl<'data> ElfFile<'data> {
     /// Reads the header, the program headers and the section headers.
     ///
     /// # Errors
-    /// If the file is no ELF file, or ends within its header or its program headers.
+    /// If the file is not an ELF file, or ends within its header or its program headers.
     pub fn parse(bytes: &'data [u8]) -> Result<Self> {
         let header = Header::parse(bytes)?;
         let first_section = first_section(bytes, &header);
@@ -77,17 +77,17 @@ impl<'data> ElfFile<'data> {
         self.segments.iter().filter(|segment| segment.kind == SegmentKind::Load)
     }
 
-    /// The first segment of a kind.
+    /// The first segment of this kind.
     pub fn segment(&self, kind: SegmentKind) -> Option<&Segment> {
         self.segments.iter().find(|segment| segment.kind == kind)
     }
 
-    /// All sections in order, the null section at 0 included. Empty when there is no section header table, or a wrong one.
+    /// All sections in order, including the null section at 0. Empty without a valid section header table.
     pub fn sections(&self) -> &[Section<'data>] {
         &self.sections
     }
 
-    /// Why there are no sections although the header says that there are.
+    /// Why the section headers could not be read, if the file has any.
     pub fn section_problem(&self) -> Option<&ElfError> {
         self.section_problem.as_ref()
     }
@@ -97,10 +97,10 @@ impl<'data> ElfFile<'data> {
         self.sections.iter().find(|section| section.name == name.as_bytes())
     }
 
-    /// The bytes of a section in the file; none for zeros.
+    /// The bytes of a section in the file; empty for `SHT_NOBITS`.
     ///
     /// # Errors
-    /// If it reaches past the end of the file.
+    /// If it extends past the end of the file.
     pub fn section_bytes(&self, section: &SectionHeader) -> Result<&'data [u8]> {
         self.file_bytes("a section", section.offset, section.file_size())
     }
@@ -108,17 +108,17 @@ impl<'data> ElfFile<'data> {
     /// `size` bytes of the file from `offset`.
     ///
     /// # Errors
-    /// If they reach past the end of the file; `table` names them then.
+    /// If they extend past the end of the file; `table` names them then.
     pub fn file_bytes(&self, table: &'static str, offset: FileOffset, size: u64) -> Result<&'data [u8]> {
         within(self.bytes, table, offset, size)
     }
 
-    /// The segment in whose memory `address` lies. Where several do, the last one: it was mapped over the others.
+    /// The segment that `address` belongs to. Of overlapping segments, the last one: it is mapped over the others.
     pub fn segment_at(&self, address: Vaddr) -> Option<&Segment> {
         self.segments.get(self.address_map.find(address.0)?)
     }
 
-    /// Where in the file the byte at `address` comes from; `None` for zeros and for what is not mapped.
+    /// File offset of the byte at `address`; `None` for zero-filled and unmapped memory.
     pub fn offset_of(&self, address: Vaddr) -> Option<FileOffset> {
         let segment = self.segment_at(address)?;
         let distance = address.0.checked_sub(segment.address.0).filter(|distance| *distance < segment.file_size)?;
@@ -137,14 +137,14 @@ impl<'data> ElfFile<'data> {
         }
     }
 
-    /// The bytes from `address` to the end of its segment's part of the file; `None` where there are none.
+    /// The bytes from `address` to the end of its segment's part of the file; `None` if there are none.
     pub fn memory_from(&self, address: Vaddr) -> Option<&'data [u8]> {
         let segment = self.segment_at(address)?;
         let distance = address.0.checked_sub(segment.address.0)?;
         let size = segment.file_size.checked_sub(distance).filter(|size| *size > 0)?;
         let start = usize::try_from(segment.offset.checked_add(distance)?.0).ok()?;
         let rest = self.bytes.get(start..)?;
-        // A truncated file gives what it has.
+        // A truncated file gives the bytes it has.
         Some(usize::try_from(size).ok().and_then(|size| rest.get(..size)).unwrap_or(rest))
             .filter(|rest| !rest.is_empty())
     }
@@ -153,7 +153,7 @@ impl<'data> ElfFile<'data> {
     ///
     /// # Errors
     /// If it is not all within the part of one segment that comes from the file; `name` names it then.
-    pub fn table_at<R: Record>(&self, name: &'static str, address: Vaddr, size: u64) -> Result<Table<'data, R>> {
+    pub fn table_at<R: TableRecord>(&self, name: &'static str, address: Vaddr, size: u64) -> Result<Table<'data, R>> {
         if size == 0 {
             return Ok(Table::empty(self.encoding()));
         }
@@ -164,10 +164,10 @@ impl<'data> ElfFile<'data> {
     /// The dynamic table, as `PT_DYNAMIC` names it; `None` for a static program.
     ///
     /// # Errors
-    /// If it reaches past the end of the file.
+    /// If it extends past the end of the file.
     pub fn dynamic(&self) -> Result<Option<DynamicTable<'data>>> {
         let Some(segment) = self.segment(SegmentKind::Dynamic) else { return Ok(None) };
-        // Debug files keep the header and have no bytes for it.
+        // Debug files keep the header but lack its bytes.
         if segment.file_size == 0 {
             return Ok(None);
         }
@@ -176,7 +176,7 @@ impl<'data> ElfFile<'data> {
         Ok(Some(DynamicTable::new(table, segment.address)))
     }
 
-    /// The string table that the dynamic table names. Empty when it names none.
+    /// The string table that the dynamic table refers to. Empty without one.
     ///
     /// # Errors
     /// If it is not within the part of one segment that comes from the file.
@@ -195,7 +195,7 @@ impl<'data> ElfFile<'data> {
     }
 }
 
-/// `size` bytes from `offset`, or the error that says how far the file reaches.
+/// `size` bytes from `offset`, or an error with the file size.
 pub(crate) fn within<'data>(
     bytes: &'data [u8],
     table: &'static str,
@@ -209,7 +209,7 @@ pub(crate) fn within<'data>(
     range().ok_or(ElfError::OutOfFile { table, offset, needed: size, available: bytes.len() as u64 })
 }
 
-/// The section header at 0, which holds the numbers that do not fit in the ELF header.
+/// The section header at 0. It holds the numbers that do not fit in the ELF header.
 fn first_section(bytes: &[u8], header: &Header) -> Option<SectionHeader> {
     if header.sections_offset.0 == 0 {
         return None;
@@ -256,7 +256,7 @@ fn read_sections<'data>(
     Ok(table.iter().map(|header| Section { name: name_of(&header), header }).collect())
 }
 
-/// Which of the two header tables: its name, place and entry size in the ELF header.
+/// One of the two header tables: its name, offset and entry size in the ELF header.
 type HeaderTable = (&'static str, fn(&Header) -> (FileOffset, u16));
 
 const PROGRAM_HEADERS: HeaderTable =
@@ -264,8 +264,8 @@ const PROGRAM_HEADERS: HeaderTable =
 const SECTION_HEADERS: HeaderTable =
     ("the section header table", |header| (header.sections_offset, header.section_entry_size));
 
-/// One of the header tables, after its entry size and its bounds were checked.
-fn headers<'data, R: Record>(
+/// One of the header tables, with its entry size and bounds checked.
+fn headers<'data, R: TableRecord>(
     bytes: &'data [u8],
     header: &Header,
     (name, place): HeaderTable,
@@ -277,7 +277,7 @@ fn headers<'data, R: Record>(
     }
     let expected = R::size(header.encoding.class);
     if usize::from(entry_size) != expected {
-        let problem = "the ELF header gives a size for its entries that the format does not have";
+        let problem = "the ELF header states an invalid entry size";
         return Err(ElfError::Malformed { table: name, offset, problem });
     }
     let size = count.saturating_mul(expected as u64);

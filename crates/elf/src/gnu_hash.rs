@@ -1,8 +1,8 @@
-//! The GNU hash table (`DT_GNU_HASH`): the one that glibc, musl and bionic look symbols up in when a file has both.
+//! The GNU hash table (`DT_GNU_HASH`): preferred by glibc, musl and bionic when a file has both tables.
 //!
-//! Only symbols from a certain number on are in it, ordered by bucket, and a Bloom filter in front of the buckets turns
-//! most names away that are not there. It does not state how many symbols there are; that follows from the last chain.
-//! See glibc `elf/dl-lookup.c` (`do_lookup_x`) and `elf/dl-setup_hash.c`.
+//! It contains only the symbols from a certain index on, ordered by bucket. A Bloom filter rejects most absent names
+//! before a bucket is read. The table does not state the symbol count; that follows from the last chain. See glibc
+//! `elf/dl-lookup.c` (`do_lookup_x`) and `elf/dl-setup_hash.c`.
 
 use crate::address::{FileOffset, Vaddr};
 use crate::dynamic::{DynamicTable, Tag};
@@ -10,26 +10,26 @@ use crate::encoding::Class;
 use crate::error::{ElfError, Result};
 use crate::file::ElfFile;
 use crate::hash_chains::{ChainLengths, share};
-use crate::words::{WordSize, Words};
+use crate::words::{HashWords, WordSize};
 
 const NAME: &str = "the GNU hash table";
-/// Number of buckets, first symbol, number of filter words, shift: 4 bytes each.
+/// Bucket count, first symbol, filter word count, shift: 4 bytes each.
 const HEADER_SIZE: u64 = 16;
 
-/// A `DT_GNU_HASH` table where it lies in the file.
+/// A `DT_GNU_HASH` table, in place in the file.
 #[derive(Clone, Debug)]
 pub struct GnuHashTable<'data> {
     address: Vaddr,
     file_offset: FileOffset,
     first_symbol: u64,
     bloom_shift: u32,
-    bloom: Words<'data>,
-    buckets: Words<'data>,
+    bloom: HashWords<'data>,
+    buckets: HashWords<'data>,
     /// A word for each symbol from `first_symbol` on.
-    chains: Words<'data>,
+    chains: HashWords<'data>,
 }
 
-/// How well the filter in front of the buckets works.
+/// How well the Bloom filter works.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BloomQuality {
     /// Number of words; a power of two.
@@ -40,33 +40,33 @@ pub struct BloomQuality {
     pub shift: u32,
     /// Share of all bits that are set, from 0 to 1.
     pub set_share: f64,
-    /// Probability, from 0 to 1, that a name which is not in the table passes nevertheless, so that a chain is walked in
-    /// vain. Exact for names whose hashes are evenly spread: the loader asks for two bits of one word.
+    /// Probability, from 0 to 1, of a false positive, which costs a useless chain walk. Exact for evenly distributed
+    /// hashes: the loader tests two bits of one word.
     pub false_positives: f64,
 }
 
 impl<'data> GnuHashTable<'data> {
-    /// The table that the dynamic table names; `None` when it names none.
+    /// The table that the dynamic table refers to; `None` without one.
     ///
     /// # Errors
-    /// If the table is not all within the part of one segment that comes from the file, if the filter's size is no power
-    /// of two, or if the last chain has no end.
+    /// If the table is not within the file part of one segment, if the filter's word count is not a power of two, or
+    /// if the last chain has no end.
     pub fn parse(file: &ElfFile<'data>, dynamic: &DynamicTable<'_>) -> Result<Option<Self>> {
         let Some(address) = dynamic.get(Tag::GNU_HASH).map(Vaddr) else { return Ok(None) };
         let encoding = file.encoding();
-        let header = Words::new(file.memory_bytes(NAME, address, HEADER_SIZE)?, encoding, WordSize::Four);
+        let header = HashWords::new(file.memory_bytes(NAME, address, HEADER_SIZE)?, encoding, WordSize::Four);
         let field = |index| header.get(index).unwrap_or(0);
         let (bucket_count, first_symbol, bloom_count, bloom_shift) = (field(0), field(1), field(2), field(3));
         let file_offset = file.offset_of(address).unwrap_or_default();
         if !bloom_count.is_power_of_two() {
-            let problem = "the number of the filter's words is no power of two";
+            let problem = "the Bloom filter's word count is not a power of two";
             return Err(malformed(FileOffset(file_offset.0.saturating_add(8)), problem));
         }
         let bloom_size = match encoding.class {
             Class::Elf32 => WordSize::Four,
             Class::Elf64 => WordSize::Eight,
         };
-        // Counts have 32 bits, so none of these sums overflows 64; too large ones are outside every segment.
+        // Counts have 32 bits, so none of these sums overflows 64; excessive ones are outside every segment.
         let bloom_bytes = bloom_count.saturating_mul(bloom_size.bytes());
         let buckets_start = HEADER_SIZE.saturating_add(bloom_bytes);
         let bucket_bytes = bucket_count.saturating_mul(4);
@@ -84,41 +84,41 @@ impl<'data> GnuHashTable<'data> {
             file_offset,
             first_symbol,
             bloom_shift: u32::try_from(bloom_shift).unwrap_or(u32::MAX),
-            bloom: Words::new(part(HEADER_SIZE, bloom_bytes), encoding, bloom_size),
-            buckets: Words::new(part(buckets_start, bucket_bytes), encoding, WordSize::Four),
-            chains: Words::new(&[], encoding, WordSize::Four),
+            bloom: HashWords::new(part(HEADER_SIZE, bloom_bytes), encoding, bloom_size),
+            buckets: HashWords::new(part(buckets_start, bucket_bytes), encoding, WordSize::Four),
+            chains: HashWords::new(&[], encoding, WordSize::Four),
         };
-        // The chains may reach to the end of the segment for all that is known before the last one was walked.
+        // The chains may extend to the end of the segment until the last one has been walked.
         let start = address.checked_add(chains_start);
         let rest = start.and_then(|start| file.memory_from(start)).unwrap_or_default();
-        let count = table.chain_count(&Words::new(rest, encoding, WordSize::Four))?;
+        let count = table.chain_count(&HashWords::new(rest, encoding, WordSize::Four))?;
         let used = usize::try_from(count.saturating_mul(4)).ok().and_then(|size| rest.get(..size));
-        table.chains = Words::new(used.unwrap_or_default(), encoding, WordSize::Four);
+        table.chains = HashWords::new(used.unwrap_or_default(), encoding, WordSize::Four);
         Ok(Some(table))
     }
 
     /// Number of chain words: from the first one to the end of the chain that begins last.
-    fn chain_count(&self, rest: &Words<'data>) -> Result<u64> {
+    fn chain_count(&self, rest: &HashWords<'data>) -> Result<u64> {
         let last = self.buckets.iter().enumerate().max_by_key(|(_, first)| *first);
         let Some((bucket, first)) = last.filter(|(_, first)| *first != 0) else { return Ok(0) };
         let place = self.place_of_bucket(bucket as u64);
-        let outside = || malformed(place, "the bucket's first symbol is not in the table");
+        let outside = || malformed(place, "the bucket's first symbol is outside the table");
         let first = first.checked_sub(self.first_symbol).ok_or_else(outside)?;
         if first >= rest.len() {
             return Err(outside());
         }
         let end = (first..rest.len()).find(|index| rest.get(*index).is_some_and(is_last));
-        let end = end.ok_or_else(|| malformed(place, "the bucket's chain has no end before the end of the segment"))?;
+        let end = end.ok_or_else(|| malformed(place, "the bucket's chain has no end mark in the segment"))?;
         Ok(end.saturating_add(1))
     }
 
-    /// Number of symbols in the symbol table, the null symbol included. `None` when no symbol is in the hash table: how
-    /// many there are before it does not follow then (GNU ld writes 1 as the first symbol's number in that case).
+    /// Number of symbols in the symbol table, including the null symbol. `None` when the hash table is empty: the
+    /// count then cannot be derived (GNU ld writes 1 as the first symbol's index in that case).
     pub fn symbol_count(&self) -> Option<u64> {
         (self.chains.len() > 0).then(|| self.first_symbol.saturating_add(self.chains.len()))
     }
 
-    /// Number of the first symbol that is in the table. Those before it are not for others: undefined ones, mostly.
+    /// Index of the first symbol in the table. The symbols before it are not exported; most are undefined.
     pub fn first_symbol(&self) -> u64 {
         self.first_symbol
     }
@@ -157,21 +157,21 @@ impl<'data> GnuHashTable<'data> {
     /// The lengths of all chains.
     ///
     /// # Errors
-    /// If a bucket's first symbol is not in the table, or two chains share symbols.
+    /// If a bucket's first symbol is outside the table, or two chains share symbols.
     pub fn chain_lengths(&self) -> Result<ChainLengths> {
         let mut lengths = ChainLengths::default();
         for (number, first) in self.buckets.iter().enumerate() {
             let mut length = 0_u64;
             if first != 0 {
                 let place = self.place_of_bucket(number as u64);
-                let outside = || malformed(place, "the bucket's first symbol is not in the table");
+                let outside = || malformed(place, "the bucket's first symbol is outside the table");
                 let mut index = first.checked_sub(self.first_symbol).ok_or_else(outside)?;
                 loop {
                     let hash = self.chains.get(index).ok_or_else(outside)?;
                     length = length.saturating_add(1);
-                    // A symbol is in one chain only, so all together cannot be longer than the table.
+                    // Each symbol is in one chain only, so the chains together cannot exceed the table.
                     if lengths.symbols.saturating_add(length) > self.chains.len() {
-                        return Err(malformed(place, "the bucket's chain shares symbols with another"));
+                        return Err(malformed(place, "the bucket's chain overlaps another one"));
                     }
                     if is_last(hash) {
                         break;
@@ -184,14 +184,14 @@ impl<'data> GnuHashTable<'data> {
         Ok(lengths)
     }
 
-    /// What the filter lets through.
+    /// Measures how much the filter lets through.
     pub fn bloom_quality(&self) -> BloomQuality {
         let bits = self.bloom.word_size().bits();
         let (mut set, mut passed) = (0_u64, 0.0_f64);
         for word in self.bloom.iter() {
             let ones = word.count_ones();
             set = set.saturating_add(ones.into());
-            // Which word, and which two bits of it, are independent for evenly spread hashes.
+            // The word and the two bits in it are independent for evenly distributed hashes.
             let density = f64::from(ones) / f64::from(bits);
             passed += density * density;
         }
@@ -219,8 +219,8 @@ impl<'data> GnuHashTable<'data> {
         Some(bit(hash)? & bit(second)? == 1)
     }
 
-    /// The first symbol with the hash of `name` that `is_wanted` accepts; it is given numbers of symbols, and has to
-    /// compare names, because the table does not hold them. It is asked only where the whole hash is the same.
+    /// The first symbol with the hash of `name` that `is_wanted` accepts. `is_wanted` receives symbol indices and
+    /// must compare the names, which the table does not contain. It is called only when the whole hash matches.
     pub fn lookup(&self, name: &[u8], mut is_wanted: impl FnMut(u32) -> bool) -> Option<u32> {
         let hash = gnu_hash(name);
         if !self.filter_passes(hash)? {
@@ -231,7 +231,7 @@ impl<'data> GnuHashTable<'data> {
         for index in first.checked_sub(self.first_symbol)?..self.chains.len() {
             let entry = self.chains.get(index)?;
             let symbol = u32::try_from(self.first_symbol.checked_add(index)?).ok()?;
-            // The lowest bit is not the hash's: it marks the end.
+            // The lowest bit is not part of the hash: it marks the end of a chain.
             if entry | 1 == u64::from(hash | 1) && is_wanted(symbol) {
                 return Some(symbol);
             }

@@ -1,4 +1,4 @@
-//! Notes whose meaning is known here: the build id, the oldest kernel, properties, and libraries opened at run time.
+//! Decoded notes: the build id, the oldest kernel, properties, and libraries opened at run time.
 //!
 //! A build id identifies a file by its content, across stripping: a program and its debug file have the same one.
 
@@ -19,12 +19,12 @@ const PROPERTIES: u32 = 5;
 /// Kind of the note that lists libraries for `dlopen` (systemd's `docs/ELF_DLOPEN_METADATA.md`).
 const DLOPEN: u32 = 0x407c_0c0a;
 
-/// What identifies a file by its content; 20 bytes from GNU ld, fewer from others. Displayed as hexadecimal digits.
+/// Identifies a file by its content; 20 bytes from GNU ld, fewer from others. Displayed as hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BuildId<'data>(pub &'data [u8]);
 
 impl<'data> BuildId<'data> {
-    /// Its bytes; at least one.
+    /// Its bytes, at least one.
     pub fn bytes(&self) -> &'data [u8] {
         self.0
     }
@@ -36,7 +36,7 @@ impl fmt::Display for BuildId<'_> {
     }
 }
 
-/// For which system a file is made, and the oldest kernel that will do.
+/// The system that a file is built for, and the oldest kernel it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AbiTag {
     /// 0 Linux, 1 GNU Hurd, 2 Solaris, 3 FreeBSD, 4 NetBSD.
@@ -55,7 +55,7 @@ impl fmt::Display for AbiTag {
     }
 }
 
-/// A property of the code in a file, as: it works with shadow stacks.
+/// A property of the code in a file, such as shadow-stack support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Property<'data> {
     /// `GNU_PROPERTY_*`.
@@ -86,13 +86,13 @@ impl<'data> Note<'data> {
         }
     }
 
-    /// The properties in the note; none if it is another note.
+    /// The properties in the note; empty for another note.
     pub fn properties(&self, encoding: Encoding) -> Properties<'data> {
         let bytes = if self.is_gnu(PROPERTIES) { self.description } else { &[] };
         Properties { rest: bytes, offset: self.description_offset, encoding }
     }
 
-    /// The JSON text that lists libraries for `dlopen`, as bytes without the final zeros, if the note is one.
+    /// The JSON text that lists libraries for `dlopen`, without the final zeros, if the note is one.
     pub fn dlopen(&self) -> Option<&'data [u8]> {
         if self.name != b"FDO" || self.kind != DLOPEN {
             return None;
@@ -101,7 +101,7 @@ impl<'data> Note<'data> {
         self.description.get(..end)
     }
 
-    /// Whether it is a probe of SystemTap: name `stapsdt`, kind 3.
+    /// Whether it is a SystemTap probe: name `stapsdt`, kind 3.
     pub fn is_systemtap_probe(&self) -> bool {
         self.name == b"stapsdt" && self.kind == 3
     }
@@ -130,7 +130,7 @@ impl<'data> Properties<'data> {
         let bytes = values.get(..usize::try_from(size).ok()?)?;
         let property = Property { kind, bytes, offset: self.offset };
         let padded = u64::from(size).next_multiple_of(self.encoding.word_size());
-        // Nothing follows when the padding of the last one is missing.
+        // The last property may lack its padding.
         self.rest = usize::try_from(padded).ok().and_then(|padded| values.get(padded..)).unwrap_or_default();
         self.offset = FileOffset(self.offset.0.saturating_add(padded).saturating_add(8));
         Some(property)
@@ -149,17 +149,17 @@ impl<'data> Iterator for Properties<'data> {
         if property.is_none() {
             self.rest = &[];
         }
-        let problem = "a property reaches past the end of its note";
+        let problem = "a property extends past the end of its note";
         Some(property.ok_or(ElfError::Malformed { table: "the property note", offset, problem }))
     }
 }
 
-/// The file's build id: the first there is. Wrong notes are passed over.
+/// The file's first build id. Malformed notes are skipped.
 pub fn build_id<'data>(file: &ElfFile<'data>) -> Option<BuildId<'data>> {
     notes(file).flatten().find_map(|note| note.build_id())
 }
 
-/// The file's ABI tag: the first there is. Wrong notes are passed over.
+/// The file's first ABI tag. Malformed notes are skipped.
 pub fn abi_tag(file: &ElfFile<'_>) -> Option<AbiTag> {
     let encoding = file.encoding();
     notes(file).flatten().find_map(|note| note.abi_tag(encoding))

@@ -1,22 +1,22 @@
-//! How well a hash table spreads its symbols, said in the same way for both kinds of table.
+//! How well a hash table distributes its symbols, in the same terms for both kinds of table.
 
 /// The lengths of a hash table's chains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChainLengths {
-    /// Buckets, the empty ones included.
+    /// Buckets, including empty ones.
     pub buckets: u64,
-    /// Buckets without a symbol.
+    /// Empty buckets.
     pub empty_buckets: u64,
     /// Symbols in all chains together.
     pub symbols: u64,
     /// Symbols in the longest chain.
     pub longest: u64,
-    /// Comparisons that looking up every symbol of the table once takes, when each chain is walked from its beginning.
+    /// Comparisons to look up every symbol of the table once, walking each chain from its beginning.
     pub comparisons: u64,
 }
 
 impl ChainLengths {
-    /// Takes the next bucket into account.
+    /// Adds a bucket with a chain of this length.
     pub(crate) fn add(&mut self, length: u64) {
         self.buckets = self.buckets.saturating_add(1);
         if length == 0 {
@@ -28,18 +28,18 @@ impl ChainLengths {
         self.comparisons = self.comparisons.saturating_add(pairs);
     }
 
-    /// Symbols in a chain, averaged over the buckets that have any; 0 when none has.
+    /// Symbols per chain, averaged over the buckets that are not empty; 0 if all are empty.
     pub fn average(&self) -> f64 {
         share(self.symbols, self.buckets.saturating_sub(self.empty_buckets))
     }
 
-    /// Comparisons until a symbol that is in the table is found, averaged over its symbols; 0 when there are none.
+    /// Comparisons to find a symbol of the table, averaged over its symbols; 0 for an empty table.
     pub fn comparisons_per_symbol(&self) -> f64 {
         share(self.comparisons, self.symbols)
     }
 }
 
-/// A part of a whole; 0 of nothing.
+/// `part` divided by `whole`; 0 if `whole` is 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

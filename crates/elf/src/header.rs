@@ -8,25 +8,25 @@ use crate::encoding::{ByteOrder, Class, Encoding, raw};
 use crate::error::{ElfError, Result};
 use crate::kind::FileKind;
 
-/// What kind of ELF file it is: `e_type`.
+/// The type of an ELF file: `e_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileType {
-    /// `ET_REL`: for a linker; kernel modules are such.
+    /// `ET_REL`: for a linker, as are kernel modules.
     Relocatable,
     /// `ET_EXEC`: a program at fixed addresses.
     Executable,
     /// `ET_DYN`: a shared object or a position-independent program.
     Dynamic,
-    /// `ET_CORE`: the memory of a process that crashed.
+    /// `ET_CORE`: a core dump.
     Core,
     /// Another value.
     Other(u16),
 }
 
-/// The ELF header, in terms that do not depend on the class.
+/// The ELF header, independent of the class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Class, byte order, machine.
+    /// Class, byte order, architecture.
     pub encoding: Encoding,
     /// `EI_OSABI`.
     pub os_abi: u8,
@@ -34,23 +34,23 @@ pub struct Header {
     pub abi_version: u8,
     /// `e_type`.
     pub file_type: FileType,
-    /// `e_flags`: bits of the machine.
+    /// `e_flags`: architecture-specific bits.
     pub flags: u32,
-    /// `e_entry`; 0 when the file is no program.
+    /// `e_entry`; 0 if the file is not a program.
     pub entry: Vaddr,
     /// `e_phoff`.
     pub segments_offset: FileOffset,
-    /// `e_phnum` as it stands; see [`crate::ElfFile::segments`] for the number when it does not fit.
+    /// `e_phnum` as stored; see [`crate::ElfFile::segments`] for the count when it does not fit.
     pub segment_count: u16,
     /// `e_phentsize`, in bytes.
     pub segment_entry_size: u16,
-    /// `e_shoff`; 0 when there is no section header table.
+    /// `e_shoff`; 0 without a section header table.
     pub sections_offset: FileOffset,
-    /// `e_shnum` as it stands.
+    /// `e_shnum` as stored.
     pub section_count: u16,
     /// `e_shentsize`, in bytes.
     pub section_entry_size: u16,
-    /// `e_shstrndx` as it stands.
+    /// `e_shstrndx` as stored.
     pub section_names_index: u16,
 }
 
@@ -58,7 +58,7 @@ impl Header {
     /// Reads the header at the start of a file.
     ///
     /// # Errors
-    /// If the file is no ELF file, ends within the header, or has a class, byte order or version that is not defined.
+    /// If the file is not an ELF file, ends within the header, or has an undefined class, byte order or version.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let kind = FileKind::of(bytes);
         if kind != FileKind::Elf {
@@ -109,7 +109,7 @@ impl Header {
         })
     }
 
-    /// The machine's name, as `x86-64` or `aarch64`; the number where it is not known.
+    /// The architecture's name, such as `x86-64` or `aarch64`; the number if it is unknown.
     pub fn machine_name(&self) -> String {
         let machine = elf::Machine(self.encoding.machine);
         match machine {

@@ -1,23 +1,23 @@
-//! What a file is when it is no ELF file, so that a refusal can say so.
+//! Guesses the type of a file that is not ELF, for error messages.
 
 use std::fmt;
 
-/// A guess from a file's first bytes.
+/// A file type, guessed from the first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// No bytes at all.
+    /// Empty.
     Empty,
     /// Begins with the ELF magic number.
     Elf,
-    /// `#!`: the kernel starts the interpreter that it names.
+    /// `#!`: the kernel starts the named interpreter.
     Script,
     /// A Unix archive: static libraries, and Debian packages.
     Archive,
-    /// A thin archive, which only names its members.
+    /// A thin archive, which only refers to its members.
     ThinArchive,
     /// Compressed by gzip, xz, zstd or bzip2.
     Compressed,
-    /// A zip file; jar and omni.ja are such.
+    /// A zip file, as are jar and omni.ja.
     Zip,
     /// Windows or UEFI executable.
     Pe,
@@ -25,14 +25,14 @@ pub enum FileKind {
     MachO,
     /// LLVM bitcode, as in `.o` files made for link-time optimisation.
     Bitcode,
-    /// Text: a linker script that stands in for a library, for example.
+    /// Text: a linker script in place of a library, for example.
     Text,
     /// None of these.
     Unknown,
 }
 
 impl FileKind {
-    /// Looks at the first bytes of a file; 512 are more than enough.
+    /// Inspects the first bytes of a file; 512 are more than enough.
     pub fn of(start: &[u8]) -> Self {
         const MAGIC: [(&[u8], FileKind); 15] = [
             (b"\x7fELF", FileKind::Elf),
@@ -68,16 +68,16 @@ impl fmt::Display for FileKind {
         formatter.write_str(match self {
             Self::Empty => "an empty file",
             Self::Elf => "an ELF file",
-            Self::Script => "a script, which its interpreter runs",
-            Self::Archive => "an archive (a static library or a package), whose members are no files of their own",
-            Self::ThinArchive => "a thin archive, which only names its members",
+            Self::Script => "a script",
+            Self::Archive => "an archive (a static library or a package)",
+            Self::ThinArchive => "a thin archive",
             Self::Compressed => "a compressed file",
             Self::Zip => "a zip file",
             Self::Pe => "a Windows or UEFI executable",
             Self::MachO => "a Mach-O file or Java class",
             Self::Bitcode => "LLVM bitcode",
             Self::Text => "text",
-            Self::Unknown => "data of a kind that is not known here",
+            Self::Unknown => "unknown file type",
         })
     }
 }

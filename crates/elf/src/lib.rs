@@ -1,8 +1,8 @@
-//! An ELF file as it is: header, segments, sections, dynamic table, relocations, symbols, versions, notes.
+//! ELF files: header, segments, sections, dynamic table, relocations, symbols, versions, notes.
 //!
-//! Everything is read from bytes in memory, where it lies, and nothing is believed: every offset, size and count is
-//! checked against the bytes there are before it is used, so hostile files give errors with the place, and never a panic
-//! or an allocation of their choosing. The `object` crate knows the layout of the format's records; its types stay inside.
+//! Everything is read in place from bytes in memory, and nothing is trusted: every offset, size and count is checked
+//! against the available bytes before use. A hostile file gives an error with the position, and never a panic or an
+//! allocation of its choosing. The `object` crate knows the layout of the format's records; its types stay internal.
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
@@ -45,7 +45,7 @@ pub use debug_file::is_debug_file;
 pub use debug_link::{DEFAULT_DEBUG_ROOT, DebugLink, crc_matches, debug_file_candidates};
 pub use dynamic::{DynamicEntry, DynamicTable, Tag};
 pub use dynamic_relocations::DynamicRelocations;
-pub use encoding::{ByteOrder, Class, Encoding, Record, Table};
+pub use encoding::{ByteOrder, Class, Encoding, Table, TableRecord};
 pub use error::{ElfError, Result};
 pub use file::ElfFile;
 pub use gnu_hash::{BloomQuality, GnuHashTable, gnu_hash};
@@ -62,7 +62,7 @@ pub use relocation::{
 pub use relr::{NotRelr, RelrEncoder, RelrTable, RelrWord};
 pub use section::{Section, SectionHeader, SectionKind};
 pub use segment::{Segment, SegmentKind};
-pub use span::{FileSpan, Place, PlaceError, Span, VaddrSpan};
+pub use span::{FileSpan, Position, PositionError, Span, VaddrSpan};
 pub use strings::Strings;
 pub use symbol::{Symbol, SymbolBinding, SymbolKind, SymbolTable, SymbolVisibility};
 pub use sysv_hash::{SysvHashTable, sysv_hash};

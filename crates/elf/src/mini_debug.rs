@@ -1,7 +1,7 @@
-//! `.gnu_debugdata`: a small ELF file with the symbols that a stripped program lost, compressed with xz inside of it.
+//! `.gnu_debugdata`: an embedded ELF file, compressed with xz, with the symbols that a stripped program lost.
 //!
-//! Fedora puts one into every program ("MiniDebugInfo" in gdb's manual). A few kilobytes of xz can unfold to gigabytes,
-//! and its header alone can ask for a dictionary of 4 GiB, so both are bounded by the caller.
+//! Fedora adds one to every program ("MiniDebugInfo" in gdb's manual). A few kilobytes of xz can unpack to gigabytes,
+//! and the header alone can request a dictionary of 4 GiB, so the caller limits both.
 
 use std::io::{self, Read};
 
@@ -15,60 +15,60 @@ use crate::kind::FileKind;
 const SECTION: &str = ".gnu_debugdata";
 const KIB: u64 = 1024;
 
-/// How much unpacking may cost.
+/// Limits on unpacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MiniDebugLimits {
-    /// Largest result in bytes.
+    /// Largest result, in bytes.
     pub output: u64,
-    /// Most memory for the decoder beside the result, in bytes; what exceeds a multiple of 1024 does not count.
+    /// Most memory for the decoder besides the result, in bytes, rounded down to a multiple of 1024.
     pub memory: u64,
 }
 
 impl Default for MiniDebugLimits {
-    /// 64 MiB of symbols (those of the largest programs take about 20), and what `xz -9` needs.
+    /// 64 MiB of symbols (the largest programs need about 20), and the memory that `xz -9` needs.
     fn default() -> Self {
         Self { output: 64 * KIB * KIB, memory: 72 * KIB * KIB }
     }
 }
 
-/// Why the small file cannot be had.
+/// Why the embedded file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum MiniDebugError {
-    /// The section is not where the file says.
+    /// The section is not where its header says.
     #[error(transparent)]
     Section(#[from] ElfError),
-    /// It unfolds to more than the caller allows.
-    #[error("{SECTION} unfolds to more than {limit} bytes")]
+    /// The result exceeds the caller's limit.
+    #[error("{SECTION} unpacks to more than {limit} bytes")]
     TooLarge {
         /// The caller's limit in bytes.
         limit: u64,
     },
-    /// Unpacking takes more memory than the caller allows.
+    /// The decoder needs more memory than the caller allows.
     #[error("unpacking {SECTION} needs more than {limit} bytes of memory")]
     TooHungry {
         /// The caller's limit in bytes.
         limit: u64,
     },
-    /// It is not xz, is cut off or damaged, or uses a filter that is not known.
-    #[error("{SECTION} is not xz as it should be")]
+    /// Not xz, truncated, damaged, or compressed with an unknown filter.
+    #[error("{SECTION} is not valid xz data")]
     Damaged(#[source] io::Error),
-    /// It is xz, but of something else.
-    #[error("{SECTION} holds no ELF file: {0}")]
+    /// Valid xz data of something else.
+    #[error("{SECTION} does not contain an ELF file: {0}")]
     NotElf(FileKind),
 }
 
-/// Unpacks the bytes of a `.gnu_debugdata` section to the ELF file that they hold.
+/// Unpacks the bytes of a `.gnu_debugdata` section to the embedded ELF file.
 ///
 /// # Errors
 /// See [`MiniDebugError`]; never [`MiniDebugError::Section`].
 pub fn unpack_mini_debug(bytes: &[u8], limits: MiniDebugLimits) -> std::result::Result<Vec<u8>, MiniDebugError> {
-    // The decoder takes the largest number for "no limit".
+    // The decoder treats the largest number as "no limit".
     let memory = u32::try_from(limits.memory / KIB).unwrap_or(u32::MAX).min(u32::MAX.saturating_sub(1));
     let reader = XzReader::new_mem_limit(bytes, false, memory);
     let mut unpacked = Vec::new();
-    // The vector grows with what really comes, one byte further than is allowed at most.
+    // The vector grows with the actual output, at most one byte past the limit.
     let outcome = reader.take(limits.output.saturating_add(1)).read_to_end(&mut unpacked);
-    // First, because what lies behind the limit was not looked at and may be damaged as well.
+    // First, because data past the limit was not checked and may be damaged as well.
     if unpacked.len() as u64 > limits.output {
         return Err(MiniDebugError::TooLarge { limit: limits.output });
     }
@@ -86,10 +86,10 @@ pub fn unpack_mini_debug(bytes: &[u8], limits: MiniDebugLimits) -> std::result::
 }
 
 impl ElfFile<'_> {
-    /// The small ELF file in `.gnu_debugdata`; `None` if there is no such section.
+    /// The ELF file embedded in `.gnu_debugdata`; `None` without such a section.
     ///
     /// # Errors
-    /// If the section reaches past the end of the file, or cannot be unpacked within the limits.
+    /// If the section extends past the end of the file, or cannot be unpacked within the limits.
     pub fn mini_debug_file(&self, limits: MiniDebugLimits) -> std::result::Result<Option<Vec<u8>>, MiniDebugError> {
         let Some(bytes) = self.mini_debug_bytes()? else { return Ok(None) };
         unpack_mini_debug(bytes, limits).map(Some)

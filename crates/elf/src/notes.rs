@@ -1,8 +1,8 @@
 //! Notes: small named pieces of data for tools, the kernel and the loader.
 //!
-//! They are the one thing that lies in segments and sections alike, and neither has all of them: stripped files may have no
-//! sections, and probes of SystemTap are in no segment. The padding between notes depends on the alignment that the
-//! segment or section states, not on the file's class: notes in 64-bit files are 4-byte aligned, except for one kind.
+//! Notes are in segments and in sections, and neither has all of them: stripped files may have no sections, and
+//! SystemTap probes are in no segment. The padding between notes depends on the alignment of the segment or section,
+//! not on the file's class: notes in 64-bit files are 4-byte aligned, except for one kind.
 
 use std::collections::BTreeMap;
 
@@ -21,28 +21,28 @@ const HEADER_SIZE: u64 = 12;
 /// A note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note<'data> {
-    /// Who defined it, as `GNU`: its name up to the first zero.
+    /// Its owner, such as `GNU`: the name up to the first zero.
     pub name: &'data [u8],
-    /// The name as it stands, zeros included. The notes of annobin (`GA!...`) go on with data behind the first zero.
+    /// The name as stored, including zeros. Annobin notes (`GA!...`) continue with data after the first zero.
     pub whole_name: &'data [u8],
-    /// What it is; the numbers are the name's own.
+    /// Its type; each owner has its own numbering.
     pub kind: u32,
-    /// What it says.
+    /// Its description.
     pub description: &'data [u8],
-    /// Where it begins in the file.
+    /// Its file offset.
     pub offset: FileOffset,
-    /// Where its description begins in the file.
+    /// File offset of its description.
     pub description_offset: FileOffset,
 }
 
-/// The notes in a segment or section, one after the other. After an error there are no more.
+/// The notes in a segment or section, in order. Iteration ends at an error.
 #[derive(Clone, Debug)]
 pub struct Notes<'data> {
     bytes: &'data [u8],
     file_offset: FileOffset,
     encoding: Encoding,
     alignment: u64,
-    /// Where the next one begins, from the beginning of `bytes`.
+    /// Offset of the next note in `bytes`.
     position: u64,
 }
 
@@ -50,14 +50,14 @@ impl<'data> Notes<'data> {
     /// The notes in `bytes`, which begin at `file_offset` in the file.
     ///
     /// # Errors
-    /// If `alignment` (`p_align` or `sh_addralign`) is above 4 and not 8. Smaller ones count as 4, as they do for glibc
+    /// If `alignment` (`p_align` or `sh_addralign`) is above 4 and not 8. Smaller values count as 4, as in glibc
     /// (`elf/dl-load.c`) and readelf.
     pub fn new(bytes: &'data [u8], file_offset: FileOffset, alignment: u64, encoding: Encoding) -> Result<Self> {
         let alignment = match alignment {
             0..=4 => 4,
             8 => 8,
             _ => {
-                let problem = "notes are aligned to 4 or 8 bytes, and these to something else";
+                let problem = "note alignment is neither 4 nor 8 bytes";
                 return Err(ElfError::Malformed { table: NAME, offset: file_offset, problem });
             }
         };
@@ -71,17 +71,17 @@ impl<'data> Notes<'data> {
         let number =
             |at: u64| slice(self.bytes, start.saturating_add(at), 4).and_then(|bytes| self.encoding.u32(bytes));
         let (Some(name_size), Some(size), Some(kind)) = (number(0), number(4), number(8)) else {
-            return Err(ElfError::Malformed { table: NAME, offset, problem: "the last note is cut off in its header" });
+            return Err(ElfError::Malformed { table: NAME, offset, problem: "the last note's header is truncated" });
         };
-        // Distances from the note's own start are what is padded (glibc, `ELF_NOTE_DESC_OFFSET`).
+        // Padding is relative to the note's own start (glibc, `ELF_NOTE_DESC_OFFSET`).
         let after_name = HEADER_SIZE.saturating_add(name_size.into());
         let description_start = start.saturating_add(after_name.next_multiple_of(self.alignment));
         let name = slice(self.bytes, name_start, name_size.into());
         let description = slice(self.bytes, description_start, size.into());
-        // A note without a description may end with its name, without the padding.
+        // A note without a description may end with its name, without padding.
         let description = if size == 0 { Some(Default::default()) } else { description };
         let (Some(name), Some(description)) = (name, description) else {
-            let problem = "the note's name or description reaches past the end of the notes";
+            let problem = "the note's name or description extends past the end of the notes";
             return Err(ElfError::Malformed { table: NAME, offset, problem });
         };
         let distance = description_start.saturating_sub(start).saturating_add(size.into());
@@ -121,11 +121,11 @@ fn slice(bytes: &[u8], start: u64, size: u64) -> Option<&[u8]> {
     bytes.get(usize::try_from(start).ok()?..)?.get(..usize::try_from(size).ok()?)
 }
 
-/// All notes of a file: those of its segments, then those of sections that are in no such segment. Relocatable and debug
-/// files have theirs in sections alone. An error ends the notes of one segment or section, not those that follow.
+/// All notes of a file: those of its segments, then those of sections outside these segments. Relocatable and debug
+/// files have notes in sections only. An error ends the notes of one segment or section, not of the next ones.
 pub fn notes<'data>(file: &ElfFile<'data>) -> impl Iterator<Item = Result<Note<'data>>> + use<'data> {
     let (bytes, encoding, size) = (file.bytes(), file.encoding(), file.size());
-    places(file).into_iter().flat_map(move |place| {
+    note_ranges(file).into_iter().flat_map(move |place| {
         let out_of_file =
             ElfError::OutOfFile { table: NAME, offset: place.offset, needed: place.size, available: size };
         let found = slice(bytes, place.offset.0, place.size).ok_or(out_of_file);
@@ -138,18 +138,18 @@ pub fn notes<'data>(file: &ElfFile<'data>) -> impl Iterator<Item = Result<Note<'
     })
 }
 
-/// Where in the file notes lie.
+/// A range of notes in the file.
 #[derive(Clone, Copy)]
-struct Place {
+struct NoteRange {
     offset: FileOffset,
     size: u64,
     alignment: u64,
 }
 
-fn places(file: &ElfFile<'_>) -> Vec<Place> {
-    // The segments of a debug file lead to where the notes were in the other file.
+fn note_ranges(file: &ElfFile<'_>) -> Vec<NoteRange> {
+    // The segment headers of a debug file refer to offsets in the other file.
     let segments = if is_debug_file(file) { &[] } else { file.segments() };
-    let in_segments = segments.iter().filter(|segment| segment.kind == SegmentKind::Note).map(|segment| Place {
+    let in_segments = segments.iter().filter(|segment| segment.kind == SegmentKind::Note).map(|segment| NoteRange {
         offset: segment.offset,
         size: segment.file_size,
         alignment: segment.alignment,
@@ -159,9 +159,9 @@ fn places(file: &ElfFile<'_>) -> Vec<Place> {
         .iter()
         .map(|section| &section.header)
         .filter(|section| section.kind == SectionKind::Note)
-        .map(|section| Place { offset: section.offset, size: section.size, alignment: section.alignment });
-    // Places that overlap an earlier one are left out. That is how sections in segments are given once; and without it a
-    // hostile file could have the same bytes read once for each of its headers.
+        .map(|section| NoteRange { offset: section.offset, size: section.size, alignment: section.alignment });
+    // Ranges that overlap an earlier one are skipped. So sections in segments are not listed twice, and a hostile
+    // file cannot have the same bytes read once per header.
     let mut taken: BTreeMap<u64, u64> = BTreeMap::new();
     let mut places = Vec::new();
     for place in in_segments.chain(in_sections).filter(|place| place.size > 0) {

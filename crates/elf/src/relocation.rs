@@ -1,28 +1,28 @@
-//! Relocations: the words that the dynamic loader must change, one record each.
+//! Relocations: one record for each word that the dynamic loader must change.
 //!
-//! What is not obvious: a record of a 64-bit file is 24 bytes for 8 bytes of work, and in relative relocations, by far
-//! the most frequent, 12 of them are always zero or the same. [`crate::RelrTable`] is the form without that waste.
+//! What is not obvious: a record of a 64-bit file takes 24 bytes for 8 bytes of work. In relative relocations, by far
+//! the most frequent, 12 of them are always zero or the same. [`crate::RelrTable`] avoids that waste.
 
 use object::elf;
 use object::endian::Endianness;
 
 use crate::address::{FileOffset, Vaddr};
-use crate::encoding::{Class, Encoding, Record, Table, raw};
+use crate::encoding::{Class, Encoding, Table, TableRecord, raw};
 
-/// A relocation, in terms that do not depend on the class or form.
+/// A relocation, independent of class and form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Relocation {
-    /// `r_offset`: the word that is changed.
+    /// `r_offset`: the address of the relocated word.
     pub offset: Vaddr,
-    /// Index of the symbol in the dynamic symbol table; 0 means none.
+    /// Index of the symbol in the dynamic symbol table; 0 for none.
     pub symbol: u32,
-    /// How the word is changed: `R_*` of the machine.
+    /// The relocation type: `R_*` of the architecture.
     pub kind: u32,
-    /// `r_addend`; `None` in the form `REL`, where the addend stands in the word itself.
+    /// `r_addend`; `None` for `REL`, which stores the addend in the word itself.
     pub addend: Option<i64>,
 }
 
-/// What a relocation asks the loader to do: the same for all machines.
+/// What a relocation does, independent of the architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RelocationClass {
     /// Nothing (`R_*_NONE`).
@@ -39,14 +39,15 @@ pub enum RelocationClass {
     JumpSlot,
     /// Copy a library's variable into the program (`R_*_COPY`).
     Copy,
-    /// Number of a module with thread-local storage, an offset in it, or both.
+    /// Module id or offset of thread-local storage, or both.
     ThreadLocal,
     /// Anything else.
     Other,
 }
 
 impl RelocationClass {
-    /// What the type `kind` of `machine` asks for. For many relocations, [`RelocationClasses`] is quicker. The numbers are those of the machines' ABI supplements.
+    /// The class of relocation type `kind` on `machine`, by the architecture's ABI supplement. For many relocations,
+    /// [`RelocationClasses`] is faster.
     pub fn of(machine: u16, kind: u32) -> Self {
         let kind = elf::RelocationType(kind);
         match elf::Machine(machine) {
@@ -66,10 +67,10 @@ impl RelocationClass {
                 | elf::R_X86_64_TLSDESC => Self::ThreadLocal,
                 _ => Self::Other,
             },
-            // `object` has the name that this number had before thread-local storage.
+            // `object` uses this number's name from before thread-local storage.
             elf::EM_ARM if kind.0 == ARM_TLS_DESC => Self::ThreadLocal,
             elf::EM_PARISC if kind == elf::R_PARISC_COPY => Self::Copy,
-            // The rest have regular names, and `object` knows them all.
+            // The rest have regular names, all known to `object`.
             machine => Self::from_name(elf::machine_names(machine).r.name(kind)),
         }
     }
@@ -78,7 +79,7 @@ impl RelocationClass {
         let Some(name) = name else { return Self::Other };
         // `R_AARCH64_RELATIVE` is `RELATIVE`, `R_386_TLS_TPOFF` is `TLS_TPOFF`.
         let rest = name.strip_prefix("R_").and_then(|name| name.split_once('_')).map_or(name, |(_, rest)| rest);
-        // AArch64 with 32-bit addresses has numbers of its own for the same meanings.
+        // AArch64 with 32-bit addresses numbers the same relocations differently.
         let rest = rest.strip_prefix("P32_").unwrap_or(rest);
         match rest {
             "NONE" => Self::Nothing,
@@ -97,7 +98,7 @@ impl RelocationClass {
 /// `R_ARM_TLS_DESC` (glibc `elf/elf.h`).
 const ARM_TLS_DESC: u32 = 13;
 
-/// [`RelocationClass::of`] for many relocations of one machine: names are looked up once for each type.
+/// [`RelocationClass::of`] for many relocations of one architecture: each type's name is looked up once.
 #[derive(Clone, Debug)]
 pub struct RelocationClasses {
     machine: u16,
@@ -105,7 +106,7 @@ pub struct RelocationClasses {
 }
 
 impl RelocationClasses {
-    /// Types below this are remembered; every type in use is.
+    /// Types below this are cached; every type in use is.
     const REMEMBERED: usize = 2048;
 
     /// For relocations of `machine`.
@@ -113,7 +114,7 @@ impl RelocationClasses {
         Self { machine, known: vec![None; Self::REMEMBERED] }
     }
 
-    /// What the type `kind` asks for.
+    /// The class of relocation type `kind`.
     #[inline]
     pub fn of(&mut self, kind: u32) -> RelocationClass {
         match self.known.get_mut(kind as usize) {
@@ -124,12 +125,12 @@ impl RelocationClasses {
     }
 }
 
-/// The name of a relocation type, as `R_X86_64_RELATIVE`; its number where it has none. Where the ABI's supplement and
-/// binutils spell a name differently, it is the one that `readelf` prints.
+/// The name of a relocation type, such as `R_X86_64_RELATIVE`; its number if it has no name. Where the ABI supplement
+/// and binutils differ in spelling, the name that `readelf` prints.
 pub fn relocation_type_name(machine: u16, kind: u32) -> String {
     let renamed = match (elf::Machine(machine), elf::RelocationType(kind)) {
         (elf::EM_ARM, elf::RelocationType(ARM_TLS_DESC)) => Some("R_ARM_TLS_DESC"),
-        // `object` has the name of the range that begins with it.
+        // `object` knows the name of the range that begins with it.
         (elf::EM_PARISC, elf::R_PARISC_COPY) => Some("R_PARISC_COPY"),
         (elf::EM_386, elf::R_386_JMP_SLOT) => Some("R_386_JUMP_SLOT"),
         (elf::EM_AARCH64, elf::R_AARCH64_TLS_DTPMOD) => Some("R_AARCH64_TLS_DTPMOD64"),
@@ -144,7 +145,7 @@ pub fn relocation_type_name(machine: u16, kind: u32) -> String {
     known.map_or_else(|| format!("type {kind}"), str::to_owned)
 }
 
-/// Whether the addend stands in the record or in the word it changes.
+/// Whether the addend is in the record or in the relocated word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RelocationForm {
     /// In the word.
@@ -153,7 +154,7 @@ pub enum RelocationForm {
     Rela,
 }
 
-/// Relocations one behind the other, as `DT_REL`, `DT_RELA` or `DT_JMPREL` name them.
+/// A relocation table, as referred to by `DT_REL`, `DT_RELA` or `DT_JMPREL`.
 #[derive(Clone, Copy, Debug)]
 pub enum RelocationTable<'data> {
     /// With addends in place.
@@ -179,7 +180,7 @@ impl<'data> RelocationTable<'data> {
         }
     }
 
-    /// Where the addends stand.
+    /// Where the addends are stored.
     pub fn form(&self) -> RelocationForm {
         match self {
             Self::Rel(_) => RelocationForm::Rel,
@@ -195,7 +196,7 @@ impl<'data> RelocationTable<'data> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -224,7 +225,7 @@ impl<'data> RelocationTable<'data> {
         }
     }
 
-    /// The relocation with this number, from 0.
+    /// The relocation at `index`, from 0.
     pub fn get(&self, index: usize) -> Option<Relocation> {
         match self {
             Self::Rel(table) => table.get(index).map(|record| record.0),
@@ -232,7 +233,7 @@ impl<'data> RelocationTable<'data> {
         }
     }
 
-    /// Calls `visit` with each relocation in order. Faster than asking for one after the other.
+    /// Calls `visit` with each relocation in order. Faster than repeated [`Self::get`].
     pub fn for_each(&self, mut visit: impl FnMut(Relocation)) {
         match self {
             Self::Rel(table) => table.iter().for_each(|record| visit(record.0)),
@@ -241,7 +242,7 @@ impl<'data> RelocationTable<'data> {
     }
 }
 
-impl Record for RelRecord {
+impl TableRecord for RelRecord {
     fn size(class: Class) -> usize {
         match class {
             Class::Elf32 => size_of::<elf::Rel32<Endianness>>(),
@@ -265,7 +266,7 @@ impl Record for RelRecord {
     }
 }
 
-impl Record for RelaRecord {
+impl TableRecord for RelaRecord {
     fn size(class: Class) -> usize {
         match class {
             Class::Elf32 => size_of::<elf::Rela32<Endianness>>(),
@@ -307,10 +308,9 @@ fn info_32(info: u32) -> (u32, u32) {
 
 /// Symbol and type of `r_info` in 64-bit files.
 ///
-/// MIPS packs three types into the word; the first is what the loader looks at. Its little-endian files keep the symbol in
-/// the first four bytes and the types behind it, so the word comes out with both halves changed (MIPS 64-bit ELF
-/// specification, table 29). SPARC's type is the lowest byte, with data for one type above it (glibc `elf/elf.h`,
-/// `ELF64_R_TYPE_ID`).
+/// MIPS packs three types into the word; the loader uses the first. Its little-endian files keep the symbol in the
+/// first four bytes and the types after it, so the two halves are swapped (MIPS 64-bit ELF specification, table 29).
+/// SPARC's type is the lowest byte, with data for one type above it (glibc `elf/elf.h`, `ELF64_R_TYPE_ID`).
 fn info_64(info: u64, encoding: Encoding) -> (u32, u32) {
     if encoding.machine == elf::EM_SPARCV9.0 {
         return ((info >> 32) as u32, (info & 0xff) as u32);

@@ -1,17 +1,17 @@
 //! RELR: relative relocations as addresses and bitmaps.
 //!
-//! An even word is an address: the word there is relocated. An odd word is a bitmap for the 63 (or 31) words that follow
-//! the last one named; its lowest bit only marks it as a bitmap. Addends stand in the words themselves. Odd addresses
-//! cannot be written in this form. (Generic ABI, "Relative Relocation Table".)
+//! An even word is an address: the word there is relocated. An odd word is a bitmap for the 63 (or 31) words after
+//! the last one covered; its lowest bit only marks it as a bitmap. Addends are in the words themselves. Odd addresses
+//! cannot be encoded. (Generic ABI, "Relative Relocation Table".)
 
 use crate::address::{FileOffset, Vaddr};
-use crate::encoding::{Class, Encoding, Record, Table};
+use crate::encoding::{Class, Encoding, Table, TableRecord};
 
 /// A word of a RELR table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RelrWord(pub u64);
 
-impl Record for RelrWord {
+impl TableRecord for RelrWord {
     fn size(class: Class) -> usize {
         match class {
             Class::Elf32 => 4,
@@ -24,7 +24,7 @@ impl Record for RelrWord {
     }
 }
 
-/// Packed relative relocations, as `DT_RELR` names them.
+/// A RELR table, as referred to by `DT_RELR`.
 #[derive(Clone, Copy, Debug)]
 pub struct RelrTable<'data> {
     words: Table<'data, RelrWord>,
@@ -51,18 +51,18 @@ impl<'data> RelrTable<'data> {
         self.words.file_offset()
     }
 
-    /// Number of words that it relocates.
+    /// Number of relocated words.
     pub fn relocation_count(&self) -> u64 {
         let of_word = |word: RelrWord| if word.0 & 1 == 0 { 1 } else { u64::from((word.0 >> 1).count_ones()) };
         self.words.iter().map(of_word).fold(0, u64::saturating_add)
     }
 
-    /// The relocated words' addresses, in the table's order, which is ascending in what linkers write. Addresses wrap
-    /// around where a table makes them, as the loader's arithmetic does.
+    /// Addresses of the relocated words, in table order; linkers write them ascending. Arithmetic wraps around, as in
+    /// the loader.
     pub fn addresses(&self) -> impl Iterator<Item = Vaddr> + use<'data> {
         let word_size = self.words.encoding().word_size();
         let bits = bits_per_bitmap(word_size);
-        // The address of the word that the next bitmap's second lowest bit stands for.
+        // The address that bit 1 of the next bitmap refers to.
         let mut base = 0_u64;
         let mask = largest_word(word_size);
         self.words.iter().flat_map(move |RelrWord(word)| {
@@ -83,7 +83,7 @@ impl<'data> RelrTable<'data> {
     }
 }
 
-/// The largest number that a word holds.
+/// The largest value of a word.
 fn largest_word(word_size: u64) -> u64 {
     if word_size == 4 { u64::from(u32::MAX) } else { u64::MAX }
 }
@@ -94,42 +94,42 @@ fn bits_per_bitmap(word_size: u64) -> u64 {
 
 /// Writes a RELR table word by word from ascending addresses.
 ///
-/// A word that is not a whole number of words away from the last address begins a new run. What is not possible in this
-/// form is handed back by [`RelrEncoder::push`].
+/// An address that is not a whole number of words after the previous one starts a new run. [`RelrEncoder::push`]
+/// returns an error for an address that cannot be encoded.
 #[derive(Debug)]
 pub struct RelrEncoder<W> {
     word_size: u64,
-    /// What the lowest of the bitmap's bits stands for; `None` before the first address.
+    /// The address of bit 1 of the bitmap; `None` before the first address.
     base: Option<u64>,
     bitmap: u64,
     last: Option<u64>,
     write: W,
 }
 
-/// Why an address cannot be written as RELR.
+/// Why RELR cannot encode an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRelr {
-    /// The lowest bit tells bitmaps from addresses.
+    /// The lowest bit distinguishes bitmaps from addresses.
     #[error("RELR cannot hold the odd address {0}")]
     Odd(Vaddr),
     /// Addresses must ascend.
-    #[error("the address {0} does not lie above the one before")]
+    #[error("the address {0} is not greater than the previous one")]
     NotAscending(Vaddr),
-    /// An entry is a word of the file's class.
+    /// An entry must fit in a word of the file's class.
     #[error("the address {0} does not fit in a word of the file")]
     TooLarge(Vaddr),
 }
 
 impl<W: FnMut(u64)> RelrEncoder<W> {
-    /// An encoder that hands each finished word of the table to `write`.
+    /// An encoder that passes each finished word to `write`.
     pub fn new(encoding: Encoding, write: W) -> Self {
         Self { word_size: encoding.word_size(), base: None, bitmap: 0, last: None, write }
     }
 
-    /// Takes the next address.
+    /// Adds the next address.
     ///
     /// # Errors
-    /// If it is odd, not above the last one, or larger than a word; it is left out then.
+    /// If it is odd, not greater than the previous one, or larger than a word; it is then skipped.
     #[inline]
     pub fn push(&mut self, address: Vaddr) -> Result<(), NotRelr> {
         if address.0 > largest_word(self.word_size) {
@@ -153,7 +153,7 @@ impl<W: FnMut(u64)> RelrEncoder<W> {
             if self.bitmap == 0 {
                 break;
             }
-            // The bitmap is full or the address is beyond it: the next one may still reach it.
+            // The bitmap is full or does not reach the address; the next one may.
             self.flush();
             self.base = base.checked_add(span);
         }
@@ -163,7 +163,7 @@ impl<W: FnMut(u64)> RelrEncoder<W> {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the pending word.
     pub fn finish(mut self) {
         self.flush();
     }
@@ -209,9 +209,9 @@ mod tests {
 
     #[test]
     fn runs_become_bitmaps() {
-        // The example of the generic ABI: one address and the words right behind it.
+        // The example of the generic ABI: one address and the words right after it.
         assert_eq!(encode(Class::Elf64, &[0x1000, 0x1008, 0x1018]), [0x1000, 0b1011]);
-        // 63 words behind the address fill one bitmap; the 64th needs another.
+        // 63 words after the address fill one bitmap; the 64th needs another.
         let run: Vec<u64> = (0..65).map(|index| 0x2000 + index * 8).collect();
         assert_eq!(encode(Class::Elf64, &run), [0x2000, u64::MAX, 0b11]);
         assert_eq!(encode(Class::Elf64, &[0x1000, 0x100a]), [0x1000, 0x100a]);

@@ -1,26 +1,26 @@
-//! Sections: the linker's and debugger's view of a file. The loader never looks at them, so they may be missing or lie.
+//! Sections: the linker's and debugger's view of a file. The loader ignores them, so they may be missing or wrong.
 
 use object::elf;
 use object::endian::Endianness;
 
 use crate::address::{FileOffset, Vaddr};
-use crate::encoding::{Class, Encoding, Record, raw};
+use crate::encoding::{Class, Encoding, TableRecord, raw};
 
 /// A section header with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section<'data> {
-    /// Its name; empty where the file has none for it.
+    /// Its name; empty if it has none.
     pub name: &'data [u8],
-    /// Everything else.
+    /// The remaining fields.
     pub header: SectionHeader,
 }
 
-/// What a section holds: `sh_type`.
+/// The type of a section: `sh_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SectionKind {
     /// `SHT_NULL`: no section.
     Null,
-    /// `SHT_PROGBITS`: what only the program understands.
+    /// `SHT_PROGBITS`: program-defined contents.
     Program,
     /// `SHT_SYMTAB`.
     SymbolTable,
@@ -51,19 +51,19 @@ pub enum SectionKind {
 /// A section header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SectionHeader {
-    /// `sh_name`: where its name begins in the names.
+    /// `sh_name`: offset of its name in the section name table.
     pub name_offset: u32,
-    /// What it holds.
+    /// Its type.
     pub kind: SectionKind,
     /// `sh_flags`.
     pub flags: u64,
-    /// `sh_addr`; 0 when it is not loaded.
+    /// `sh_addr`; 0 if it is not loaded.
     pub address: Vaddr,
     /// `sh_offset`.
     pub offset: FileOffset,
     /// `sh_size`, in bytes.
     pub size: u64,
-    /// `sh_link`: the number of a section that belongs to it.
+    /// `sh_link`: index of a related section.
     pub link: u32,
     /// `sh_info`.
     pub info: u32,
@@ -89,7 +89,7 @@ impl SectionHeader {
         self.flags & elf::SHF_EXECINSTR.0 != 0
     }
 
-    /// `SHF_TLS`: its addresses belong to a template, not to memory.
+    /// `SHF_TLS`: its addresses belong to the TLS template, not to memory.
     pub fn is_thread_local(&self) -> bool {
         self.flags & elf::SHF_TLS.0 != 0
     }
@@ -99,18 +99,18 @@ impl SectionHeader {
         self.flags & elf::SHF_COMPRESSED.0 != 0
     }
 
-    /// Whether `address` lies in it while the program runs.
+    /// Whether `address` is in it at run time.
     pub fn contains(&self, address: Vaddr) -> bool {
         self.is_loaded() && address.0.checked_sub(self.address.0).is_some_and(|distance| distance < self.size)
     }
 
-    /// Bytes it takes in the file.
+    /// Its size in the file, in bytes.
     pub fn file_size(&self) -> u64 {
         if matches!(self.kind, SectionKind::Zeros | SectionKind::Null) { 0 } else { self.size }
     }
 }
 
-impl Record for SectionHeader {
+impl TableRecord for SectionHeader {
     fn size(class: Class) -> usize {
         match class {
             Class::Elf32 => size_of::<elf::SectionHeader32<Endianness>>(),

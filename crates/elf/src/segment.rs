@@ -1,12 +1,12 @@
-//! Segments: what the kernel and the dynamic loader look at. (Sections are for linkers and debuggers.)
+//! Segments: the kernel's and the dynamic loader's view of a file. (Sections are for linkers and debuggers.)
 
 use object::elf;
 use object::endian::Endianness;
 
 use crate::address::{FileOffset, Vaddr};
-use crate::encoding::{Class, Encoding, Record, raw};
+use crate::encoding::{Class, Encoding, TableRecord, raw};
 
-/// What a segment is for: `p_type`.
+/// The type of a segment: `p_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SegmentKind {
     /// `PT_LOAD`: mapped into memory.
@@ -21,9 +21,9 @@ pub enum SegmentKind {
     ProgramHeaders,
     /// `PT_TLS`: the template of thread-local storage.
     ThreadLocal,
-    /// `PT_GNU_EH_FRAME`: the search table of the unwind tables.
+    /// `PT_GNU_EH_FRAME`: the search table for the unwind tables.
     EhFrameHeader,
-    /// `PT_GNU_STACK`: only its flags count.
+    /// `PT_GNU_STACK`: only its flags matter.
     Stack,
     /// `PT_GNU_RELRO`: made read-only after relocation.
     Relro,
@@ -36,7 +36,7 @@ pub enum SegmentKind {
 /// A program header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// What it is for.
+    /// Its type.
     pub kind: SegmentKind,
     /// `p_flags`: 1 execute, 2 write, 4 read.
     pub flags: u32,
@@ -46,7 +46,7 @@ pub struct Segment {
     pub address: Vaddr,
     /// `p_filesz`, in bytes.
     pub file_size: u64,
-    /// `p_memsz`, in bytes; what exceeds the file's part is zero.
+    /// `p_memsz`, in bytes; zero-filled past the file part.
     pub memory_size: u64,
     /// `p_align`, in bytes; 0 and 1 mean none.
     pub alignment: u64,
@@ -68,23 +68,23 @@ impl Segment {
         self.flags & elf::PF_X.0 != 0
     }
 
-    /// Whether `address` lies in its memory.
+    /// Whether `address` is in its memory.
     pub fn contains(&self, address: Vaddr) -> bool {
         address.0.checked_sub(self.address.0).is_some_and(|distance| distance < self.memory_size)
     }
 
-    /// The first address behind its memory; saturates.
+    /// The end of its memory (exclusive); saturates.
     pub fn end(&self) -> Vaddr {
         Vaddr(self.address.0.saturating_add(self.memory_size))
     }
 
-    /// The first address behind the part that comes from the file; saturates.
+    /// The end of its file part (exclusive); saturates.
     pub fn file_end(&self) -> Vaddr {
         Vaddr(self.address.0.saturating_add(self.file_size))
     }
 }
 
-impl Record for Segment {
+impl TableRecord for Segment {
     fn size(class: Class) -> usize {
         match class {
             Class::Elf32 => size_of::<elf::ProgramHeader32<Endianness>>(),

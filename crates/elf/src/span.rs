@@ -1,94 +1,94 @@
-//! Ranges of places, and sums of places, that are right or an error with the place.
+//! Ranges of file offsets and addresses, with checked arithmetic.
 //!
-//! A sum that wraps, or stops at the largest number, is a plausible wrong place further on. So places are added, subtracted
-//! and aligned here, and whoever cannot go on without the result gets an error to hand up.
+//! A sum that wraps or saturates gives a plausible wrong position later on. So positions are added, subtracted and
+//! aligned here, and overflow is an error with the position in it.
 
 use std::fmt::{self, Debug};
 
 use crate::address::{FileOffset, Vaddr};
 use crate::{SectionHeader, Segment};
 
-/// Why a place or a range of places cannot be.
+/// Why a position or a range cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlaceError {
-    /// It would be behind the largest number.
-    #[error("{bytes} bytes from {kind} {start:#x} reach past the largest {kind}")]
+pub enum PositionError {
+    /// It would overflow.
+    #[error("{bytes} bytes from {kind} {start:#x} exceed the largest {kind}")]
     Overflow {
-        /// What kind of place: `file offset` or `address`.
+        /// `file offset` or `address`.
         kind: &'static str,
-        /// Where they begin.
+        /// Start of the range.
         start: u64,
-        /// How many bytes.
+        /// Its size.
         bytes: u64,
     },
-    /// It would end before it begins, or before the first place.
-    #[error("{kind} {end:#x} is not behind {start:#x}")]
+    /// It would end before it starts, or before position 0.
+    #[error("{kind} {end:#x} is before {start:#x}")]
     Backwards {
-        /// What kind of place.
+        /// `file offset` or `address`.
         kind: &'static str,
-        /// Where it would begin.
+        /// Start of the range.
         start: u64,
-        /// Where it would end.
+        /// Its end.
         end: u64,
     },
 }
 
-/// A place that can be counted in bytes: [`FileOffset`] or [`Vaddr`].
-pub trait Place: Copy + Ord + Debug {
-    /// What kind of place it is, for messages.
+/// A position counted in bytes: [`FileOffset`] or [`Vaddr`].
+pub trait Position: Copy + Ord + Debug {
+    /// Its kind, for messages.
     const KIND: &'static str;
 
-    /// The place with this number.
+    /// The position with this number.
     fn at(number: u64) -> Self;
 
     /// Its number.
     fn number(self) -> u64;
 
-    /// The place `bytes` further on.
+    /// The position `bytes` further on.
     ///
     /// # Errors
-    /// Past the largest place.
-    fn plus(self, bytes: u64) -> Result<Self, PlaceError> {
-        let error = PlaceError::Overflow { kind: Self::KIND, start: self.number(), bytes };
+    /// On overflow.
+    fn plus(self, bytes: u64) -> Result<Self, PositionError> {
+        let error = PositionError::Overflow { kind: Self::KIND, start: self.number(), bytes };
         self.number().checked_add(bytes).map(Self::at).ok_or(error)
     }
 
-    /// The place `bytes` before.
+    /// The position `bytes` before.
     ///
     /// # Errors
-    /// Before the first place.
-    fn minus(self, bytes: u64) -> Result<Self, PlaceError> {
-        let error = PlaceError::Backwards { kind: Self::KIND, start: bytes, end: self.number() };
+    /// If it would be negative.
+    fn minus(self, bytes: u64) -> Result<Self, PositionError> {
+        let error = PositionError::Backwards { kind: Self::KIND, start: bytes, end: self.number() };
         self.number().checked_sub(bytes).map(Self::at).ok_or(error)
     }
 
-    /// How many bytes it is behind `earlier`.
+    /// Distance from `earlier`, in bytes.
     ///
     /// # Errors
-    /// If it is before that.
-    fn since(self, earlier: Self) -> Result<u64, PlaceError> {
-        let error = PlaceError::Backwards { kind: Self::KIND, start: earlier.number(), end: self.number() };
+    /// If `earlier` is greater.
+    fn since(self, earlier: Self) -> Result<u64, PositionError> {
+        let error = PositionError::Backwards { kind: Self::KIND, start: earlier.number(), end: self.number() };
         self.number().checked_sub(earlier.number()).ok_or(error)
     }
 
-    /// The next place that is a multiple of an alignment; 0 and 1 align to nothing.
+    /// The next multiple of an alignment; 0 and 1 align to nothing.
     ///
     /// # Errors
-    /// Past the largest place.
-    fn aligned_up(self, alignment: u64) -> Result<Self, PlaceError> {
-        let error = PlaceError::Overflow { kind: Self::KIND, start: self.number(), bytes: alignment };
+    /// On overflow.
+    fn aligned_up(self, alignment: u64) -> Result<Self, PositionError> {
+        let error = PositionError::Overflow { kind: Self::KIND, start: self.number(), bytes: alignment };
         self.number().checked_next_multiple_of(alignment.max(1)).map(Self::at).ok_or(error)
     }
 
-    /// The last place that is a multiple of an alignment and not behind this one; 0 and 1 align to nothing.
+    /// The last multiple of an alignment that is not greater; 0 and 1 align to nothing.
     fn aligned_down(self, alignment: u64) -> Self {
         let beyond = self.number().checked_rem(alignment.max(1)).unwrap_or(0);
-        // No more than the number itself.
+        // Never greater than the number itself.
         Self::at(self.number().wrapping_sub(beyond))
     }
 }
 
-impl Place for FileOffset {
+impl Position for FileOffset {
     const KIND: &'static str = "file offset";
 
     fn at(number: u64) -> Self {
@@ -100,7 +100,7 @@ impl Place for FileOffset {
     }
 }
 
-impl Place for Vaddr {
+impl Position for Vaddr {
     const KIND: &'static str = "address";
 
     fn at(number: u64) -> Self {
@@ -112,7 +112,7 @@ impl Place for Vaddr {
     }
 }
 
-/// Bytes from one place up to another that is not before it.
+/// A range of bytes: start inclusive, end exclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span<P> {
     start: P,
@@ -122,74 +122,74 @@ pub struct Span<P> {
 /// A range of a file.
 pub type FileSpan = Span<FileOffset>;
 
-/// A range of memory, before the load bias is added.
+/// A range of addresses, before the load bias is added.
 pub type VaddrSpan = Span<Vaddr>;
 
-impl<P: Place> Span<P> {
+impl<P: Position> Span<P> {
     /// `size` bytes from `start`.
     ///
     /// # Errors
-    /// If they reach past the largest place.
-    pub fn new(start: P, size: u64) -> Result<Self, PlaceError> {
+    /// On overflow.
+    pub fn new(start: P, size: u64) -> Result<Self, PositionError> {
         Ok(Self { start, end: start.plus(size)? })
     }
 
-    /// From `start` up to `end`, which is not part of it.
+    /// From `start` up to `end`, exclusive.
     ///
     /// # Errors
     /// If `end` is before `start`.
-    pub fn between(start: P, end: P) -> Result<Self, PlaceError> {
+    pub fn between(start: P, end: P) -> Result<Self, PositionError> {
         end.since(start)?;
         Ok(Self { start, end })
     }
 
-    /// The first `size` places.
+    /// The first `size` bytes.
     pub fn first(size: u64) -> Self {
         Self { start: P::at(0), end: P::at(size) }
     }
 
-    /// From the first of some spans' starts to the last of their ends; `None` for no spans.
+    /// The smallest range around all spans; `None` for no spans.
     pub fn around(spans: impl IntoIterator<Item = Self>) -> Option<Self> {
         spans.into_iter().reduce(|one, other| Self { start: one.start.min(other.start), end: one.end.max(other.end) })
     }
 
-    /// Both as one; `None` if `next` does not begin where this ends.
+    /// Both as one range; `None` if `next` does not begin at the end of this one.
     pub fn followed_by(&self, next: &Self) -> Option<Self> {
         (self.end == next.start).then_some(Self { start: self.start, end: next.end })
     }
 
-    /// The first place.
+    /// The first position.
     pub fn start(&self) -> P {
         self.start
     }
 
-    /// The first place behind it.
+    /// The end, exclusive.
     pub fn end(&self) -> P {
         self.end
     }
 
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub fn size(&self) -> u64 {
-        // Never backwards.
+        // The end is never before the start.
         self.end.number().wrapping_sub(self.start.number())
     }
 
-    /// Whether it has none.
+    /// Whether its size is 0.
     pub fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
-    /// Whether a place is one of it.
+    /// Whether it contains a position.
     pub fn contains(&self, place: P) -> bool {
         self.start <= place && place < self.end
     }
 
-    /// Whether both have a place in common. An empty span within another counts, one at its edge does not.
+    /// Whether the ranges overlap. An empty span inside another counts, one at its edge does not.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.start < other.end && other.start < self.end
     }
 
-    /// Its order among others: by its start, then by its end.
+    /// Sort key: by start, then by end.
     pub fn key(&self) -> (P, P) {
         (self.start, self.end)
     }
@@ -202,37 +202,37 @@ impl<P: fmt::Display> fmt::Display for Span<P> {
 }
 
 impl Segment {
-    /// Where its bytes are in the file.
+    /// Its range in the file.
     ///
     /// # Errors
-    /// If they reach past the largest offset.
-    pub fn file_span(&self) -> Result<FileSpan, PlaceError> {
+    /// On overflow.
+    pub fn file_span(&self) -> Result<FileSpan, PositionError> {
         Span::new(self.offset, self.file_size)
     }
 
-    /// The memory that it is mapped to.
+    /// Its range in memory.
     ///
     /// # Errors
-    /// If it reaches past the largest address.
-    pub fn memory_span(&self) -> Result<VaddrSpan, PlaceError> {
+    /// On overflow.
+    pub fn memory_span(&self) -> Result<VaddrSpan, PositionError> {
         Span::new(self.address, self.memory_size)
     }
 }
 
 impl SectionHeader {
-    /// Where its bytes are in the file; empty for zeros.
+    /// Its range in the file; empty for `SHT_NOBITS`.
     ///
     /// # Errors
-    /// If they reach past the largest offset.
-    pub fn file_span(&self) -> Result<FileSpan, PlaceError> {
+    /// On overflow.
+    pub fn file_span(&self) -> Result<FileSpan, PositionError> {
         Span::new(self.offset, self.file_size())
     }
 
-    /// Its addresses.
+    /// Its range of addresses.
     ///
     /// # Errors
-    /// If they reach past the largest address.
-    pub fn memory_span(&self) -> Result<VaddrSpan, PlaceError> {
+    /// On overflow.
+    pub fn memory_span(&self) -> Result<VaddrSpan, PositionError> {
         Span::new(self.address, self.size)
     }
 }
@@ -247,9 +247,9 @@ mod tests {
         assert_eq!(last.plus(3), Ok(FileOffset(u64::MAX)));
         assert_eq!(
             last.plus(4).unwrap_err().to_string(),
-            "4 bytes from file offset 0xfffffffffffffffc reach past the largest file offset"
+            "4 bytes from file offset 0xfffffffffffffffc exceed the largest file offset"
         );
-        assert_eq!(Vaddr(0x10).since(Vaddr(0x20)).unwrap_err().to_string(), "address 0x10 is not behind 0x20");
+        assert_eq!(Vaddr(0x10).since(Vaddr(0x20)).unwrap_err().to_string(), "address 0x10 is before 0x20");
         assert!(FileSpan::new(last, 4).is_err() && FileSpan::between(FileOffset(2), FileOffset(1)).is_err());
         assert!(last.aligned_up(8).is_err() && Vaddr(3).minus(4).is_err());
     }

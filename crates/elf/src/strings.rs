@@ -1,6 +1,6 @@
-//! String tables: names one behind the other, each ended by a zero byte.
+//! String tables: consecutive names, each terminated by a zero byte.
 
-/// A string table where it lies in the file. Names are bytes: the format does not say which encoding they have.
+/// A string table, in place in the file. Names are bytes: the format does not define an encoding.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Strings<'data> {
     bytes: &'data [u8],
@@ -12,7 +12,7 @@ impl<'data> Strings<'data> {
         Self { bytes }
     }
 
-    /// The name that begins `offset` bytes into the table; `None` if it begins or ends outside.
+    /// The name at `offset`; `None` if it begins or ends outside the table.
     pub fn get(&self, offset: u64) -> Option<&'data [u8]> {
         let rest = self.bytes.get(usize::try_from(offset).ok()?..)?;
         let end = rest.iter().position(|byte| *byte == 0)?;

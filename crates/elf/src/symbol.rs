@@ -1,11 +1,11 @@
-//! Symbols: names for places, as linkers and the dynamic loader know them.
+//! Symbols: named addresses, as seen by linkers and the dynamic loader.
 
 use object::elf;
 use object::endian::Endianness;
 
 use crate::address::Vaddr;
 use crate::dynamic::{DynamicTable, Tag};
-use crate::encoding::{Class, Encoding, Record, Table, raw};
+use crate::encoding::{Class, Encoding, Table, TableRecord, raw};
 use crate::error::Result;
 use crate::file::ElfFile;
 use crate::gnu_hash::GnuHashTable;
@@ -13,10 +13,10 @@ use crate::section::{Section, SectionKind};
 use crate::strings::Strings;
 use crate::sysv_hash::SysvHashTable;
 
-/// What a symbol stands for: `STT_*`.
+/// The type of a symbol: `STT_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
-    /// Nothing in particular.
+    /// Unspecified.
     None,
     /// A variable.
     Object,
@@ -26,7 +26,7 @@ pub enum SymbolKind {
     Section,
     /// A source file.
     File,
-    /// An uninitialised variable of Fortran or C.
+    /// An uninitialised variable in Fortran or C.
     Common,
     /// A thread-local variable; its value is an offset.
     ThreadLocal,
@@ -36,50 +36,50 @@ pub enum SymbolKind {
     Other(u8),
 }
 
-/// Who sees a symbol: `STB_*`.
+/// The scope of a symbol: `STB_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolBinding {
-    /// Only its own object file.
+    /// Its own object file only.
     Local,
-    /// Everyone.
+    /// Global.
     Global,
-    /// Everyone, and it may be missing.
+    /// Global, and may be undefined.
     Weak,
-    /// Everyone, and there is only one in a process (`STB_GNU_UNIQUE`).
+    /// Global, and unique in the process (`STB_GNU_UNIQUE`).
     Unique,
     /// Another value.
     Other(u8),
 }
 
-/// Who may replace a symbol: `STV_*`.
+/// Whether a symbol is exported and can be interposed: `STV_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolVisibility {
     /// As its binding says.
     Default,
-    /// Left to the machine; hidden, in practice.
+    /// Architecture-specific; hidden, in practice.
     Internal,
     /// Not visible outside of the object.
     Hidden,
-    /// Visible, but the object itself always uses its own.
+    /// Visible, but the object itself always uses its own definition.
     Protected,
 }
 
 /// A symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// Where its name begins in the strings.
+    /// Offset of its name in the string table.
     pub name_offset: u32,
-    /// `st_value`: an address in what the loader sees.
+    /// `st_value`: an address, for symbols that the loader sees.
     pub value: Vaddr,
-    /// `st_size` in bytes; 0 when unknown.
+    /// `st_size` in bytes; 0 if unknown.
     pub size: u64,
-    /// What it stands for.
+    /// Its type.
     pub kind: SymbolKind,
-    /// Who sees it.
+    /// Its scope.
     pub binding: SymbolBinding,
-    /// Who may replace it.
+    /// Whether it can be interposed.
     pub visibility: SymbolVisibility,
-    /// `st_shndx`: its section; 0 when it is defined elsewhere.
+    /// `st_shndx`: its section; 0 if undefined.
     pub section: u16,
 }
 
@@ -89,7 +89,7 @@ impl Symbol {
         self.section != elf::SHN_UNDEF.0
     }
 
-    /// Whether it names a place in memory: not a section, file, absolute number or thread-local offset.
+    /// Whether its value is an address: not a section, file, absolute number or thread-local offset.
     pub fn has_address(&self) -> bool {
         self.is_defined()
             && self.section != elf::SHN_ABS.0
@@ -98,7 +98,7 @@ impl Symbol {
     }
 }
 
-impl Record for Symbol {
+impl TableRecord for Symbol {
     fn size(class: Class) -> usize {
         match class {
             Class::Elf32 => size_of::<elf::Sym32<Endianness>>(),
@@ -158,7 +158,7 @@ impl From<u8> for SymbolBinding {
 }
 
 impl From<u8> for SymbolVisibility {
-    /// From `st_other`, of which the lowest two bits count.
+    /// From `st_other`; only the lowest two bits matter.
     fn from(value: u8) -> Self {
         match elf::SymbolVisibility(value & 3) {
             elf::STV_INTERNAL => Self::Internal,
@@ -177,32 +177,32 @@ pub struct SymbolTable<'data> {
 }
 
 impl<'data> SymbolTable<'data> {
-    /// Puts symbols and names together.
+    /// Combines symbols and names.
     pub fn new(symbols: Table<'data, Symbol>, strings: Strings<'data>) -> Self {
         Self { symbols, strings }
     }
 
-    /// Number of symbols, the null symbol at 0 included.
+    /// Number of symbols, including the null symbol at 0.
     pub fn len(&self) -> usize {
         self.symbols.len()
     }
 
-    /// Whether there are none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.symbols.is_empty()
     }
 
-    /// The symbol with this index.
+    /// The symbol at `index`.
     pub fn get(&self, index: u32) -> Option<Symbol> {
         self.symbols.get(usize::try_from(index).ok()?)
     }
 
-    /// The symbol's name; empty where it has none.
+    /// The symbol's name; empty if it has none.
     pub fn name(&self, symbol: &Symbol) -> &'data [u8] {
         self.strings.get(symbol.name_offset.into()).unwrap_or_default()
     }
 
-    /// The name of the symbol with this index; empty where there is none.
+    /// The name of the symbol at `index`; empty if it has none.
     pub fn name_at(&self, index: u32) -> &'data [u8] {
         self.get(index).map(|symbol| self.name(&symbol)).unwrap_or_default()
     }
@@ -212,7 +212,7 @@ impl<'data> SymbolTable<'data> {
         self.symbols.iter()
     }
 
-    /// The table of symbols alone: its place and size.
+    /// The symbol table without the names.
     pub fn table(&self) -> Table<'data, Symbol> {
         self.symbols
     }
@@ -223,7 +223,7 @@ impl<'data> SymbolTable<'data> {
     }
 }
 
-/// Tables that a linker may put right behind the dynamic symbols.
+/// Tables that a linker may place right after the dynamic symbols.
 const TABLES: [Tag; 10] = [
     Tag::STRTAB,
     Tag::VERSYM,
@@ -241,7 +241,7 @@ impl<'data> ElfFile<'data> {
     /// The linker's symbol table, `.symtab`; `None` in a stripped file.
     ///
     /// # Errors
-    /// If it or its strings reach past the end of the file.
+    /// If the table or its strings extend past the end of the file.
     pub fn symbols(&self) -> Result<Option<SymbolTable<'data>>> {
         match self.sections().iter().find(|section| section.header.kind == SectionKind::SymbolTable) {
             Some(section) => self.symbols_of(section).map(Some),
@@ -249,10 +249,10 @@ impl<'data> ElfFile<'data> {
         }
     }
 
-    /// The symbols in a section of that kind.
+    /// The symbols in a symbol table section.
     ///
     /// # Errors
-    /// If it or its strings reach past the end of the file.
+    /// If the section or its strings extend past the end of the file.
     pub fn symbols_of(&self, section: &Section<'data>) -> Result<SymbolTable<'data>> {
         let bytes = self.file_bytes("a symbol table", section.header.offset, section.header.file_size())?;
         let table = Table::new(bytes, section.header.offset, self.encoding());
@@ -264,13 +264,13 @@ impl<'data> ElfFile<'data> {
         Ok(SymbolTable::new(table, Strings::new(strings)))
     }
 
-    /// The dynamic symbol table, as `DT_SYMTAB` names it. Empty when there is none.
+    /// The dynamic symbol table, as referred to by `DT_SYMTAB`. Empty without one.
     ///
-    /// The format does not say how many symbols it has. The section header knows, where it is there, names the same place
-    /// and can be right; else the hash tables do; else the table that comes next.
+    /// The format does not state its symbol count. It is taken from the section header if that exists, has the same
+    /// address and is plausible; else from the hash tables; else from the start of the next table.
     ///
     /// # Errors
-    /// If it or its strings are not within the part of one segment that comes from the file, or a hash table is malformed.
+    /// If the table or its strings are not within the file part of one segment, or a hash table is malformed.
     pub fn dynamic_symbols(&self, dynamic: &DynamicTable<'_>) -> Result<SymbolTable<'data>> {
         let Some(address) = dynamic.get(Tag::SYMTAB).map(Vaddr) else {
             return Ok(SymbolTable::new(Table::empty(self.encoding()), Strings::default()));
@@ -291,8 +291,7 @@ impl<'data> ElfFile<'data> {
         let is_same = |section: &&Section<'_>| {
             section.header.kind == SectionKind::DynamicSymbols && section.header.address == address
         };
-        // Nothing makes a section header tell the truth, so one that cannot be right, or that leaves out symbols which the
-        // loader finds, does not count.
+        // A section header may be wrong. One that is implausible, or omits symbols that the loader finds, is ignored.
         let section = self.sections().iter().find(is_same).map(|section| in_entries(section.header.size)).filter(fits);
         let hashed = self.hashed_symbol_count(dynamic);
         if let Some(count) = section {
@@ -301,12 +300,12 @@ impl<'data> ElfFile<'data> {
         if let Some(count) = hashed? {
             return Ok(count);
         }
-        // GNU ld has the strings right behind the symbols; lld has the versions and the hash table between them.
+        // GNU ld places the strings right after the symbols; lld places the versions and the hash table between them.
         let behind = TABLES.iter().filter_map(|tag| dynamic.get(*tag)?.checked_sub(address.0));
         Ok(behind.filter(|distance| *distance > 0).min().map_or(0, in_entries))
     }
 
-    /// The number of dynamic symbols by the hash tables. A GNU table without a chain does not know it.
+    /// The dynamic symbol count from the hash tables. A GNU table without a chain does not give it.
     fn hashed_symbol_count(&self, dynamic: &DynamicTable<'_>) -> Result<Option<u64>> {
         if let Some(sysv) = SysvHashTable::parse(self, dynamic)? {
             return Ok(Some(sysv.symbol_count()));

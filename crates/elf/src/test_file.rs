@@ -1,6 +1,7 @@
-//! Small ELF files for unit tests, made byte by byte in any encoding: one loaded segment, with tables and the dynamic table.
+//! Small ELF files for unit tests, built byte by byte in any encoding: one loaded segment, with tables and the
+//! dynamic table.
 //!
-//! A compiler makes files for one machine only; these are for class, byte order and mistakes that no linker makes.
+//! A compiler builds files for one architecture only. These cover class, byte order and errors that no linker makes.
 
 use crate::encoding::{ByteOrder, Class, Encoding};
 
@@ -10,7 +11,7 @@ const BASE: u64 = 0x1_0000;
 const HEADERS: usize = 0x400;
 const ALIGNMENT: usize = 16;
 
-/// A file that grows.
+/// A file under construction.
 pub(crate) struct TestFile {
     encoding: Encoding,
     bytes: Vec<u8>,

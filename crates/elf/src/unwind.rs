@@ -1,7 +1,7 @@
-//! Where functions begin and end, from the unwind tables (`.eh_frame`), which stripped files have too.
+//! Start and end of functions, from the unwind tables (`.eh_frame`), which stripped files have too.
 //!
-//! They are there for exceptions and stack traces, and compilers write them for nearly every function. Entries are found
-//! as at run time: through `PT_GNU_EH_FRAME` and the search table that it names, so no section is needed.
+//! They serve exceptions and stack traces, and compilers write them for nearly every function. Entries are found as
+//! at run time: through `PT_GNU_EH_FRAME` and its search table, so no section is needed.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -23,7 +23,7 @@ use crate::segment::SegmentKind;
 use crate::unwind_search::{SearchHeader, SearchTable};
 
 const NAME: &str = "the unwind tables";
-/// Entries that start at the same address and are tried one after the other: empty ones come from code that the linker
+/// Entries that start at the same address and are tried one by one: empty ones come from code that the linker
 /// dropped. More would let a hostile file make each search slow.
 const TRIED_ENTRIES: usize = 8;
 
@@ -38,21 +38,21 @@ pub struct UnwindTable<'data> {
     index: Index<'data>,
 }
 
-/// How the entry of an address is found.
+/// How to find the entry of an address.
 #[derive(Clone, Debug)]
 enum Index<'data> {
-    /// In the file's own search table.
+    /// Through the file's own search table.
     Table(SearchTable<'data>),
-    /// In the list of all entries, ordered by start, that was made when the tables were opened.
+    /// Through a sorted list of all entries, built when the tables were opened.
     List(Vec<(Vaddr, u64)>),
 }
 
 impl<'data> UnwindTable<'data> {
-    /// Opens the unwind tables. Where there is no search table, all entries are read once. `None` when there are no unwind
-    /// tables, and for relocatable and debug files, whose addresses or bytes are not there.
+    /// Opens the unwind tables. Without a search table, all entries are read once. `None` without unwind tables, and
+    /// for relocatable and debug files, which lack the addresses or the bytes.
     ///
     /// # Errors
-    /// If the search table or, where there is none, an entry is malformed, or they are not in a segment.
+    /// If the search table (or, without one, an entry) is malformed, or if they are not in a segment.
     pub fn parse(file: &ElfFile<'data>) -> Result<Option<Self>> {
         if file.header().file_type == FileType::Relocatable || is_debug_file(file) {
             return Ok(None);
@@ -66,14 +66,14 @@ impl<'data> UnwindTable<'data> {
         frames.open(header.table).map(Some)
     }
 
-    /// A program that is linked without the header registers its tables itself; only the section tells where they are.
+    /// A program linked without the header registers its tables itself; only the section gives their address.
     fn without_header(file: &ElfFile<'data>) -> Result<Option<Self>> {
         let section = file.section(".eh_frame").filter(|section| section.header.is_loaded());
         let Some(section) = section.filter(|section| section.header.file_size() > 0) else { return Ok(None) };
         Frames::at(file, section.header.address)?.open(None).map(Some)
     }
 
-    /// Number of entries: of functions, or of parts of functions that were moved apart.
+    /// Number of entries: functions, or parts of functions that were moved apart.
     pub fn entry_count(&self) -> usize {
         match &self.index {
             Index::Table(table) => table.len(),
@@ -81,7 +81,7 @@ impl<'data> UnwindTable<'data> {
         }
     }
 
-    /// Size in bytes of the file's search table; `None` when there is none.
+    /// Size of the file's search table in bytes; `None` without one.
     pub fn search_table_size(&self) -> Option<u64> {
         match &self.index {
             Index::Table(table) => Some(table.byte_size()),
@@ -89,13 +89,13 @@ impl<'data> UnwindTable<'data> {
         }
     }
 
-    /// Where the entries begin (`.eh_frame`).
+    /// Address of the entries (`.eh_frame`).
     pub fn address(&self) -> Vaddr {
         self.frames_address
     }
 
-    /// The function, or part of one, in which `address` lies; `None` if no entry has it, or its entry is malformed. The
-    /// time taken grows with the logarithm of the number of entries.
+    /// The function (or part of one) that contains `address`; `None` without a well-formed entry. Takes logarithmic
+    /// time.
     pub fn function_at(&self, address: Vaddr) -> Option<Range<Vaddr>> {
         match &self.index {
             Index::Table(table) => {
@@ -113,7 +113,7 @@ impl<'data> UnwindTable<'data> {
         }
     }
 
-    /// The starts of all functions and parts, in ascending order.
+    /// The start addresses of all functions and parts, ascending.
     pub fn functions(&self) -> impl Iterator<Item = Vaddr> {
         (0..self.entry_count()).filter_map(|number| match &self.index {
             Index::Table(table) => table.get(number).map(|(start, _)| start),
@@ -121,7 +121,7 @@ impl<'data> UnwindTable<'data> {
         })
     }
 
-    /// The addresses that the entry at `entry` is for.
+    /// The address range of the entry at `entry`.
     fn range_of(&self, entry: Vaddr) -> Option<Range<Vaddr>> {
         let offset = usize::try_from(entry.0.checked_sub(self.frames_address.0)?).ok()?;
         let get = |frames: &EhFrame<Reader<'data>>, bases: &BaseAddresses, at| frames.cie_from_offset(bases, at);
@@ -131,7 +131,7 @@ impl<'data> UnwindTable<'data> {
     }
 }
 
-/// The entries, before it is known how one of them is found.
+/// The entries, before the lookup method is chosen.
 struct Frames<'data> {
     bytes: &'data [u8],
     address: Vaddr,
@@ -143,12 +143,12 @@ struct Frames<'data> {
 impl<'data> Frames<'data> {
     fn at(file: &ElfFile<'data>, address: Vaddr) -> Result<Self> {
         let bytes = file.memory_from(address).ok_or(ElfError::Unmapped { table: NAME, address, needed: 4 })?;
-        // A zero ends the entries. Where a linker left that out, the section's size does, if there are sections.
+        // A zero ends the entries. Some linkers omit it; then the section's size does, if there are sections.
         let section = file.section(".eh_frame").filter(|section| section.header.address == address);
         let size = section.and_then(|section| usize::try_from(section.header.file_size()).ok());
         let bytes = size.and_then(|size| bytes.get(..size)).unwrap_or(bytes);
         let mut bases = BaseAddresses::default().set_eh_frame(address.0);
-        // What is written relative to "data" is so to the global offset table.
+        // "Data-relative" pointers are relative to the global offset table.
         let dynamic = file.dynamic().ok().flatten();
         if let Some(got) = dynamic.and_then(|dynamic| dynamic.get(Tag::PLTGOT)) {
             bases = bases.set_got(got);
@@ -174,7 +174,7 @@ impl<'data> Frames<'data> {
     /// Start and size of all entries that have a size, in ascending order.
     fn list(&self, frames: &EhFrame<Reader<'data>>) -> Result<Vec<(Vaddr, u64)>> {
         let mut list = Vec::new();
-        // What entries share is read once, however many there are; a hostile file could make each reading long.
+        // Shared entries are read once, however many entries use them; a hostile file could make each reading slow.
         let mut shared: HashMap<EhFrameOffset<usize>, CommonInformationEntry<Reader<'data>>> = HashMap::new();
         let mut entries = frames.entries(&self.bases);
         let mut last = 0;
@@ -203,9 +203,9 @@ impl<'data> Frames<'data> {
 
     fn malformed(&self, at: usize, problem: &gimli::Error) -> ElfError {
         let problem = match problem {
-            gimli::Error::UnexpectedEof(_) => "an entry reaches past the end, here or next",
-            gimli::Error::UnknownAugmentation => "an entry has an augmentation that is not known here",
-            gimli::Error::UnknownVersion(_) => "an entry has a version that is not known here",
+            gimli::Error::UnexpectedEof(_) => "an entry extends past the end, here or next",
+            gimli::Error::UnknownAugmentation => "an entry has an unknown augmentation",
+            gimli::Error::UnknownVersion(_) => "an entry has an unknown version",
             _ => "an entry is malformed, here or next",
         };
         ElfError::Malformed { table: NAME, offset: FileOffset(self.file_offset.0.saturating_add(at as u64)), problem }

@@ -1,34 +1,34 @@
-//! The search table of the unwind tables (`.eh_frame_hdr`), which leads from an address to its entry without reading all.
+//! The search table of the unwind tables (`.eh_frame_hdr`): from an address to its entry without reading all entries.
 //!
-//! LSB Core, "Exception Frames"; the way of writing pointers is that of glibc's and libgcc's `unwind-pe.h`. The numbers in
-//! the table are distances from the header itself, so they need no relocation.
+//! LSB Core, "Exception Frames"; pointers are encoded as in glibc's and libgcc's `unwind-pe.h`. The numbers in the
+//! table are relative to the header, so they need no relocation.
 
 use crate::address::{FileOffset, Vaddr};
 use crate::encoding::{ByteOrder, Class, Encoding};
 use crate::error::{ElfError, Result};
 
 const NAME: &str = "the search table of the unwind tables";
-/// `DW_EH_PE_omit`: there is no value.
+/// `DW_EH_PE_omit`: no value.
 const OMITTED: u8 = 0xff;
 
-/// What the header says.
+/// The decoded header.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchHeader<'data> {
     /// Where the unwind tables begin.
     pub(crate) frames: Vaddr,
-    /// The table; `None` when there is none, or one that cannot be searched.
+    /// The table; `None` if it is missing or cannot be searched.
     pub(crate) table: Option<SearchTable<'data>>,
 }
 
-/// Pairs of a function's start and the place of its entry, ordered by start.
+/// Pairs of a function's start and its entry's address, ordered by start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SearchTable<'data> {
     bytes: &'data [u8],
-    /// Size in bytes of each of a pair's two values.
+    /// Size of each of the two values in bytes.
     value_size: usize,
     form: u8,
     header: Vaddr,
-    /// Of the first pair.
+    /// Address of the first pair.
     address: Vaddr,
     encoding: Encoding,
 }
@@ -37,20 +37,20 @@ impl<'data> SearchHeader<'data> {
     /// Reads the header in `bytes`, which are at `address`, and at `offset` in the file.
     ///
     /// # Errors
-    /// If it is cut off, has another version, writes its pointers in a way that is not defined, or states more pairs than
-    /// there are bytes.
+    /// If it is truncated, has another version, uses an undefined pointer encoding, or states more pairs than there
+    /// are bytes.
     pub(crate) fn parse(bytes: &'data [u8], address: Vaddr, offset: FileOffset, encoding: Encoding) -> Result<Self> {
         let malformed = |problem| ElfError::Malformed { table: NAME, offset, problem };
-        let cut_off = || malformed("it is cut off in its header");
+        let cut_off = || malformed("the header is truncated");
         let Some((&[version, frames_form, count_form, table_form], rest)) = bytes.split_first_chunk() else {
             return Err(cut_off());
         };
         if version != 1 {
             return Err(malformed("its version is not 1"));
         }
-        // Every value is behind these four bytes; `read` adds how far.
+        // Every value is after these four bytes; `read` adds how far.
         let frames_at = Vaddr(address.0.wrapping_add(4));
-        let undefined = || malformed("the place of the unwind tables is written in a way that is not defined here");
+        let undefined = || malformed("the pointer to the unwind tables has an unknown encoding");
         let frames_size = value_size(frames_form, encoding).ok_or_else(undefined)?;
         let (frames_bytes, rest) = rest.split_at_checked(frames_size).ok_or_else(cut_off)?;
         let frames = pointer(frames_form, frames_bytes, frames_at, address, encoding).ok_or_else(undefined)?;
@@ -58,7 +58,7 @@ impl<'data> SearchHeader<'data> {
         if count_form == OMITTED || table_form == OMITTED {
             return Ok(without_table);
         }
-        // What has no fixed size, or leads elsewhere, cannot be searched, but the unwind tables can still be read.
+        // Variable-size and indirect encodings cannot be searched, but the unwind tables can still be read.
         let sizes = value_size(count_form, encoding).zip(value_size(table_form, encoding));
         let Some((count_size, value_size)) = sizes.filter(|_| count_form & 0xf0 == 0) else {
             return Ok(without_table);
@@ -66,7 +66,7 @@ impl<'data> SearchHeader<'data> {
         let (count_bytes, rest) = rest.split_at_checked(count_size).ok_or_else(cut_off)?;
         let count = number(count_form, count_bytes, encoding).ok_or_else(undefined)?;
         let size = usize::try_from(count).ok().and_then(|count| count.checked_mul(value_size)?.checked_mul(2));
-        let too_many = || malformed("it states more entries than it has bytes for");
+        let too_many = || malformed("the entry count exceeds the table's size");
         let bytes = size.and_then(|size| rest.get(..size)).ok_or_else(too_many)?;
         let before = frames_size.saturating_add(count_size) as u64;
         let first = Vaddr(frames_at.0.wrapping_add(before));
@@ -86,7 +86,7 @@ impl SearchTable<'_> {
         self.bytes.len() as u64
     }
 
-    /// A function's start, and where its entry in the unwind tables begins.
+    /// A function's start and its entry's address.
     pub(crate) fn get(&self, index: usize) -> Option<(Vaddr, Vaddr)> {
         let start = index.checked_mul(self.pair_size())?;
         let pair = self.bytes.get(start..start.checked_add(self.pair_size())?)?;
@@ -97,7 +97,7 @@ impl SearchTable<'_> {
         Some((pointer(function, function_at)?, pointer(entry, entry_at)?))
     }
 
-    /// The pairs from the last one that starts at or below `address` backwards.
+    /// The pairs in reverse order, from the last one that starts at or below `address`.
     pub(crate) fn backwards_from(&self, address: Vaddr) -> impl Iterator<Item = (Vaddr, Vaddr)> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -115,7 +115,7 @@ impl SearchTable<'_> {
     }
 }
 
-/// Size in bytes of a value in this form (`DW_EH_PE_*`); `None` for forms without fixed size and those not defined.
+/// Size of a value in this encoding (`DW_EH_PE_*`), in bytes; `None` for variable-size and undefined encodings.
 fn value_size(form: u8, encoding: Encoding) -> Option<usize> {
     match (form & 0x0f, encoding.class) {
         // absptr: an address.
@@ -129,7 +129,7 @@ fn value_size(form: u8, encoding: Encoding) -> Option<usize> {
     }
 }
 
-/// The number in `bytes`, which have the size of the form; negative ones as two's complement.
+/// The number in `bytes`, which have the encoding's size; negative ones as two's complement.
 fn number(form: u8, bytes: &[u8], encoding: Encoding) -> Option<u64> {
     let is_signed = form & 0x08 != 0;
     Some(match bytes.len() {
@@ -151,10 +151,10 @@ fn number(form: u8, bytes: &[u8], encoding: Encoding) -> Option<u64> {
     })
 }
 
-/// The address in `bytes`, which are at `at`, in a header at `header`. Addition wraps at the width of addresses.
+/// The address in `bytes`, which are at `at`, in a header at `header`. Addition wraps at the address width.
 fn pointer(form: u8, bytes: &[u8], at: Vaddr, header: Vaddr, encoding: Encoding) -> Option<Vaddr> {
     let base = match form & 0xf0 {
-        // absptr, pcrel, datarel. Indirect ones (0x80) would have to be looked up in relocated memory.
+        // absptr, pcrel, datarel. Indirect ones (0x80) would need relocated memory.
         0x00 => Vaddr(0),
         0x10 => at,
         0x30 => header,

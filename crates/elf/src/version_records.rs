@@ -1,4 +1,4 @@
-//! The records of the version tables as they stand in the file. All have the same layout in 32- and 64-bit files.
+//! The records of the version tables as stored. All have the same layout in 32- and 64-bit files.
 //!
 //! LSB Core, "Symbol Versioning"; `Elfxx_Verneed`, `Elfxx_Vernaux`, `Elfxx_Verdef`, `Elfxx_Verdaux`.
 
@@ -13,7 +13,7 @@ use crate::strings::Strings;
 /// Bit of `DT_VERSYM` and `vna_other`: the version is chosen only by those who ask for it.
 pub(crate) const HIDDEN: u16 = elf::VERSYM_HIDDEN.0;
 
-/// A file that is needed, and the list of its versions.
+/// A needed file, and its list of versions.
 pub(crate) struct NeededRecord {
     pub(crate) file: u32,
     pub(crate) count: u16,
@@ -21,7 +21,7 @@ pub(crate) struct NeededRecord {
     pub(crate) next: u32,
 }
 
-/// A version that is needed.
+/// A needed version.
 pub(crate) struct NeededVersionRecord {
     pub(crate) hash: u32,
     pub(crate) flags: u16,
@@ -30,7 +30,7 @@ pub(crate) struct NeededVersionRecord {
     pub(crate) next: u32,
 }
 
-/// A version that is defined, and the list of its names: its own, and those of its parents.
+/// A defined version and its list of names: its own, and those of its parents.
 pub(crate) struct DefinedRecord {
     pub(crate) flags: u16,
     pub(crate) index: u16,
@@ -40,16 +40,16 @@ pub(crate) struct DefinedRecord {
     pub(crate) next: u32,
 }
 
-/// A name of a version that is defined.
+/// A name of a defined version.
 pub(crate) struct DefinedNameRecord {
     pub(crate) name: u32,
     pub(crate) next: u32,
 }
 
-/// A version table: records that name the distance to the next one.
+/// A version table: a linked list of records, each with the distance to the next one.
 ///
-/// Distances only lead forward, so a list cannot return to where it was. But lists may share records, and a hostile file
-/// can have a long list at each step of another: `left` bounds the records that are read in all.
+/// Distances are positive, so a list cannot loop. But lists may share records, and a hostile file can have a long
+/// list at each step of another: `left` limits the records read in total.
 pub(crate) struct Records<'data> {
     name: &'static str,
     bytes: &'data [u8],
@@ -59,7 +59,7 @@ pub(crate) struct Records<'data> {
 }
 
 impl<'data> Records<'data> {
-    /// The table in `bytes`, which begin at `file_offset` and may go on behind it.
+    /// The table in `bytes`, which begin at `file_offset` and may continue after it.
     pub(crate) fn new(name: &'static str, bytes: &'data [u8], file_offset: FileOffset, encoding: Encoding) -> Self {
         // No record has fewer than 8 bytes, and none is in two lists.
         Self { name, bytes, file_offset, encoding, left: bytes.len() / 8 }
@@ -103,13 +103,13 @@ impl<'data> Records<'data> {
         Ok(DefinedNameRecord { name: record.vda_name.get(endian), next: record.vda_next.get(endian) })
     }
 
-    /// The string that the record at `at` names.
+    /// The string that the record at `at` refers to.
     pub(crate) fn string(&self, strings: &Strings<'data>, offset: u32, at: u64) -> Result<&'data [u8]> {
         strings.get(offset.into()).ok_or_else(|| self.malformed(at, "the entry's name is outside the string table"))
     }
 
     fn read<T: object::pod::Pod>(&mut self, at: u64) -> Result<(&'data T, Endianness)> {
-        let shared = "entries are in more than one list";
+        let shared = "an entry is in more than one list";
         self.left = self.left.checked_sub(1).ok_or_else(|| self.malformed(at, shared))?;
         let bytes = usize::try_from(at).ok().and_then(|at| self.bytes.get(at..));
         let record = bytes.and_then(raw::<T>);

@@ -1,7 +1,7 @@
-//! Symbol versions: which versions of which libraries an object needs, which it defines, and which each symbol has.
+//! Symbol versions: the needed ones by library, the defined ones, and the version of each symbol.
 //!
-//! The loader checks at the start that every needed version is there, before any symbol is looked up. A version has a
-//! number that is valid within the object alone; `DT_VERSYM` holds one for each symbol. See glibc `elf/dl-version.c`.
+//! The loader checks at the start that every needed version exists, before any symbol lookup. A version's index is
+//! local to the object; `DT_VERSYM` holds one for each symbol. See glibc `elf/dl-version.c`.
 
 use object::elf;
 
@@ -16,60 +16,61 @@ use crate::version_records::{HIDDEN, Records};
 const NEEDED: &str = "the table of needed versions";
 const DEFINED: &str = "the table of defined versions";
 
-/// A library, and the versions of it that are needed (`DT_VERNEED`).
+/// A library and the versions needed from it (`DT_VERNEED`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NeededFile<'data> {
-    /// Its name, the same as in `DT_NEEDED`.
+    /// Its name, as in `DT_NEEDED`.
     pub file: &'data [u8],
     /// The versions, in order.
     pub versions: Vec<NeededVersion<'data>>,
 }
 
-/// A version that is needed.
+/// A needed version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NeededVersion<'data> {
-    /// Its name, as `GLIBC_2.34`.
+    /// Its name, such as `GLIBC_2.34`.
     pub name: &'data [u8],
-    /// The hash of its name as the file states it; the loader compares that before the names.
+    /// The hash of its name as stored; the loader compares it before the names.
     pub hash: u32,
-    /// Whether the program starts without it too (`VER_FLG_WEAK`).
+    /// Whether the program starts without it (`VER_FLG_WEAK`).
     pub is_weak: bool,
-    /// Its number in this object, 2 or larger.
+    /// Its index in this object, 2 or larger.
     pub index: u16,
 }
 
-/// A version that is defined (`DT_VERDEF`).
+/// A defined version (`DT_VERDEF`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefinedVersion<'data> {
     /// Its name.
     pub name: &'data [u8],
-    /// The hash of its name as the file states it.
+    /// The hash of its name as stored.
     pub hash: u32,
-    /// Whether it stands for the file itself (`VER_FLG_BASE`): its name is the soname, and no symbol asks for it.
+    /// Whether it is the file's own entry (`VER_FLG_BASE`): its name is the soname, and no symbol refers to it.
     pub is_base: bool,
-    /// Whether it is there for weak references only (`VER_FLG_WEAK`).
+    /// Whether it exists for weak references only (`VER_FLG_WEAK`).
     pub is_weak: bool,
-    /// Its number in this object; 1 for the file itself.
+    /// Its index in this object; 1 for the file itself.
     pub index: u16,
-    /// Names of the versions that it continues.
+    /// Names of its parent versions.
     pub parents: Vec<&'data [u8]>,
 }
 
 /// The version of a symbol: its entry in `DT_VERSYM`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SymbolVersion {
-    /// Number of the version in this object: 0 for local symbols, 1 for those without a version.
+    /// Version index in this object: 0 for local symbols, 1 for unversioned ones.
     pub index: u16,
-    /// Whether only those who ask for this very version get the symbol (`name@VERSION` instead of `name@@VERSION`).
+    /// Whether the symbol is hidden: only references to this exact version bind to it (`name@VERSION` instead of
+    /// `name@@VERSION`).
     pub is_hidden: bool,
 }
 
-/// What a version's number means.
+/// The version behind an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionName<'data> {
     /// The version's name.
     pub name: &'data [u8],
-    /// The library that it is needed of; `None` when this object defines it.
+    /// The library that provides it; `None` if this object defines it.
     pub file: Option<&'data [u8]>,
 }
 
@@ -81,15 +82,15 @@ pub struct VersionTable<'data> {
     defined: Vec<DefinedVersion<'data>>,
     /// By number; at most 32768.
     names: Vec<Option<VersionName<'data>>>,
-    /// `DT_VERSYM` and what follows it in the segment: the table does not say how long it is.
+    /// `DT_VERSYM` and the bytes after it in the segment: the table does not state its length.
     symbols: &'data [u8],
 }
 
 impl<'data> VersionTable<'data> {
-    /// The tables that the dynamic table names; empty ones where it names none.
+    /// The version tables that the dynamic table refers to; missing ones are empty.
     ///
     /// # Errors
-    /// If a table is in no segment, or an entry is not within it, has a name outside the string table, or is in several
+    /// If a table is in no segment, or an entry is outside it, has a name outside the string table, or is in several
     /// lists.
     pub fn parse(file: &ElfFile<'data>, dynamic: &DynamicTable<'_>) -> Result<Self> {
         let strings = file.dynamic_strings(dynamic)?;
@@ -106,37 +107,37 @@ impl<'data> VersionTable<'data> {
         Ok(Self { encoding: file.encoding(), needed, defined, names, symbols: symbols.unwrap_or_default() })
     }
 
-    /// The libraries of which versions are needed, in order.
+    /// The libraries with needed versions, in order.
     pub fn needed(&self) -> &[NeededFile<'data>] {
         &self.needed
     }
 
-    /// The versions that are defined, in order, that of the file itself included.
+    /// The defined versions in order, including the file's own.
     pub fn defined(&self) -> &[DefinedVersion<'data>] {
         &self.defined
     }
 
-    /// Whether symbols have versions at all (`DT_VERSYM`).
+    /// Whether symbols have versions (`DT_VERSYM`).
     pub fn has_symbol_versions(&self) -> bool {
         !self.symbols.is_empty()
     }
 
-    /// The version of the symbol with this number. Only numbers of symbols that there are give a meaning: the table does
-    /// not say where it ends. `None` when symbols have no versions.
+    /// The version of the symbol at index `symbol`, which must be valid: the table does not state its length. `None`
+    /// if symbols have no versions.
     pub fn version_of(&self, symbol: u32) -> Option<SymbolVersion> {
         let start = usize::try_from(u64::from(symbol).checked_mul(2)?).ok()?;
         let value = self.encoding.u16(self.symbols.get(start..)?)?;
         Some(SymbolVersion { index: value & !HIDDEN, is_hidden: value & HIDDEN != 0 })
     }
 
-    /// What a version's number means. `None` for 0 and for numbers that no table has; the number 1 means the file itself
-    /// and has a name only where versions are defined.
+    /// The version at an index. `None` for 0 and for undefined indices; 1 refers to the file itself and has a name
+    /// only if the file defines versions.
     pub fn name_of(&self, index: u16) -> Option<VersionName<'data>> {
         self.names.get(usize::from(index)).copied().flatten()
     }
 }
 
-/// How many entries the dynamic table promises. Without that, the list alone tells.
+/// The entry count that the dynamic table states. Without one, only the list itself tells.
 fn count(dynamic: &DynamicTable<'_>, tag: Tag) -> u64 {
     dynamic.get(tag).unwrap_or(u64::MAX)
 }
@@ -154,7 +155,7 @@ fn records<'data>(
     Ok(Some(Records::new(name, rest, offset, file.encoding())))
 }
 
-/// The place that `distance` leads to. Past the largest one there is no record, which is found when it is read.
+/// The offset at `distance` from `at`. An offset past the end is detected when the record is read.
 fn step(at: u64, distance: u32) -> u64 {
     at.saturating_add(distance.into())
 }
@@ -226,7 +227,7 @@ fn read_defined<'data>(
     Ok(versions)
 }
 
-/// The names by number. Where two have the same, the defined one counts, because glibc enters those last.
+/// Names by index. If two versions have the same index, the defined one wins, because glibc enters those last.
 fn names<'data>(needed: &[NeededFile<'data>], defined: &[DefinedVersion<'data>]) -> Vec<Option<VersionName<'data>>> {
     let defined = defined.iter().map(|version| (version.index, VersionName { name: version.name, file: None }));
     let needed = needed.iter().flat_map(|file| {

@@ -1,13 +1,13 @@
-//! Numbers of 4 or 8 bytes, one behind the other: what hash tables are made of.
+//! Arrays of 4- or 8-byte numbers, as used by hash tables.
 //!
-//! [`crate::Table`] takes the size of its records from the file's class, and that is wrong here: `DT_HASH` has words of
-//! 4 bytes in 64-bit files too, except on two machines.
+//! [`crate::Table`] derives its record size from the file's class. That is wrong here: `DT_HASH` has 4-byte words in
+//! 64-bit files too, except on two architectures.
 
 use crate::encoding::{ByteOrder, Encoding};
 
-/// A row of numbers where it lies in the file.
+/// An array of numbers, in place in the file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Words<'data> {
+pub(crate) struct HashWords<'data> {
     bytes: &'data [u8],
     encoding: Encoding,
     size: WordSize,
@@ -40,8 +40,8 @@ impl WordSize {
     }
 }
 
-impl<'data> Words<'data> {
-    /// The numbers in `bytes`; what makes no whole number at the end is left out.
+impl<'data> HashWords<'data> {
+    /// The numbers in `bytes`; an incomplete one at the end is ignored.
     pub(crate) fn new(bytes: &'data [u8], encoding: Encoding, size: WordSize) -> Self {
         Self { bytes, encoding, size }
     }
@@ -89,7 +89,7 @@ impl<'data> Words<'data> {
 
 #[cfg(test)]
 mod tests {
-    use super::{WordSize, Words};
+    use super::{HashWords, WordSize};
     use crate::encoding::{ByteOrder, Class, Encoding};
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
         let little = Encoding { class: Class::Elf64, byte_order: ByteOrder::Little, machine: 0 };
         let big = Encoding { byte_order: ByteOrder::Big, ..little };
         let bytes = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-        let all = |encoding, size| Words::new(&bytes, encoding, size).iter().collect::<Vec<u64>>();
+        let all = |encoding, size| HashWords::new(&bytes, encoding, size).iter().collect::<Vec<u64>>();
         assert_eq!(all(little, WordSize::Four), [0x0403_0201, 0x0807_0605]);
         assert_eq!(all(big, WordSize::Four), [0x0102_0304, 0x0506_0708]);
         assert_eq!(all(little, WordSize::Eight), [0x0807_0605_0403_0201]);
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn an_index_outside_gives_nothing() {
         let encoding = Encoding { class: Class::Elf64, byte_order: ByteOrder::Little, machine: 0 };
-        let words = Words::new(&[0; 9], encoding, WordSize::Eight);
+        let words = HashWords::new(&[0; 9], encoding, WordSize::Eight);
         assert_eq!((words.len(), words.byte_size()), (1, 8));
         assert_eq!(words.get(1), None);
         assert_eq!(words.get(u64::MAX), None);

@@ -1,15 +1,15 @@
-//! Reading from the front of bytes that nobody vouches for.
+//! A reader for untrusted bytes.
 
 use super::error::Damage;
 
-/// Which end of a number stands first.
+/// Byte order of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Little,
     Big,
 }
 
-/// What is left to read, and where in the file it begins. Everything answers `None` at the end.
+/// The unread bytes, with their file offset. Every method returns `None` at the end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes<'a> {
     rest: &'a [u8],

@@ -1,11 +1,11 @@
-//! The file around the records: its header, the events that were recorded, sections with facts about the machine.
+//! The container of the records: its header, the recorded events, sections with facts about the machine.
 //!
-//! The layout is told by `tools/perf/Documentation/perf.data-file-format.txt` of the Linux source. What a newcomer would not guess:
-//! perf writes the header last. A recording whose perf was killed has a length of 0 for its records and no facts, and all the
-//! records up to the end of the file.
+//! The layout is documented in `tools/perf/Documentation/perf.data-file-format.txt` of the Linux source. What a
+//! newcomer would not guess: perf writes the header last. In a recording of a killed perf, the stated length of the
+//! records is 0, facts are missing, and the records extend to the end of the file.
 //!
-//! The crate that knows the records has a reader for the container, too. It believes the lengths that it finds, and knows nothing of
-//! recordings that were cut off, so this part is ours.
+//! The crate that decodes the records has a reader for the container, too. It trusts the stated lengths and does not
+//! support truncated recordings, so this part is our own.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ const SMALLEST_ATTRIBUTE: u64 = 64;
 /// A place: offset and size.
 const SECTION: u64 = 16;
 
-/// What the file begins with.
+/// The kind of file, by its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// With this order of bytes.
     Perf(Order),
-    /// Something else, in words.
+    /// Another kind, in words.
     Other(&'static str),
 }
 
@@ -40,9 +40,9 @@ pub(super) struct Container<'a> {
     pub(super) facts: BTreeMap<u32, &'a [u8]>,
     /// All records.
     pub(super) records: Bytes<'a>,
-    /// Whether perf wrote into a pipe.
+    /// Whether perf wrote to a pipe.
     pub(super) piped: bool,
-    /// Why the records end too early, if they do.
+    /// Why the records are incomplete, if they are.
     pub(super) cut: Option<&'static str>,
 }
 
@@ -60,10 +60,10 @@ pub(super) fn kind(bytes: &[u8]) -> Kind {
     match bytes.get(..8) {
         Some(b"PERFILE2") => Kind::Perf(Order::Little),
         Some(b"2ELIFREP") => Kind::Perf(Order::Big),
-        Some(b"PERFFILE") => Kind::Other("it has the format of perf before Linux 3.0"),
-        None if bytes.is_empty() => Kind::Other("it is empty"),
+        Some(b"PERFFILE") => Kind::Other("it has the perf format from before Linux 3.0"),
+        None if bytes.is_empty() => Kind::Other("empty"),
         Some(b"SQLite f") => Kind::Other("it is a database; a finished trace needs no import"),
-        Some(_) | None => Kind::Other("it does not begin with `PERFILE2`"),
+        Some(_) | None => Kind::Other("missing magic number `PERFILE2`"),
     }
 }
 
@@ -71,7 +71,7 @@ impl<'a> Container<'a> {
     /// Takes a file apart.
     pub(super) fn parse(bytes: &'a [u8], order: Order) -> Result<Self, Damage> {
         let mut header = Bytes::new(bytes, 0, order);
-        let short = |header: &Bytes<'_>| header.damage("the file ends within its header");
+        let short = |header: &Bytes<'_>| header.damage("truncated header");
         header.take(8).ok_or(short(&header))?;
         let size = header.u64().ok_or(short(&header))?;
         if size == PIPE_HEADER {
@@ -79,7 +79,7 @@ impl<'a> Container<'a> {
             return Ok(Self { order, events: Vec::new(), facts: BTreeMap::new(), records, piped: true, cut: None });
         }
         if size < HEADER {
-            return Err(Damage { offset: 8, what: "the header says that it is too small" });
+            return Err(Damage { offset: 8, what: "the stated header size is too small" });
         }
         let mut number = || header.u64().ok_or(short(&header));
         let attribute_size = number()?;
@@ -90,11 +90,11 @@ impl<'a> Container<'a> {
         let events = events(bytes, attributes, attribute_size, order)?;
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if records.0 < HEADER || records.0 > length {
-            return Err(Damage { offset: 40, what: "the records begin outside of the file" });
+            return Err(Damage { offset: 40, what: "the records are outside the file" });
         }
         let (until, cut) = match records.1 {
             0 => (u64::MAX, Some("perf did not finish it")),
-            size if size > length.saturating_sub(records.0) => (u64::MAX, Some("the file was cut off")),
+            size if size > length.saturating_sub(records.0) => (u64::MAX, Some("the file is truncated")),
             size => (size, None),
         };
         let facts = match cut {
@@ -120,10 +120,10 @@ fn whole(bytes: &[u8], (from, size): (u64, u64), order: Order) -> Option<Bytes<'
 
 fn events(bytes: &[u8], section: (u64, u64), each: u64, order: Order) -> Result<Vec<RawEvent<'_>>, Damage> {
     let Some(size) = each.checked_sub(SECTION).filter(|&size| size >= SMALLEST_ATTRIBUTE) else {
-        return Err(Damage { offset: 16, what: "the description of an event is said to be too small" });
+        return Err(Damage { offset: 16, what: "the stated size of an event attribute is too small" });
     };
     let Some(mut all) = whole(bytes, section, order) else {
-        return Err(Damage { offset: 24, what: "the descriptions of events are outside of the file" });
+        return Err(Damage { offset: 24, what: "the event attributes are outside the file" });
     };
     let mut events = Vec::new();
     // Lists do not overlap. If many events named the same one, a small file could ask for much memory.
@@ -132,7 +132,7 @@ fn events(bytes: &[u8], section: (u64, u64), each: u64, order: Order) -> Result<
         && left >= each
     {
         let at = all.at;
-        let outside = Damage { offset: at, what: "the numbers of an event are outside of the file" };
+        let outside = Damage { offset: at, what: "the ids of an event are outside the file" };
         let attribute = all.take_wide(size).ok_or(outside)?;
         let place = (all.u64().ok_or(outside)?, all.u64().ok_or(outside)?);
         let mut list = whole(bytes, place, order).ok_or(outside)?;
@@ -143,7 +143,7 @@ fn events(bytes: &[u8], section: (u64, u64), each: u64, order: Order) -> Result<
     Ok(events)
 }
 
-/// The facts: behind the records, a table with a place for each bit that is set, ascending.
+/// The facts: after the records, a table with a place for each bit that is set, ascending.
 fn facts(bytes: &[u8], table: u64, features: [u64; 4], order: Order) -> BTreeMap<u32, &[u8]> {
     let mut places = part(bytes, table, u64::MAX, order);
     let mut facts = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! From a record of perf to one of ours.
+//! Converts a perf record to one of ours.
 //!
-//! What a newcomer would not guess: which fields a record has, and where its time stands, depends on the event that it belongs to,
-//! and which event that is stands in the record.
+//! What a newcomer would not guess: the fields of a record, and the position of its time, depend on its event, and
+//! the event's id is in the record.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -19,7 +19,7 @@ use super::numbers::Numbers;
 
 /// `PERF_RECORD_MISC_MMAP_BUILD_ID`: the mapping tells a build id in the place of device and inode.
 const HAS_BUILD_ID: u16 = 1 << 14;
-/// Where its length stands in the body of such a record, and what it is at most.
+/// Where its length is in the body of such a record, and what it is at most.
 const BUILD_ID_LENGTH: usize = 32;
 const LONGEST_BUILD_ID: u8 = 20;
 /// `PERF_RECORD_LOST_SAMPLES`, which the library hands on as it is.
@@ -41,7 +41,7 @@ pub(super) enum Decoded {
     Served(PerfRecord, bool),
     /// So many found a buffer full.
     Lost(u64),
-    /// So many samples of one event found one, which is a part of what `Lost` tells, told again when it was over.
+    /// A count of samples of one event that found a full buffer; part of `Lost`, repeated at the end.
     LostSamples(u64),
     /// The kernel stopped recording for a while.
     Throttled,
@@ -56,7 +56,7 @@ pub(super) enum Decoded {
 pub(super) struct Decoder<'a> {
     events: &'a [Event],
     by_number: HashMap<u64, usize>,
-    /// Whether some event tells of all faults, so that minor and major ones are told twice.
+    /// Whether an event covers all faults, so that minor and major ones are recorded twice.
     told_twice: bool,
 }
 
@@ -151,7 +151,7 @@ impl<'a> Decoder<'a> {
         if event.source == Source::Other {
             return Some(Decoded::Nothing);
         }
-        // Only the fields in front: behind them stands what we do not need, or read ourselves.
+        // Only the fields in front: after them stands what we do not need, or read ourselves.
         let layout = RecordParseInfo { sample_format: event.format.intersection(PREFIX), ..event.layout };
         let raw = RawEventRecord::new(RecordType::SAMPLE, frame.misc, RawData::Single(body), layout);
         let EventRecord::Sample(sample) = raw.parse().ok()? else { return None };
@@ -197,7 +197,7 @@ fn of_tracepoint(event: &Event, mut body: Bytes<'_>) -> Option<Fault> {
     })
 }
 
-/// `None` within for what happened to nobody.
+/// `None` inside for events without a process.
 fn of_sample(sample: &SampleRecord<'_>, fault: Fault) -> Option<Option<PerfRecord>> {
     Some(record(sample.timestamp?, sample.pid?, sample.tid?, PerfRecordKind::Fault(fault)))
 }

@@ -22,7 +22,7 @@ pub enum ImportError {
         source: io::Error,
     },
     /// It is something else.
-    #[error("`{}` is no recording of perf: {found}", .path.display())]
+    #[error("`{}` is not a perf recording: {found}", .path.display())]
     NotPerf {
         /// The file.
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum ImportError {
         what: &'static str,
     },
     /// It was made with options that leave out what a trace needs.
-    #[error("`{}` cannot become a trace: {what}", .path.display())]
+    #[error("cannot import `{}`: {what}", .path.display())]
     Unfit {
         /// The recording.
         path: PathBuf,
@@ -50,7 +50,7 @@ pub enum ImportError {
         option: Option<&'static str>,
     },
     /// There are no page faults in it.
-    #[error("`{}` cannot become a trace: {what}", .path.display())]
+    #[error("cannot import `{}`: {what}", .path.display())]
     Empty {
         /// The recording.
         path: PathBuf,
@@ -58,7 +58,7 @@ pub enum ImportError {
         what: &'static str,
     },
     /// The file became shorter while it was read.
-    #[error("`{}` became shorter while it was read", .path.display())]
+    #[error("`{}` was truncated while it was read", .path.display())]
     Shrank {
         /// The recording.
         path: PathBuf,
@@ -75,7 +75,7 @@ impl ImportError {
             Self::Io { .. } => None,
             Self::NotPerf { .. } | Self::Empty { .. } => Some(format!("record with `{RECORD}`")),
             Self::Damaged { .. } => Some(format!(
-                "copy it again if it was copied, or record again with `{RECORD}`; `perf script` may still read parts"
+                "if it is a copy, copy it again; or record again with `{RECORD}`; `perf script` may still read parts of it"
             )),
             Self::Unfit { option: Some(option), .. } => Some(format!("{option}; this works: `{RECORD}`")),
             Self::Unfit { option: None, .. } => Some(format!("record again with `{RECORD}`")),

@@ -1,4 +1,4 @@
-//! The events that were recorded: which of them are page faults, and whether enough was recorded of each.
+//! The recorded events: which of them are page faults, and whether their data is sufficient.
 
 use byteorder::{BigEndian, LittleEndian};
 use linux_perf_data::Endianness;
@@ -77,7 +77,7 @@ impl Event {
             Order::Little => PerfEventAttr::parse::<_, LittleEndian>(raw.attribute),
             Order::Big => PerfEventAttr::parse::<_, BigEndian>(raw.attribute),
         };
-        let wrong = Damage { offset: raw.at, what: "the description of an event cannot be read" };
+        let wrong = Damage { offset: raw.at, what: "an event attribute is malformed" };
         let (attributes, _) = read.map_err(|_| wrong)?;
         let endian = match order {
             Order::Little => Endianness::LittleEndian,
@@ -114,13 +114,13 @@ impl Event {
                 return Some((what, "add `-R`"));
             }
             if has(SampleFormat::READ) {
-                return Some((format!("the event `{name}` was recorded with counters"), "leave `-S` out"));
+                return Some((format!("the event `{name}` was recorded with counters"), "omit `-S`"));
             }
         } else if !has(SampleFormat::ADDR) {
             return Some((format!("the addresses of `{name}` were not recorded"), "add `-d`"));
         }
         if !has(SampleFormat::TID) {
-            return Some((format!("it does not say which process had a `{name}`"), "leave other options out"));
+            return Some((format!("the process of a `{name}` was not recorded"), "omit other options"));
         }
         if !has(SampleFormat::TIME) || !self.stamps_all {
             return Some(("its records have no times".to_owned(), "add `-T`"));

@@ -1,4 +1,4 @@
-//! What perf wrote down about the machine and itself. Each fact may be missing, and a wrong one is left out.
+//! Perf's facts about the machine and itself. Each may be missing; malformed ones are ignored.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -11,7 +11,7 @@ use super::bytes::{Bytes, Order, until_nul};
 
 /// Bytes in front of the path in an entry of the build ids: header, process, build id with its length.
 const BEFORE_PATH: usize = 8 + 4 + 24;
-/// `PERF_RECORD_MISC_BUILD_ID_SIZE`: the length of the build id is told.
+/// `PERF_RECORD_MISC_BUILD_ID_SIZE`: the length of the build id is stored.
 const HAS_SIZE: u16 = 1 << 15;
 /// The longest build id that the format has room for.
 const LONGEST: usize = 20;

@@ -1,7 +1,7 @@
-//! Which process the recording is about, and when it was launched.
+//! The process that the recording is about, and the time of its launch.
 //!
-//! Perf's own command line has the program's, but not where it begins: an option may have a value or none. The name that a process
-//! got when it executed its program tells, as it is the file's name, cut to 15 bytes (`TASK_COMM_LEN` in the kernel).
+//! Perf's own command line contains the program's, but not its position: an option may have a value or none. The
+//! process name after `execve` tells: it is the file name, truncated to 15 bytes (`TASK_COMM_LEN` in the kernel).
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -50,7 +50,8 @@ pub(super) fn first(records: &[PerfRecord], perf: &[OsString]) -> Option<First> 
     })
 }
 
-/// The program's part of perf's command line: behind `--`, or from the first word on that is the name of what was executed.
+/// The program's part of perf's command line: after `--`, or from the first word on that is the name of what was
+/// executed.
 fn command<'a>(perf: &'a [OsString], was_executed: &dyn Fn(&OsStr) -> bool) -> &'a [OsString] {
     let begin = match perf.iter().position(|word| word == "--") {
         Some(dashes) => Some(dashes.saturating_add(1)),
@@ -69,8 +70,8 @@ fn name_of(word: &OsStr) -> &OsStr {
     OsStr::from_bytes(name.get(..NAME).unwrap_or(name))
 }
 
-/// Drops what is not of the start: of a whole machine, processes that did nothing since the launch; and faults from before it. The
-/// number is that of the dropped faults.
+/// Drops what is not of the start: of a whole machine, processes that did nothing since the launch; and faults from
+/// before it. The number is that of the dropped faults.
 pub(super) fn keep_start(records: &mut Vec<PerfRecord>, first: &First) -> usize {
     let before = |record: &PerfRecord| first.executed && record.at < first.launched_at;
     let is_fault = |record: &PerfRecord| matches!(record.what, PerfRecordKind::Fault(_));
@@ -81,7 +82,8 @@ pub(super) fn keep_start(records: &mut Vec<PerfRecord>, first: &First) -> usize 
         is_fault(record) || matches!(record.what, PerfRecordKind::Executed { .. }) && !before(record)
     };
     let mut kept: BTreeSet<u32> = records.iter().filter(acts).map(|record| record.process).collect();
-    // A child has the memory of its parent, so parents stay. They come before their children, in time: one pass from the end.
+    // A child has the memory of its parent, so parents stay. They come before their children, in time: one pass from
+    // the end.
     for record in records.iter().rev() {
         if let PerfRecordKind::Began { parent, .. } = record.what
             && kept.contains(&record.process)

@@ -1,4 +1,4 @@
-//! Records as they stand in the file, one behind the other, before anybody knows what they mean.
+//! Consecutive raw records of the file, not decoded yet.
 
 use linux_perf_data::UserRecordType;
 use linux_perf_data::linux_perf_event_reader::RecordType;
@@ -20,7 +20,7 @@ pub(super) struct Frame<'a> {
     pub(super) body: Bytes<'a>,
 }
 
-/// Goes through records until they end, or until one makes no sense: what comes behind that cannot be found.
+/// Goes through records until they end, or until one makes no sense: what comes after that cannot be found.
 #[derive(Clone, Debug)]
 pub(super) struct Frames<'a> {
     left: Bytes<'a>,
@@ -36,11 +36,11 @@ impl<'a> Frames<'a> {
     fn frame(&mut self) -> Result<Frame<'a>, &'static str> {
         let mut header = self.left;
         let (Some(kind), Some(misc), Some(size)) = (header.u32(), header.u16(), header.u16()) else {
-            return Err("a record ends within its header");
+            return Err("truncated record header");
         };
         let size = usize::from(size);
-        let length = size.checked_sub(HEADER).ok_or("a record is said to be smaller than its header")?;
-        let missing = "a record ends behind the end of the file";
+        let length = size.checked_sub(HEADER).ok_or("the stated size of a record is smaller than its header")?;
+        let missing = "a record extends past the end of the file";
         let mut whole = self.left;
         let whole = whole.take(size).ok_or(missing)?;
         let body = header.take(length).ok_or(missing)?;
@@ -69,7 +69,7 @@ impl<'a> Iterator for Frames<'a> {
     }
 }
 
-/// Bytes behind a record that its size does not count, because a size has 16 bits only.
+/// Bytes after a record that its size does not count, because a size has 16 bits only.
 fn appended(kind: u32, mut body: Bytes<'_>) -> u64 {
     match UserRecordType::try_from(RecordType(kind)) {
         Some(UserRecordType::PERF_AUXTRACE) => body.u64().unwrap_or(0),

@@ -1,8 +1,9 @@
-//! From a recording of `perf record` to a trace: page faults and mappings become touches of pages, as in a start that we recorded.
+//! Imports a recording of `perf record` as a trace: page faults and mappings become page touches, as in our own
+//! recordings.
 //!
-//! What a newcomer would not guess: perf records each fault, but nobody switched fault-around off, so only a part of the pages
-//! that were used has one (`PagesSeen::FaultAround`). And the files may have changed since, or be those of another machine, so each
-//! is held against its build id before it is described.
+//! What a newcomer would not guess: perf records each fault, but fault-around is on, so only some of the used pages
+//! have one (`PagesSeen::FaultAround`). And the files may have changed since, or be from another machine, so each is
+//! checked against its build id before it is described.
 
 mod bytes;
 mod container;
@@ -37,8 +38,8 @@ const MOST_BYTES: u64 = 4 << 30;
 /// compressed with zstd) that has page faults with their addresses, and makes a trace of it.
 ///
 /// # Errors
-/// If the file cannot be read, is no such recording, is damaged before its first record, or was made without what a trace needs. One
-/// that was cut off is no error: its trace has what there was, and [`Run::complete`] is `false`.
+/// If the file cannot be read, is no such recording, is damaged before its first record, or was made without what a
+/// trace needs. One that was cut off is not an error: its trace has what there was, and [`Run::complete`] is `false`.
 pub fn import(path: &Path) -> Result<Trace, ImportError> {
     let io = |source| ImportError::Io { path: path.to_owned(), source };
     let file = open_regular(path).map_err(io)?;
@@ -110,8 +111,8 @@ fn trace(path: &Path, recording: &Recording, first: &First) -> Trace {
     Trace { run, processes, threads, files, objects, loads, phases, events, lookups: Vec::new() }
 }
 
-/// Seconds since 1970: by the clock if perf told how it relates to the time of day (`-k`), else the recording was finished when it
-/// was written.
+/// Seconds since 1970: by the clock if perf told how it relates to the time of day (`-k`), else the recording was
+/// finished when it was written.
 fn started(path: &Path, recording: &Recording, launched_at: u64, until: u64) -> i64 {
     let seconds = |nanoseconds: u64| i64::try_from(nanoseconds / 1_000_000_000).unwrap_or(i64::MAX);
     match recording.facts.clock {

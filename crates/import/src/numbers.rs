@@ -1,5 +1,5 @@
-//! Device and inode of files of which a recording tells only path and build id (perf's option `--buildid-mmap`), and build ids of
-//! files that are here.
+//! Device and inode of files that a recording identifies only by path and build id (perf's option `--buildid-mmap`),
+//! and build ids of local files.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -22,7 +22,7 @@ const MADE_UP: u64 = 1 << 62;
 pub(super) struct Numbers {
     pub(super) order: Order,
     known: HashMap<(OsString, Vec<u8>), (u64, u64)>,
-    /// What mappings told, by path.
+    /// Numbers from mappings, by path.
     pub(super) build_ids: HashMap<PathBuf, Vec<u8>>,
 }
 
@@ -31,7 +31,8 @@ impl Numbers {
         Self { order, known: HashMap::new(), build_ids: HashMap::new() }
     }
 
-    /// Device and inode: those of the file that is here if it is the same, made-up ones if not. Memory without a file has zeros.
+    /// Device and inode: those of the file that is here if it is the same, made-up ones if not. Memory without a file
+    /// has zeros.
     pub(super) fn of(&mut self, path: &OsStr, id: &[u8]) -> (u64, u64) {
         if !path.as_bytes().starts_with(b"/") || path.as_bytes().starts_with(b"//") {
             return (0, 0);
@@ -54,7 +55,7 @@ impl Numbers {
     }
 }
 
-/// The build id of a file; `None` without one, and of what is no ELF file.
+/// The build id of a file; `None` without one, and of what is not an ELF file.
 pub(super) fn build_id_of(path: &Path) -> Option<Vec<u8>> {
     let view = FileView::map(open_regular(path).ok()?).ok()?;
     let id = build_id(&ElfFile::parse(view.bytes()).ok()?)?.bytes().to_vec();

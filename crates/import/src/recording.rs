@@ -1,4 +1,4 @@
-//! A whole recording, read: records in order of time, facts, and what has to be said of it.
+//! A complete recording: records in order of time, facts, and notes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::frames::{Frame, Frames};
 use super::numbers::Numbers;
 use super::unpack;
 
-/// What perf recorded.
+/// A recording of perf.
 #[derive(Debug)]
 pub(super) struct Recording {
     /// In order of time, in the nanoseconds of whatever clock it was.
@@ -56,10 +56,7 @@ impl Recording {
         let (unpacked, trouble) = unpack::unpack(&told.compressed, bytes.len());
         early = early.or(trouble.map(str::to_owned));
         let decoder = Decoder::new(&events).ok_or_else(|| {
-            Trouble::Unfit(
-                "its records do not say which event they belong to".to_owned(),
-                Some("record one event only"),
-            )
+            Trouble::Unfit("its records do not identify their events".to_owned(), Some("record one event only"))
         })?;
         let mut gathered = Gathered::new(order);
         let mut frames = Frames::new(container.records);
@@ -136,7 +133,7 @@ fn read_events(container: &Container<'_>, names: &HashMap<u64, String>, facts: &
     }
     if !events.iter().any(|event| event.source != Source::Other) {
         let what = match events.is_empty() {
-            true => "it does not say which events were recorded".to_owned(),
+            true => "the recorded events are unknown".to_owned(),
             false => format!("it has no page faults, but `{}`", events::names(&events)),
         };
         return Err(Trouble::Unfit(what, None));
@@ -146,7 +143,7 @@ fn read_events(container: &Container<'_>, names: &HashMap<u64, String>, facts: &
     }
     let foreign = facts.machine.as_deref().filter(|&machine| machine != "x86_64");
     if let (Some(machine), true) = (foreign, events.iter().any(|event| event.source.is_tracepoint())) {
-        let what = format!("tracepoints of page faults are understood on x86-64 only, and it comes from {machine}");
+        let what = format!("page fault tracepoints are supported on x86-64 only; the recording is from {machine}");
         return Err(Trouble::Unfit(what, Some("record `page-faults`")));
     }
     Ok(events)
@@ -182,8 +179,8 @@ impl Gathered {
 
     fn finish(self, facts: Facts, events: &[Event], early: Option<String>) -> Recording {
         let Self { numbers, records, lost, lost_samples, throttled, unreadable } = self;
-        // A record that finds the ring full is told of by the next one that does not. What the events counted has the last ones
-        // as well, and nothing but samples.
+        // A record that finds the ring full is told of by the next one that does not. What the events counted has the
+        // last ones as well, and nothing but samples.
         let lost = lost.max(lost_samples);
         let mut notes = events::notes(events);
         if throttled > 0 {
@@ -201,7 +198,8 @@ impl Gathered {
     }
 }
 
-/// Puts records in order of time, and what another event told of a fault into the fault itself: it comes when the fault is over.
+/// Puts records in order of time, and what another event told of a fault into the fault itself: it comes when the
+/// fault is over.
 fn served(mut records: Vec<(PerfRecord, Option<bool>)>) -> Vec<PerfRecord> {
     records.sort_by_key(|(record, _)| record.at);
     let mut all: Vec<PerfRecord> = Vec::with_capacity(records.len());

@@ -1,4 +1,4 @@
-//! Whether the files that were mapped are those that are here now: a recording may be old, or come from another machine.
+//! Whether the mapped files are the same as the local ones: a recording may be old, or from another machine.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;

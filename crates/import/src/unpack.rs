@@ -1,4 +1,4 @@
-//! Records that perf compressed (`-z`): pieces of one stream of zstd, one in each record of that kind.
+//! Records compressed by perf (`-z`): pieces of one zstd stream, one in each record of that kind.
 
 use std::io::Read;
 
@@ -8,8 +8,8 @@ use linux_perf_data::linux_perf_event_reader::RecordType;
 use super::bytes::{Bytes, Order};
 use super::frames::Frame;
 
-/// How many times larger than the file what is unpacked from it may be. Perf's records come to about a fifth; a thousand bytes of
-/// zstd may stand for a hundred million.
+/// Limit on the decompressed size, as a multiple of the file's. Perf's records compress to about a fifth; a thousand
+/// bytes of zstd may expand to a hundred million.
 const LARGER: u64 = 100;
 /// What may be unpacked from the smallest file, in bytes.
 const ALWAYS: u64 = 16 << 20;
@@ -35,7 +35,7 @@ pub(super) fn unpack(stream: &[u8], file_size: usize) -> (Vec<u8>, Option<&'stat
     if stream.is_empty() {
         return (unpacked, None);
     }
-    let damaged = Some("compressed records cannot be unpacked");
+    let damaged = Some("compressed records cannot be decompressed");
     let Some(ended) = with_end(stream) else { return (unpacked, damaged) };
     let Ok(decoder) = ruzstd::decoding::StreamingDecoder::new(ended.as_slice()) else { return (unpacked, damaged) };
     let mut chunk = [0; 1 << 16];
@@ -43,7 +43,7 @@ pub(super) fn unpack(stream: &[u8], file_size: usize) -> (Vec<u8>, Option<&'stat
     loop {
         match limited.read(&mut chunk) {
             Ok(0) if limited.limit() == 0 => {
-                return (unpacked, Some("compressed records are said to be a hundred times as large as the file"));
+                return (unpacked, Some("decompressed records would be a hundred times as large as the file"));
             }
             Ok(0) => return (unpacked, None),
             Ok(length) => unpacked.extend_from_slice(chunk.get(..length).unwrap_or_default()),
@@ -52,8 +52,9 @@ pub(super) fn unpack(stream: &[u8], file_size: usize) -> (Vec<u8>, Option<&'stat
     }
 }
 
-/// Perf flushes the stream with each piece and never ends it, and without an end nobody unpacks the last pieces. So what follows
-/// the last whole block becomes an empty one that says that it is the last (RFC 8878, 3.1.1). `None` if it is no such stream.
+/// Perf flushes the stream with each piece and never ends it, and without an end nobody unpacks the last pieces. So
+/// what follows the last whole block becomes an empty one that says that it is the last (RFC 8878, 3.1.1). `None` if
+/// it is no such stream.
 fn with_end(stream: &[u8]) -> Option<Vec<u8>> {
     let mut rest = Bytes::new(stream, 0, Order::Little);
     rest.u32()?;

@@ -1,6 +1,6 @@
-//! A program with all that it loads: what only shows when they are looked at together.
+//! A program with all libraries it loads: findings that need all of them.
 //!
-//! The search itself is the loader's business; this says what it costs and which libraries are loaded for nothing.
+//! The loader crate does the search itself; this module states its cost and the unused libraries.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::findings::{Certainty, Finding, FindingKind, Fix, Saving, rank};
 
-/// Names of the symbols that an object refers to and does not define.
+/// Names of an object's undefined symbols.
 #[derive(Clone, Debug, Default)]
 pub struct Wants {
     names: Vec<Vec<u8>>,
@@ -29,7 +29,7 @@ impl Wants {
     }
 }
 
-/// The symbols that a library defines, by its hash table: what it takes to tell whether it is of use.
+/// The symbols that a library defines, by its hash table; enough to decide whether the library is used.
 #[derive(Debug)]
 pub struct Offers<'data> {
     symbols: SymbolTable<'data>,
@@ -43,7 +43,7 @@ enum Hash<'data> {
 }
 
 impl<'data> Offers<'data> {
-    /// The symbols of a library; `None` when it has no hash table, or one that cannot be read.
+    /// The symbols of a library; `None` without a readable hash table.
     pub fn of(file: &ElfFile<'data>) -> Option<Self> {
         let dynamic = file.dynamic().ok()??;
         let symbols = file.dynamic_symbols(&dynamic).ok()?;
@@ -52,7 +52,7 @@ impl<'data> Offers<'data> {
         Some(Self { symbols, hash })
     }
 
-    /// Whether the library defines any symbol that is wanted.
+    /// Whether the library defines any wanted symbol.
     pub fn any(&self, wants: &Wants) -> bool {
         wants.names.iter().any(|name| self.defines(name))
     }
@@ -68,44 +68,44 @@ impl<'data> Offers<'data> {
     }
 }
 
-/// What the search for a program's libraries came to.
+/// The result of the search for a program's libraries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SearchCost {
-    /// Files that the loader asks for in vain.
+    /// Number of failed probes.
     pub failed_probes: u64,
-    /// Of these, how many each rule costs, as `RUNPATH`.
+    /// Failed probes by rule, such as `RUNPATH`.
     pub failed_probes_by_rule: BTreeMap<String, u64>,
-    /// Libraries that cannot be found.
+    /// Libraries that are not found.
     pub missing: Vec<Missing>,
-    /// Libraries that nothing uses.
+    /// Unused libraries.
     pub unused: Vec<Unused>,
 }
 
-/// A library that cannot be found.
+/// A library that is not found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Missing {
-    /// Its name, as asked for.
+    /// Its requested name.
     pub library: String,
     /// Who needs it.
     pub needed_by: String,
-    /// Whether it is to be preloaded, so that the loader goes on without it.
+    /// Whether it is preloaded: the loader then continues without it.
     pub is_preloaded: bool,
 }
 
-/// A library that is needed by name only: no object of the program refers to a symbol that it defines.
+/// A needed library without a symbol that any object of the program refers to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unused {
-    /// Its file's name.
+    /// Its file name.
     pub library: String,
     /// Who needs it.
     pub needed_by: Vec<String>,
-    /// Pages that it makes private to the process.
+    /// Pages that loading it makes private to the process.
     pub private_pages: u64,
     /// Seeks to load it from a cold cache, by the model.
     pub seeks: u64,
 }
 
-/// A search that fails less often than this is not worth a change.
+/// Fewer failed probes than this are not worth a change.
 const MANY_PROBES: u64 = 16;
 
 impl SearchCost {
@@ -113,23 +113,20 @@ impl SearchCost {
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         if self.failed_probes >= MANY_PROBES {
-            // A run path is searched before the cache, so that a cache spares only what fails behind it.
+            // A run path is searched before the cache, so a cache avoids only the probes after it.
             let is_behind = |rule: &str| matches!(rule, "ld.so.cache" | "default directory");
             let by_cache = self.failed_probes_by_rule.keys().any(|rule| is_behind(rule));
             let cache = by_cache.then_some(Fix::Verb("ldcache"));
             let rules = self.failed_probes_by_rule.iter().map(|(rule, count)| format!("{count} by {rule}"));
             findings.push(Finding {
                 kind: FindingKind::LongSearchPath,
-                what: format!(
-                    "the loader asks for {} files in vain before it has found all libraries",
-                    self.failed_probes
-                ),
+                what: format!("the loader makes {} failed probes before it finds all libraries", self.failed_probes),
                 place: rules.collect::<Vec<_>>().join(", "),
-                why: "each is a system call, and from a cold cache or a network a wait for directories",
+                why: "each is a system call; from a cold cache or a network it also waits for directory reads",
                 fixes: std::iter::once(Fix::Verb("bind")).chain(cache).collect(),
                 saves: Saving { probes: self.failed_probes, ..Saving::default() },
                 certainty: Certainty::Followed,
-                condition: "with this environment; LD_LIBRARY_PATH and the processor's subfolders count",
+                condition: "with this environment; LD_LIBRARY_PATH and the processor's subdirectories count",
             });
         }
         for unused in &self.unused {
@@ -138,11 +135,11 @@ impl SearchCost {
                 kind: FindingKind::UnusedLibrary,
                 what: format!("{} is needed by {needed_by}, and nothing uses its symbols", unused.library),
                 place: format!("DT_NEEDED of {needed_by}"),
-                why: "it is found, mapped, relocated and initialised for nothing",
+                why: "it is located, mapped, relocated and initialised without being used",
                 fixes: vec![Fix::Linker("--as-needed")],
                 saves: Saving { seeks: unused.seeks, private_pages: unused.private_pages, ..Saving::default() },
                 certainty: Certainty::UpperBound,
-                condition: "a library may be there for its initialisers, or to be found by dlsym",
+                condition: "a library may be needed for its initialisers or for dlsym",
             });
         }
         findings.extend(self.missing.iter().map(Missing::finding));
@@ -156,14 +153,14 @@ impl Missing {
         let (place, why, fix) = if self.is_preloaded {
             (
                 "LD_PRELOAD or /etc/ld.so.preload".to_owned(),
-                "the loader complains and goes on without it",
-                "name it rightly",
+                "the loader warns and continues without it",
+                "correct the name",
             )
         } else {
             (
                 format!("DT_NEEDED of {}", self.needed_by),
                 "the program does not start",
-                "install the library, or name its directory in RUNPATH or LD_LIBRARY_PATH",
+                "install the library, or add its directory to RUNPATH or LD_LIBRARY_PATH",
             )
         };
         Finding {

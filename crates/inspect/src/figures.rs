@@ -1,35 +1,35 @@
-//! The figures by which objects are added up, ranked and compared.
+//! The figures by which objects are summed, ranked and compared.
 
 use serde::Serialize;
 
 use crate::report::Inspection;
 
-/// What an object, or several together, cost. All figures add up.
+/// The costs of one or more objects. All figures can be summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Figures {
     /// Number of objects.
     pub objects: u64,
     /// Size of the files in bytes.
     pub file_bytes: u64,
-    /// Words that relocation changes.
+    /// Relocated words.
     pub relocations: u64,
-    /// Bytes of the tables that say so.
+    /// Bytes of the relocation tables.
     pub relocation_bytes: u64,
-    /// Relocations that are packed as RELR already.
+    /// Relocations already packed as RELR.
     pub packed_relocations: u64,
-    /// Bytes by which packing would make the tables smaller.
+    /// Bytes that packing would save.
     pub packing_saves_bytes: u64,
     /// Pages of 4 KiB that relocation makes private to each process.
     pub private_pages: u64,
     /// Symbols that the loader looks up before the program starts.
     pub lookups: u64,
-    /// Functions that run before the program's own.
+    /// Functions that run before `main`.
     pub initialisers: u64,
-    /// Requests to the disk that the loader's work makes from a cold cache, by the model.
+    /// Disk requests of the loader's work from a cold cache, by the model.
     pub read_requests: u64,
-    /// Of these, requests that are not behind the one before.
+    /// The requests among them that do not follow the previous one.
     pub seeks: u64,
-    /// Bytes that these requests read.
+    /// Bytes read by these requests.
     pub read_bytes: u64,
 }
 
@@ -40,7 +40,7 @@ pub struct Figure {
     pub name: &'static str,
     /// Whether it counts bytes.
     pub is_bytes: bool,
-    /// How many.
+    /// Its value.
     pub value: u64,
 }
 
@@ -65,7 +65,7 @@ impl Figures {
         }
     }
 
-    /// Both together.
+    /// The sum.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl Figures {
         }
     }
 
-    /// All of them by name, in the order of a table.
+    /// All figures with names, in table order.
     pub fn list(&self) -> [Figure; 12] {
         let count = |name, value| Figure { name, is_bytes: false, value };
         let bytes = |name, value| Figure { name, is_bytes: true, value };

@@ -1,20 +1,20 @@
-//! Parts of a file, and how many pages or readahead windows they touch.
+//! Ranges of a file, and how many pages or readahead windows they touch.
 //!
-//! Pages here are those of most machines, 4 KiB, whatever the machine that looks at the file has.
+//! Pages are 4 KiB here, as on most machines, whatever the page size of the machine that runs coldstart.
 
 use std::ops::Range;
 
 /// A page, in bytes.
 pub(crate) const PAGE: u64 = 4 << 10;
-/// What the kernel reads at once unless it is told otherwise (`read_ahead_kb` of a block device), in bytes.
+/// The kernel's default readahead (`read_ahead_kb` of a block device), in bytes.
 pub(crate) const READAHEAD_WINDOW: u64 = 128 << 10;
 
-/// The page that the byte at `offset` lies in.
+/// The page that the byte at `offset` is in.
 pub(crate) fn page_of(offset: u64) -> u64 {
     offset / PAGE
 }
 
-/// `address` and the page boundary at or above it, or the largest number there is.
+/// The page boundary at or above `address`; saturates.
 pub(crate) fn round_up(address: u64, unit: u64) -> u64 {
     address.checked_next_multiple_of(unit).unwrap_or(u64::MAX)
 }
@@ -24,7 +24,7 @@ pub(crate) fn round_down(address: u64, unit: u64) -> u64 {
     address.saturating_sub(address.checked_rem(unit).unwrap_or(0))
 }
 
-/// The same parts in ascending order, those that touch or overlap put together. Empty ones are left out.
+/// The ranges in ascending order, with touching and overlapping ones merged. Empty ones are omitted.
 pub(crate) fn merged(mut parts: Vec<Range<u64>>) -> Vec<Range<u64>> {
     parts.retain(|part| !part.is_empty());
     parts.sort_by_key(|part| part.start);
@@ -38,7 +38,7 @@ pub(crate) fn merged(mut parts: Vec<Range<u64>>) -> Vec<Range<u64>> {
     merged
 }
 
-/// Number of different units (pages, windows) of `unit` bytes that the parts touch.
+/// Number of distinct units (pages, windows) of `unit` bytes that the ranges touch.
 pub(crate) fn distinct_units(parts: &[Range<u64>], unit: u64) -> u64 {
     let units = parts.iter().filter(|part| !part.is_empty()).map(|part| {
         let last = part.end.saturating_sub(1).checked_div(unit).unwrap_or(0);
@@ -47,12 +47,12 @@ pub(crate) fn distinct_units(parts: &[Range<u64>], unit: u64) -> u64 {
     total(&merged(units.collect()))
 }
 
-/// The sizes of all parts together.
+/// The total size of the ranges.
 pub(crate) fn total(parts: &[Range<u64>]) -> u64 {
     parts.iter().map(|part| part.end.saturating_sub(part.start)).fold(0, u64::saturating_add)
 }
 
-/// How much of `range` none of the parts covers; they are as [`merged`] gives them.
+/// The bytes of `range` that no part covers; parts come from [`merged`].
 pub(crate) fn uncovered(range: Range<u64>, merged: &[Range<u64>]) -> u64 {
     let first = merged.partition_point(|part| part.end <= range.start);
     let rest = merged.get(first..).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! What an ELF file costs at start-up, and what each fix would save.
+//! The start-up cost of an ELF file, and the savings of each fix.
 //!
-//! Everything here is a plain function of a file's bytes: nothing is run, opened or written.
+//! Everything here is a plain function of a file's bytes: no file is run, opened or written.
 
 mod closure;
 mod figures;

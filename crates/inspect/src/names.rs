@@ -1,13 +1,13 @@
-//! Which function or variable an address belongs to.
+//! From an address to its function or variable.
 //!
-//! Names come from the best table there is: the file's own `.symtab`, that of its separate debug file, the small one that
-//! Fedora packs into `.gnu_debugdata`, and always the dynamic symbols. Several names for one place are usual
+//! Names come from the best available table: the file's own `.symtab`, that of its separate debug file, the small one
+//! that Fedora packs into `.gnu_debugdata`, and always the dynamic symbols. An address often has several names
 //! (constructors, aliases); one of them is enough here.
 
 use coldstart_elf::{ElfFile, Symbol, SymbolKind, SymbolTable, Vaddr};
 use serde::Serialize;
 
-/// Where names come from.
+/// The source of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NameSource {
@@ -21,14 +21,14 @@ pub enum NameSource {
     DynamicSymbols,
 }
 
-/// A named part of memory.
+/// A named address range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named<'data> {
-    /// Where it begins.
+    /// Its address.
     pub start: Vaddr,
-    /// Its size in bytes; 0 when the table does not say.
+    /// Its size in bytes; 0 if unknown.
     pub size: u64,
-    /// Its name as the table has it: mangled, without version.
+    /// Its mangled name, without version.
     pub name: &'data [u8],
 }
 
@@ -47,7 +47,7 @@ pub struct Names<'data> {
 }
 
 impl<'data> Names<'data> {
-    /// Collects the names of `file`; `more` is a table that was found elsewhere, for a file without `.symtab`.
+    /// Collects the names of `file`; `more` is an external table, for a file without `.symtab`.
     pub fn collect(
         file: &ElfFile<'data>,
         dynamic_symbols: &SymbolTable<'data>,
@@ -63,7 +63,7 @@ impl<'data> Names<'data> {
         let machine = file.encoding().machine;
         names.functions.iter_mut().for_each(|function| function.start = code_address(machine, function.start));
         for list in [&mut names.functions, &mut names.variables] {
-            // Of several names for one place the largest comes first, and the first one stays.
+            // Of several names for one address the largest comes first, and is kept.
             list.sort_by_key(|named| (named.start, std::cmp::Reverse(named.size)));
             list.dedup_by_key(|named| named.start);
         }
@@ -84,17 +84,17 @@ impl<'data> Names<'data> {
         }
     }
 
-    /// The best table that was there.
+    /// The best available table.
     pub fn source(&self) -> NameSource {
         self.source
     }
 
-    /// The function that `address` belongs to.
+    /// The function at `address`.
     pub fn function_at(&self, address: Vaddr) -> Option<Named<'data>> {
         find(&self.functions, address)
     }
 
-    /// The variable that `address` belongs to.
+    /// The variable at `address`.
     pub fn variable_at(&self, address: Vaddr) -> Option<Named<'data>> {
         find(&self.variables, address)
     }
@@ -110,15 +110,14 @@ impl<'data> Names<'data> {
     }
 }
 
-/// Where the code is that a function's address means. On ARM the lowest bit says that it is Thumb code (ARM ELF ABI, section
-/// 5.5.3).
+/// The address of a function's code. On ARM the lowest bit marks Thumb code (ARM ELF ABI, section 5.5.3).
 pub(crate) fn code_address(machine: u16, address: Vaddr) -> Vaddr {
     /// `EM_ARM`.
     const ARM: u16 = 40;
     if machine == ARM { Vaddr(address.0 & !1) } else { address }
 }
 
-/// How many smaller names inside a larger one are looked over.
+/// Limit on nested smaller names that are checked.
 const NESTING: usize = 16;
 
 pub(crate) fn find<'data>(sorted: &[Named<'data>], address: Vaddr) -> Option<Named<'data>> {
@@ -127,13 +126,13 @@ pub(crate) fn find<'data>(sorted: &[Named<'data>], address: Vaddr) -> Option<Nam
     before.iter().rev().take(NESTING).find(|named| named.contains(address)).copied()
 }
 
-/// A name as people write it: demangled if it is a C++ or Rust name. What cannot be shown is for the caller to escape.
+/// A demangled C++ or Rust name, or the name itself. The caller escapes unprintable characters.
 pub fn readable(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     if let Ok(rust) = rustc_demangle::try_demangle(&text) {
         return format!("{rust:#}");
     }
-    // Long names are nested deeply enough to be slow to demangle, and nobody would read them.
+    // Very long names are slow to demangle because of their nesting, and useless to read.
     if text.starts_with("_Z") && text.len() < 2_000 {
         let options = cpp_demangle::DemangleOptions::default().no_params().no_return_type();
         if let Some(cpp) =

@@ -1,4 +1,4 @@
-//! One object, with everything that several parts of the inspection look at, read once.
+//! One object, with all data that several parts of the inspection use, read once.
 
 use coldstart_elf::{
     DynamicRelocations, DynamicTable, ElfError, ElfFile, FileType, SegmentKind, SymbolTable, Table, Tag,
@@ -7,29 +7,27 @@ use coldstart_elf::{
 use crate::names::{NameSource, Names};
 use crate::slots::Slots;
 
-/// Why a file has nothing to inspect. These are ordinary files that a start never loads in this way.
+/// Why a file cannot be inspected. These are ordinary files that a start never loads in this way.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// It cannot be read as what it says it is.
+    /// It cannot be read as an ELF file.
     #[error(transparent)]
     Elf(#[from] ElfError),
     /// A relocatable object.
-    #[error(
-        "it is a relocatable object (a kernel module, or an `.o` file): a linker or the kernel reads it, not the dynamic loader"
-    )]
+    #[error("relocatable object (a kernel module or an `.o` file): not loaded by the dynamic loader")]
     Relocatable,
     /// A core file.
-    #[error("it is a core file: the memory of a process that crashed")]
+    #[error("core dump")]
     Core,
     /// A file with debug information only.
-    #[error("it holds debug information only: its segments have no bytes")]
+    #[error("debug information only: its segments are empty")]
     DebugOnly,
     /// An ELF file of an unknown type, or without segments.
-    #[error("it is an ELF file that nothing can load: {0}")]
+    #[error("not loadable: {0}")]
     NotLoadable(&'static str),
 }
 
-/// An object and what is in it.
+/// An object and its contents.
 #[derive(Debug)]
 pub struct Object<'data> {
     /// The file.
@@ -40,17 +38,17 @@ pub struct Object<'data> {
     pub relocations: DynamicRelocations<'data>,
     /// Its dynamic symbols.
     pub dynamic_symbols: SymbolTable<'data>,
-    /// The words that relocation changes.
+    /// The relocated words.
     pub slots: Slots,
     /// The names of its functions and variables.
     pub names: Names<'data>,
 }
 
 impl<'data> Object<'data> {
-    /// Reads an object; `more_names` is a symbol table from elsewhere, for files that are stripped.
+    /// Reads an object; `more_names` is an external symbol table, for stripped files.
     ///
     /// # Errors
-    /// If the file is nothing that is loaded, or a table that the loader needs is broken.
+    /// If the file is not loadable, or a table that the loader needs is malformed.
     pub fn read(file: ElfFile<'data>, more_names: Option<(NameSource, SymbolTable<'data>)>) -> Result<Self, Refusal> {
         check_kind(&file)?;
         let dynamic = file.dynamic()?;
@@ -71,8 +69,8 @@ impl<'data> Object<'data> {
 
     /// Whether it is a program rather than a library.
     ///
-    /// Old linkers did not mark position-independent programs, and `libc.so.6` names a loader so that it can be run; a
-    /// library is what has a name of its own.
+    /// Old linkers did not mark position-independent programs, and `libc.so.6` has an interpreter so that it can be
+    /// run; a soname marks a library.
     pub fn is_program(&self) -> bool {
         let Some(dynamic) = &self.dynamic else { return true };
         self.file.header().file_type == FileType::Executable
@@ -86,13 +84,13 @@ fn check_kind(file: &ElfFile<'_>) -> Result<(), Refusal> {
         FileType::Relocatable => return Err(Refusal::Relocatable),
         FileType::Core => return Err(Refusal::Core),
         FileType::Executable | FileType::Dynamic => {}
-        FileType::Other(_) => return Err(Refusal::NotLoadable("its type is not defined")),
+        FileType::Other(_) => return Err(Refusal::NotLoadable("undefined file type")),
     }
     let mut loads = file.load_segments().peekable();
     if loads.peek().is_none() {
-        return Err(Refusal::NotLoadable("it has no segment to load"));
+        return Err(Refusal::NotLoadable("no loadable segment"));
     }
-    // `objcopy --only-keep-debug` keeps the headers; of the bytes, at most the notes and the headers themselves.
+    // `objcopy --only-keep-debug` keeps the headers, and at most the bytes of notes and headers.
     let dynamic_is_empty = file.segment(SegmentKind::Dynamic).is_some_and(|dynamic| dynamic.file_size == 0);
     if dynamic_is_empty || file.load_segments().all(|segment| segment.file_size == 0) {
         return Err(Refusal::DebugOnly);

@@ -1,4 +1,4 @@
-//! What was counted in one object: what findings are made from.
+//! The counts for one object, from which findings are made.
 
 use serde::Serialize;
 
@@ -9,19 +9,19 @@ use crate::owners::Owners;
 use crate::relocations::Relocations;
 use crate::space::SpaceUse;
 
-/// Everything that was counted in one object.
+/// All counts for one object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Parts {
-    /// Where its bytes go.
+    /// The use of its bytes.
     pub space: Vec<SpaceUse>,
-    /// What relocation costs.
+    /// The cost of relocation.
     pub relocations: Relocations,
-    /// What the relocated words belong to.
+    /// The classes of its relocated words.
     pub owners: Owners,
-    /// Functions that run before the program's own.
+    /// Functions that run before `main`.
     pub initialisers: Initialisers,
-    /// How it is laid out.
+    /// Its layout.
     pub layout: Layout,
-    /// What the loader reads, and in how many pieces.
+    /// The loader's reads.
     pub loader_reads: LoaderReads,
 }

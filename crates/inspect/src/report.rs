@@ -20,17 +20,17 @@ use crate::space::space;
 pub enum ObjectKind {
     /// A library, or a program that can only be loaded as one.
     SharedObject,
-    /// A program that is loaded anywhere.
+    /// A position-independent program.
     PositionIndependentProgram,
     /// A program at fixed addresses, with libraries.
     FixedProgram,
     /// A program without libraries, at fixed addresses.
     StaticProgram,
-    /// A program without libraries that is loaded anywhere.
+    /// A position-independent program without libraries.
     StaticPositionIndependentProgram,
 }
 
-/// What an object is.
+/// The identity of an object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ObjectFacts {
     /// Its kind.
@@ -39,32 +39,32 @@ pub struct ObjectFacts {
     pub bytes: u64,
     /// 32 or 64.
     pub bits: u8,
-    /// Whether numbers have their most significant byte first.
+    /// Whether it is big-endian.
     pub is_big_endian: bool,
-    /// The machine, as `x86-64`.
+    /// The architecture, such as `x86-64`.
     pub machine: String,
-    /// Identity that the linker gave it, in hexadecimal digits.
+    /// Its build id in hexadecimal.
     pub build_id: Option<String>,
-    /// Where names of functions and variables came from.
+    /// The source of function and variable names.
     pub names_from: NameSource,
-    /// Why there are no sections although the header says so.
+    /// Why the section headers could not be read.
     pub section_problem: Option<String>,
 }
 
-/// What was found out about one object.
+/// The results for one object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Inspection {
-    /// What it is.
+    /// Its identity.
     pub object: ObjectFacts,
-    /// Everything that was counted.
+    /// All counts.
     #[serde(flatten)]
     pub parts: Parts,
-    /// What could be better, the most worthwhile first.
+    /// The findings, the most worthwhile first.
     pub findings: Vec<Finding>,
 }
 
 impl Inspection {
-    /// Lets go of the lists that only a report on this one object shows, and keeps all counts and findings. For walks over
+    /// Drops the lists that only a report on this one object shows, and keeps all counts and findings. For walks over
     /// so many files that their lists would fill memory.
     pub fn forget_lists(&mut self) {
         let parts = &mut self.parts;
@@ -77,7 +77,7 @@ impl Inspection {
     }
 }
 
-/// Inspects one object. Big objects are worked on by several threads.
+/// Inspects one object. Large objects use several threads.
 pub fn inspect(object: &Object<'_>) -> Inspection {
     let ((relocations, loader_reads), (owners, (initialisers, (layout, space)))) = rayon::join(
         || (relocations(object), loader_reads(object, USUAL_READAHEAD_PAGES)),

@@ -1,20 +1,20 @@
-//! Every word that relocation changes, in ascending order, with what it will point to.
+//! The relocated words in ascending order, with their targets.
 //!
-//! A big file has a million of them and all parts of the inspection look at them, so they are kept small (16 bytes each)
-//! and sorted once. Linkers write most of them in order already.
+//! A large file has a million of them and all parts of the inspection use them, so they are small (16 bytes each) and
+//! sorted once. Linkers write most of them in order already.
 
 use coldstart_elf::{
     DynamicRelocations, ElfFile, Relocation, RelocationClass, RelocationClasses, RelocationForm, RelocationTable, Vaddr,
 };
 
-/// What a relocated word will hold.
+/// The target of a relocated word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The load bias plus this address.
     Address(Vaddr),
-    /// Something that a symbol of the dynamic symbol table stands for; its index.
+    /// The dynamic symbol with this index.
     Symbol(u32),
-    /// What a function chooses when it is called at this address (`IRELATIVE`).
+    /// The result of the resolver at this address (`IRELATIVE`).
     Chosen(Vaddr),
     /// Something else: a thread-local module or offset.
     Other,
@@ -23,13 +23,13 @@ pub enum Target {
 /// A relocated word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Where it is.
+    /// Its address.
     pub address: Vaddr,
-    /// What it will hold.
+    /// Its target.
     pub target: Target,
 }
 
-/// A slot in 16 bytes: the target's kind stands in the two highest bits of the address, which no program's address has.
+/// A slot in 16 bytes: the kind of target is in the two highest bits of the address, which no program uses.
 #[derive(Clone, Copy, Debug)]
 struct Packed {
     address: u64,
@@ -72,8 +72,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Collects them from all tables. Relocations that ask for nothing, or that copy a variable, change no pointer and are
-    /// left out.
+    /// Collects the slots of all tables. Relocations without effect and copies change no pointer and are left out.
     pub fn collect(file: &ElfFile<'_>, relocations: &DynamicRelocations<'_>) -> Self {
         let tables = relocations.all_tables().map(RelocationTable::len);
         // Each record was seen in the file, so this reserves less than the file's own size.
@@ -87,11 +86,11 @@ impl Slots {
         }
         let mut classes = RelocationClasses::new(file.encoding().machine);
         for table in &relocations.android {
-            // A few bytes can stand for any number of relocations. More than the file has words change nothing new.
+            // A few bytes can encode any number of relocations. More than the file has words add nothing.
             let most = file.size() / file.encoding().word_size();
             let most = usize::try_from(most).unwrap_or(usize::MAX);
             let mut words = Words::new(file);
-            // What is damaged ends the table; the loader would refuse the file.
+            // Damage ends the table; the loader would refuse the file.
             for packed_relocation in table.iter().take(most).map_while(Result::ok) {
                 let relocation = packed_relocation.relocation(file.encoding());
                 let in_place = if relocation.addend.is_none() { words.at(relocation.offset) } else { None };
@@ -109,13 +108,13 @@ impl Slots {
             });
         }
         if !packed.is_sorted_by_key(|slot| slot.address()) {
-            // The stable sort finds the ascending runs that linkers leave, and merges them.
+            // The stable sort merges the ascending runs that linkers write.
             packed.sort_by_key(|slot| slot.address());
         }
         Self { packed }
     }
 
-    /// Number of relocated words; a word that two relocations change counts twice.
+    /// Number of relocated words; a word with two relocations counts twice.
     pub fn len(&self) -> usize {
         self.packed.len()
     }
@@ -130,12 +129,12 @@ impl Slots {
         self.packed.iter().map(|packed| packed.unpack())
     }
 
-    /// The slot with this number in ascending order.
+    /// The slot at this index in ascending order.
     pub fn get(&self, index: usize) -> Option<Slot> {
         self.packed.get(index).map(|packed| packed.unpack())
     }
 
-    /// What the word at `address` will hold; `None` if relocation does not change it.
+    /// The target of the word at `address`; `None` without a relocation.
     pub fn target_at(&self, address: Vaddr) -> Option<Target> {
         let index = self.packed.partition_point(|slot| slot.address() < address.0);
         self.get(index).filter(|slot| slot.address == address).map(|slot| slot.target)
@@ -150,17 +149,17 @@ fn target(class: RelocationClass, relocation: &Relocation, in_place: Option<u64>
         RelocationClass::IndirectRelative => Target::Chosen(Vaddr(addend())),
         RelocationClass::ThreadLocal => Target::Other,
         _ if relocation.symbol != 0 => Target::Symbol(relocation.symbol),
-        // Without a symbol, an absolute relocation is a relative one by another name (PowerPC, ARM, MIPS).
+        // Without a symbol, an absolute relocation is a relative one (PowerPC, ARM, MIPS).
         RelocationClass::Absolute => Target::Address(Vaddr(addend())),
         _ => Target::Other,
     })
 }
 
-/// Words of the file by address, for callers who ask in roughly ascending order.
+/// The file's words by address, for lookups in roughly ascending order.
 #[derive(Debug)]
 pub(crate) struct Words<'file, 'data> {
     file: &'file ElfFile<'data>,
-    /// The bytes of the segment asked for last, and where they begin in memory.
+    /// The bytes of the last segment, and their address.
     last: (u64, &'data [u8]),
 }
 
@@ -169,7 +168,7 @@ impl<'file, 'data> Words<'file, 'data> {
         Self { file, last: (0, &[]) }
     }
 
-    /// The word at `address` as the file has it: 0 where memory is zero-filled, `None` where nothing is mapped.
+    /// The word at `address` in the file: 0 for zero-filled memory, `None` for unmapped addresses.
     pub(crate) fn at(&mut self, address: Vaddr) -> Option<u64> {
         let encoding = self.file.encoding();
         let within = |(start, bytes): (u64, &'data [u8])| {

@@ -1,7 +1,7 @@
-//! Where the bytes of a file go.
+//! The use of a file's bytes.
 //!
-//! Every byte counts once: parts are laid out by file offset, and where two claim the same bytes the first one has them.
-//! Without section headers the segments and the dynamic table still tell most of it.
+//! Every byte counts once: parts are laid out by file offset, and of two that claim the same bytes the first one
+//! wins. Without section headers, the segments and the dynamic table still classify most bytes.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::object::Object;
 
-/// What bytes are for.
+/// A use of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Use {
@@ -26,7 +26,7 @@ pub enum Use {
     Relocations,
     /// Dynamic symbols, their names, hash tables and versions.
     DynamicSymbols,
-    /// Unwind tables, which only exceptions, profilers and debuggers read.
+    /// Unwind tables, read only by exceptions, profilers and debuggers.
     Unwind,
     /// Symbols and debug information, which are not loaded.
     NotLoaded,
@@ -34,21 +34,21 @@ pub enum Use {
     Administration,
     /// The ELF header, program headers and section headers.
     Headers,
-    /// Bytes that nothing claims.
+    /// Unclaimed bytes.
     Padding,
 }
 
-/// How many bytes one use takes.
+/// The bytes of one use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpaceUse {
-    /// What for.
+    /// The use.
     #[serde(rename = "use")]
     pub purpose: Use,
     /// Bytes in the file.
     pub bytes: u64,
 }
 
-/// Where the bytes of a file go; adds up to its size. Largest first.
+/// The use of a file's bytes; adds up to its size. Largest first.
 pub fn space(object: &Object<'_>) -> Vec<SpaceUse> {
     let file = &object.file;
     let header = file.header();
@@ -149,7 +149,7 @@ fn use_of_section(name: &[u8], header: &coldstart_elf::SectionHeader) -> Use {
     }
 }
 
-/// The tables that the dynamic table names, as (file offset, bytes, use).
+/// The tables of the dynamic table, as (file offset, bytes, use).
 fn by_dynamic_table(object: &Object<'_>) -> Vec<(u64, u64, Use)> {
     let mut parts = Vec::new();
     for table in object.relocations.all_tables() {

@@ -1,10 +1,11 @@
-//! Which addresses may be written, for callers who ask about a million of them.
+//! Whether addresses are writable, for a million lookups.
 
 use std::ops::Range;
 
 use coldstart_elf::{ElfFile, Vaddr};
 
-/// Whether addresses are writable. Neighbours are in the same segment nearly always, so the last one is looked at first.
+/// Whether addresses are writable. Neighbours are nearly always in the same segment, so the last one is checked
+/// first.
 #[derive(Debug)]
 pub(crate) struct Writable<'file, 'data> {
     file: &'file ElfFile<'data>,
@@ -17,7 +18,7 @@ impl<'file, 'data> Writable<'file, 'data> {
         Self { file, known: Vaddr(0)..Vaddr(0), is_writable: false }
     }
 
-    /// Whether the segment at `address` is writable; `None` where nothing is mapped.
+    /// Whether the segment at `address` is writable; `None` for unmapped addresses.
     pub(crate) fn at(&mut self, address: Vaddr) -> Option<bool> {
         if !self.known.contains(&address) {
             let segment = self.file.segment_at(address)?;

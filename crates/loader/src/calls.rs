@@ -1,7 +1,7 @@
-//! The system calls by which a loader searches, as they are to be expected.
+//! The system calls that a loader's search is expected to make.
 //!
-//! Only the search: what follows when a file was found (reading and mapping it) costs the same wherever it lay. The
-//! cache itself and /etc/ld.so.preload are opened once in a start and left out, too.
+//! Only the search: reading and mapping the file that is found costs the same wherever it is. The cache itself and
+//! /etc/ld.so.preload are opened once per start and left out, too.
 
 use std::path::Path;
 
@@ -14,19 +14,19 @@ pub enum Call<'a> {
     Open {
         /// The file.
         path: &'a Path,
-        /// It did; otherwise it is absent or passed over.
+        /// Whether the loader accepts it; otherwise it is absent or skipped.
         found: bool,
     },
     /// `stat` of a directory in which a file was not found.
     Stat {
-        /// The directory, subfolder included, without a slash at its end.
+        /// The directory, subdirectory included, without a slash at the end.
         path: &'a Path,
-        /// Whether it is there.
+        /// Whether it exists.
         exists: bool,
     },
 }
 
-/// All calls of the search in their order.
+/// All calls of the search, in order.
 pub fn calls(closure: &Closure) -> Vec<Call<'_>> {
     let mut calls = Vec::with_capacity(closure.failed_probes.len() + closure.objects.len());
     let mut done = (0, 0);
@@ -42,7 +42,8 @@ pub fn calls(closure: &Closure) -> Vec<Call<'_>> {
     calls
 }
 
-/// The failed probes up to a number, each with the look at its directory; `done` counts what of both was told before.
+/// The failed probes up to index `end`, each with the check of its directory; `done` counts the ones already
+/// returned.
 fn failures<'a>(closure: &'a Closure, end: usize, done: &mut (usize, usize), calls: &mut Vec<Call<'a>>) {
     for probe in closure.failed_probes.get(done.0..end).unwrap_or_default() {
         calls.push(Call::Open { path: &probe.path, found: false });

@@ -1,24 +1,25 @@
-//! What an object says of the libraries that it opens later, with `dlopen`.
+//! Notes in which an object lists the libraries that it opens later with `dlopen`.
 //!
-//! No `DT_NEEDED` names those, so nobody sees them in a file, unless its author wrote them down in a note: owner `FDO`, kind
-//! 0x407c0c0a, and JSON as its text (UAPI group, "Dlopen Metadata for ELF Files"; systemd is the first to do so). An entry's
-//! sonames are alternatives: the first that is found will do. The kernel and the loader do not look at the note.
+//! These libraries are not in `DT_NEEDED`, so they are invisible in a file unless its author lists them in a note:
+//! owner `FDO`, kind 0x407c0c0a, with JSON as its text (UAPI group, "Dlopen Metadata for ELF Files"; systemd was the
+//! first to write it). An entry's sonames are alternatives: the first one found is used. The kernel and the loader
+//! ignore the note.
 
 use coldstart_elf::{ElfFile, notes};
 use serde_json::Value;
 
-/// Objects name a dozen libraries; what is beyond this many entries or alternatives of a hostile note is left out.
+/// Objects list a dozen libraries; further entries or alternatives of a hostile note are ignored.
 const MOST: usize = 1000;
 
-/// How much an object wants what it opens later.
+/// How important a library is to the object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// It does not work without.
+    /// The object does not work without it.
     Required,
-    /// It lacks something important without. What the note does not say counts as this.
+    /// The object lacks an important feature without it. The default.
     #[default]
     Recommended,
-    /// It lacks something few need without.
+    /// The object lacks a rarely used feature without it.
     Suggested,
 }
 
@@ -33,16 +34,16 @@ impl Priority {
     }
 }
 
-/// One library that an object may open later.
+/// A library that an object may open later.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DlopenEntry {
     /// Its names, the best first; at least one.
     pub sonames: Vec<String>,
-    /// What it is for, in a word.
+    /// Its purpose, in a word.
     pub feature: Option<String>,
-    /// What it is for, in a sentence.
+    /// Its purpose, in a sentence.
     pub description: Option<String>,
-    /// How much it is wanted.
+    /// Its importance.
     pub priority: Priority,
 }
 
@@ -50,14 +51,14 @@ pub struct DlopenEntry {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DlopenNoteError {
     /// Its text is not JSON.
-    #[error("the note about libraries opened later is no JSON: {0}")]
+    #[error("the dlopen note is not JSON: {0}")]
     NotJson(String),
-    /// It is JSON of another shape.
-    #[error("the note about libraries opened later is no list of entries with a `soname` each")]
+    /// Valid JSON with an unexpected structure.
+    #[error("the dlopen note is not a list of entries with a `soname`")]
     OtherShape,
 }
 
-/// The text of every such note in a file, as bytes. Notes that cannot be told apart from others' are passed over.
+/// The text of every such note in a file, as bytes. Malformed notes are skipped.
 pub fn dlopen_texts<'data>(file: &ElfFile<'data>) -> impl Iterator<Item = &'data [u8]> + use<'data> {
     notes(file).flatten().filter_map(|note| note.dlopen())
 }
@@ -65,8 +66,8 @@ pub fn dlopen_texts<'data>(file: &ElfFile<'data>) -> impl Iterator<Item = &'data
 /// Reads the text of one note: an array of objects, whose `soname` is an array of names.
 ///
 /// # Errors
-/// If it is no JSON, or not such an array. Members that are not known are passed over, and so are an unknown `priority` and
-/// texts that are no strings: the format may grow.
+/// If it is not JSON, or not such an array. Unknown members are ignored, and so are an unknown `priority` and texts
+/// that are not strings: the format may grow.
 pub fn read_dlopen_text(text: &[u8]) -> Result<Vec<DlopenEntry>, DlopenNoteError> {
     let value: Value = serde_json::from_slice(text).map_err(|problem| DlopenNoteError::NotJson(problem.to_string()))?;
     let entries = value.as_array().ok_or(DlopenNoteError::OtherShape)?;
@@ -76,7 +77,7 @@ pub fn read_dlopen_text(text: &[u8]) -> Result<Vec<DlopenEntry>, DlopenNoteError
 fn entry(value: &Value) -> Result<DlopenEntry, DlopenNoteError> {
     let text = |name| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let sonames = value.get("soname").and_then(Value::as_array).ok_or(DlopenNoteError::OtherShape)?;
-    // A name with a zero byte can never be handed to `dlopen`.
+    // A name with a zero byte cannot be passed to `dlopen`.
     let usable = |name: &&str| !name.is_empty() && !name.contains('\0');
     let sonames: Vec<String> =
         sonames.iter().filter_map(Value::as_str).filter(usable).take(MOST).map(str::to_owned).collect();

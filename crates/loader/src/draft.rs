@@ -1,4 +1,4 @@
-//! A closure in the making: objects stand in the order they were mapped, which is not the order symbols are looked up.
+//! A closure under construction: its objects are in map order, which differs from the symbol lookup order.
 
 use std::io;
 use std::path::Path;
@@ -11,14 +11,14 @@ use crate::{
 /// Index of the program in every draft and closure.
 pub(crate) const PROGRAM: usize = 0;
 
-/// The closure so far; its objects' numbers change when it is finished.
+/// The closure so far; its object indices change when it is finished.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) closure: Closure,
 }
 
 impl Draft {
-    /// Begins with the program.
+    /// Starts with the program.
     pub(crate) fn begin(program: &Path, system: &impl FileSystem) -> Result<Self, Error> {
         let name = std::os::unix::ffi::OsStrExt::as_bytes(program.as_os_str());
         let refuse = |reason| Error::Program { path: program.to_owned(), reason };
@@ -41,17 +41,17 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Begins with everything a finished closure has loaded, and nothing of its search.
+    /// Starts with the objects of a finished closure, without its probes.
     pub(crate) fn again(closure: &Closure) -> Self {
         Self { closure: Closure { objects: closure.objects.clone(), ..Closure::default() } }
     }
 
-    /// Forgets the failures of a search that was only asked about.
+    /// Discards the probes of a search that was only simulated.
     pub(crate) fn forget_search(&mut self) {
         self.closure = Closure { objects: std::mem::take(&mut self.closure.objects), ..Closure::default() };
     }
 
-    /// Adds the interpreter that the program names, or that the environment names for it.
+    /// Adds the interpreter of the program, or the one of the environment.
     pub(crate) fn add_interpreter(
         &mut self,
         system: &impl FileSystem,
@@ -91,24 +91,24 @@ impl Draft {
         Ok(Some(self.closure.objects.len() - 1))
     }
 
-    /// Notes a file that did not do.
+    /// Records a failed probe.
     pub(crate) fn fail(&mut self, asked: Asked<'_>, path: &[u8], rule: FoundBy, failure: ProbeFailure) {
         let (requester, needed, path) = (asked.requester, asked.needed.to_vec(), crate::names::path(path).to_owned());
         self.closure.failed_probes.push(FailedProbe { requester, needed, path, rule, failure });
     }
 
-    /// Notes what ends the start.
+    /// Records what ends the start.
     pub(crate) fn stop(&mut self, asked: Asked<'_>, path: &[u8], reason: ProbeFailure) {
         let (requester, needed, path) = (asked.requester, asked.needed.to_vec(), crate::names::path(path).to_owned());
         self.closure.stopped = Some(Stopped { requester, needed, path, reason });
     }
 
-    /// Notes which object answers to a name.
+    /// Records the object found for a name.
     pub(crate) fn answer(&mut self, asked: Asked<'_>, answer: Answer<'_>) {
         self.note(asked, answer.name_asked, Some((answer.object, answer.found_by)), answer.opened);
     }
 
-    /// Notes that nothing answers to a name; `name_asked` is what became of it by expansion.
+    /// Records a missing name; `name_asked` is the name after expansion.
     pub(crate) fn miss(&mut self, asked: Asked<'_>, name_asked: &[u8]) {
         let (requester, needed, preload) = (asked.requester, asked.needed.to_vec(), asked.preload);
         self.closure.missing.push(Missing { requester, needed, name_asked: name_asked.to_vec(), preload });
@@ -128,7 +128,7 @@ impl Draft {
         });
     }
 
-    /// The closure with its objects in the given order; objects that it leaves out come last, out of scope.
+    /// The closure with its objects in the given order; omitted objects come last, out of scope.
     pub(crate) fn finish(self, mut order: Vec<usize>) -> Closure {
         let mut closure = self.closure;
         let count = closure.objects.len();
@@ -176,7 +176,7 @@ impl Draft {
     }
 }
 
-/// A name being asked for.
+/// A requested name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) requester: usize,
@@ -184,7 +184,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) preload: bool,
 }
 
-/// The answer to a name.
+/// The object found for a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer<'a> {
     pub(crate) name_asked: &'a [u8],
@@ -194,7 +194,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) opened: Option<&'a [u8]>,
 }
 
-/// Why an object does not fit the program, in the order in which `open_verify` of elf/dl-load.c looks.
+/// Why an object does not fit the program, in the order of checks of `open_verify` in elf/dl-load.c.
 pub(crate) fn misfit(program: &ObjectFacts, object: &ObjectFacts) -> Option<ProbeFailure> {
     if object.class != program.class {
         Some(ProbeFailure::OtherClass)
@@ -211,11 +211,12 @@ pub(crate) fn misfit(program: &ObjectFacts, object: &ObjectFacts) -> Option<Prob
     }
 }
 
-/// The same for a file that a search comes to, in the order of the environment's loader.
+/// The same for a file found by a search, in the order of the environment's loader.
 ///
-/// Something odd in `e_ident`, the byte order included, ends the start under glibc's own sources even when the object is
-/// for another machine. Debian's `open_verify`, and Ubuntu's after it, looks at the machine first whenever `e_ident` is
-/// odd, and passes over what is obviously built for others. It reads `e_machine` in its own byte order, whatever the file's.
+/// In upstream glibc, anything odd in `e_ident`, including the byte order, ends the start even when the object is for
+/// another architecture. Debian's `open_verify`, and Ubuntu's after it, checks the architecture first whenever
+/// `e_ident` is odd, and skips what is obviously built for others. It reads `e_machine` in its own byte order,
+/// whatever the file's.
 pub(crate) fn misfit_in_search(
     program: &ObjectFacts,
     object: &ObjectFacts,
@@ -230,7 +231,7 @@ pub(crate) fn misfit_in_search(
     misfit(program, object)
 }
 
-/// Whether a loader goes on to the next directory after this failure of `open`; it gives the list up after others.
+/// Whether a loader tries the next directory after this `open` error; it abandons the list after others.
 pub(crate) fn goes_on_after(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
 }
@@ -243,7 +244,8 @@ mod tests {
     #[test]
     fn distributions_look_at_the_machine_of_odd_objects_or_not() {
         let program = ObjectFacts { class: Class::Bits64, little_endian: true, machine: 62, ..ObjectFacts::default() };
-        // A library for s390x, and one of ours whose byte order alone is odd, so that the machine is read the wrong way.
+        // A library for s390x, and one of ours whose byte order alone is odd, so that the machine is read the wrong
+        // way.
         let foreign = ObjectFacts { little_endian: false, machine: 22, ..program.clone() };
         let odd = ObjectFacts { little_endian: false, machine: 62_u16.swap_bytes(), ..program.clone() };
         let padded = ObjectFacts { machine: 183, fault: Some(Fault::Identification("odd")), ..program.clone() };

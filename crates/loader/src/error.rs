@@ -1,10 +1,10 @@
-//! Why a program cannot be asked about.
+//! Why a program cannot be resolved.
 
 use std::path::PathBuf;
 
 use crate::ProbeFailure;
 
-/// Why a program cannot be asked about at all. What goes wrong later is part of the answer.
+/// Why a program cannot be resolved at all. Later failures are part of the [`Closure`](crate::Closure).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The program itself cannot be opened, or is not an ELF object.
@@ -15,12 +15,12 @@ pub enum Error {
         /// Why.
         reason: ProbeFailure,
     },
-    /// The interpreter the program names is not there or does not fit; the kernel would refuse to start the program.
-    #[error("`{}` names the interpreter `{}`: {reason}", program.display(), path.display())]
+    /// The program's interpreter is missing or does not fit; the kernel would refuse to start the program.
+    #[error("interpreter `{1}` of `{0}`: {reason}", program.display(), path.display())]
     Interpreter {
         /// The program.
         program: PathBuf,
-        /// The interpreter, as the program names it.
+        /// The interpreter's path in the program.
         path: PathBuf,
         /// Why.
         reason: ProbeFailure,

@@ -1,8 +1,8 @@
-//! What is wrong with a file that begins as an ELF object does, and when the loader sees it.
+//! Faults in a file with an ELF header, and the point at which the loader detects them.
 //!
-//! The order of the tests is part of the rules: an object for another machine is passed over although it is no library,
-//! but not when its `e_version` is odd (`open_verify` and `_dl_map_object_from_fd` in elf/dl-load.c); for the rest of its
-//! identification distributions differ, see [`Environment::strict_identification`](crate::Environment).
+//! The order of checks is part of the rules: an object for another architecture is skipped although it is not a
+//! library, but not if its `e_version` is odd (`open_verify` and `_dl_map_object_from_fd` in elf/dl-load.c). For the
+//! rest of its identification, distributions differ; see [`Environment::strict_identification`](crate::Environment).
 
 use std::fmt;
 
@@ -10,19 +10,19 @@ use coldstart_elf::{DynamicTable, ElfError, ElfFile, FileType, SegmentKind};
 
 use crate::{Class, ObjectFacts};
 
-/// Why an ELF file is no library, in glibc's words.
+/// Why an ELF file is not a library, in glibc's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// `e_ident` or `e_version`: seen after class and byte order and before the machine.
+    /// `e_ident` or `e_version`: checked after class and byte order, before the architecture.
     Identification(&'static str),
-    /// Type of file or table of segments: seen after the machine.
+    /// File type or segment table: checked after the architecture.
     Header(&'static str),
-    /// Seen when the file is mapped, after the search has settled on it and has found that it is not loaded yet.
+    /// Detected when the file is mapped, after the search has accepted it and found that it is not loaded yet.
     Mapping(&'static str),
 }
 
 impl Fault {
-    /// Whether something in `e_ident` is odd; `e_version` stands behind it.
+    /// Whether it is in `e_ident`; `e_version` comes after that.
     pub(crate) fn is_in_identification(self) -> bool {
         matches!(self, Self::Identification(reason) if reason != OTHER_VERSION)
     }
@@ -36,15 +36,15 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The fault of an odd `e_version`.
+/// The fault for an odd `e_version`.
 const OTHER_VERSION: &str = "ELF file version does not match current one";
 /// `ELFOSABI_GNU`.
 const GNU: u8 = 3;
-/// Size of a page as far as alignment of segments is concerned: the smallest of any machine.
+/// Page size for the alignment check: the smallest of any architecture.
 const PAGE: u64 = 0x1000;
 
 impl Fault {
-    /// What keeps a file that our reader takes from being loaded as a library.
+    /// What prevents a file that our reader accepts from being loaded as a library.
     pub(crate) fn of(file: &ElfFile<'_>) -> Result<Option<Self>, ElfError> {
         Ok(match header_fault(file.bytes(), file.size()) {
             Some(fault) => Some(fault),
@@ -52,7 +52,7 @@ impl Fault {
         })
     }
 
-    /// What keeps a file whose header is in order from being mapped; of `file` only the headers are looked at.
+    /// What prevents a file with a valid header from being mapped; only the headers of `file` are read.
     pub(crate) fn of_mapping(file: &ElfFile<'_>, dynamic: Option<&DynamicTable<'_>>) -> Option<Self> {
         let mut loaded = file.load_segments().peekable();
         let reason = if loaded.peek().is_none() {
@@ -75,7 +75,7 @@ impl Fault {
     }
 }
 
-/// The facts of a file's content; an error when it does not even begin as an object.
+/// The facts of a file's content; an error if it does not even begin as an object.
 pub(crate) fn read(content: &[u8]) -> Result<ObjectFacts, &'static str> {
     let bare = read_header(content, content.len() as u64)?;
     if bare.fault.is_some() {
@@ -85,10 +85,10 @@ pub(crate) fn read(content: &[u8]) -> Result<ObjectFacts, &'static str> {
     Ok(facts.unwrap_or(ObjectFacts { fault: Some(Fault::Mapping("cannot read file data")), ..bare }))
 }
 
-/// What the ELF header alone says, and what is wrong with it; an error when the file does not even begin as an object.
-/// `start` holds at least the header of a file of `size` bytes, or all of it.
+/// The facts and faults in the ELF header alone; an error if the file does not even begin as an object. `start` holds
+/// at least the header of a file of `size` bytes, or the whole file.
 pub(crate) fn read_header(start: &[u8], size: u64) -> Result<ObjectFacts, &'static str> {
-    // Width and byte order decide where the rest of the header lies. What is neither is the other.
+    // Class and byte order determine the offsets in the header. An undefined value counts as the other one.
     let wide = start.get(4) == Some(&2);
     let header = start.get(..if wide { 64 } else { 52 }).ok_or("file too short")?;
     if !header.starts_with(b"\x7fELF") {
@@ -108,7 +108,7 @@ pub(crate) fn read_header(start: &[u8], size: u64) -> Result<ObjectFacts, &'stat
     })
 }
 
-/// What is wrong with a header that has the magic number, in a file of `size` bytes.
+/// Faults in a header with the magic number, in a file of `size` bytes.
 fn header_fault(header: &[u8], size: u64) -> Option<Fault> {
     let at = |place: usize| header.get(place).copied().unwrap_or_default();
     let (wide, little) = (at(4) == 2, at(5) == 1);
@@ -129,10 +129,10 @@ fn header_fault(header: &[u8], size: u64) -> Option<Fault> {
     Some(Fault::Identification(identification))
 }
 
-/// Newest `EI_ABIVERSION` that glibc takes of an object marked as its own: one less than `LIBC_ABI_MAX`, which the build
-/// counts from the file libc-abis. Every machine has UNIQUE and, since 2.28, ABSOLUTE; IFUNC stands there for x86,
-/// POWER and SPARC alone, although others have such functions, too. Measured: 3 on x86-64 and i386, 2 on AArch64. MIPS
-/// has three of its own by 2.31.
+/// Newest `EI_ABIVERSION` that glibc accepts for an object marked as its own: one less than `LIBC_ABI_MAX`, which the
+/// build counts from the file libc-abis. Every architecture has UNIQUE and, since 2.28, ABSOLUTE; IFUNC is listed for
+/// x86, POWER and SPARC only, although others have such functions, too. Measured: 3 on x86-64 and i386, 2 on AArch64.
+/// MIPS has three of its own by 2.31.
 fn newest_abi_version(machine: u16) -> u8 {
     match machine {
         // EM_SPARC, EM_386, EM_PPC, EM_PPC64, EM_SPARCV9, EM_X86_64
@@ -143,9 +143,9 @@ fn newest_abi_version(machine: u16) -> u8 {
     }
 }
 
-/// What is wrong after the machine was found to be right.
+/// Faults that are checked after the architecture.
 fn later_fault(header: &[u8], size: u64, wide: bool, little: bool) -> Option<Fault> {
-    // Places of `e_phoff`, `e_phentsize` and `e_phnum`, and the size of one entry (gABI, "ELF Header").
+    // Offsets of `e_phoff`, `e_phentsize` and `e_phnum`, and the size of one entry (gABI, "ELF Header").
     let (offset, entry_size, expected) =
         if wide { (word(header, 32, 8, little), 54, 56) } else { (word(header, 28, 4, little), 42, 32) };
     let count = half(header, entry_size + 2, little);

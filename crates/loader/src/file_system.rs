@@ -1,32 +1,33 @@
-//! Where the loader's questions about files are answered.
+//! File access for the loader's rules.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{Identity, ObjectFacts, fault};
 
-/// What stands at a path that the loader tries.
+/// The file at a path that the loader tries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
     /// It cannot be opened: `NotFound` for ENOENT, `PermissionDenied` for EACCES, `NotADirectory` for ENOTDIR,
-    /// `InvalidFilename` for ENAMETOOLONG. The loader goes on after these, and ends the list of directories after others.
+    /// `InvalidFilename` for ENAMETOOLONG. The loader continues after these, and abandons the list of directories
+    /// after others.
     Absent(io::ErrorKind),
-    /// It can be opened and is nothing the loader takes: too short, no ELF magic, not a shared object, a directory.
-    /// The reason is for people. This ends the start, while an object for another machine is passed over.
+    /// It can be opened and is not a file that the loader accepts: too short, no ELF magic, not a shared object, a
+    /// directory. The reason is for people. This ends the start, while an object for another architecture is skipped.
     NotAnObject(String),
-    /// An ELF object, for whichever machine.
+    /// An ELF object of any architecture.
     Object {
-        /// Which file it is.
+        /// Its file identity.
         identity: Identity,
-        /// What it says of itself.
+        /// The properties read from it.
         facts: ObjectFacts,
     },
 }
 
 impl Probe {
-    /// What the loader makes of a file that can be opened, from its whole content. `set_user_id` is the file's mode bit.
+    /// The loader's view of a file that can be opened, from its whole content. `set_user_id` is the file's mode bit.
     ///
-    /// What our own reader of ELF files refuses although its header is in order counts as a file that cannot be mapped.
+    /// A file with a valid header that our own ELF reader refuses counts as a file that cannot be mapped.
     pub fn of_content(content: &[u8], identity: Identity, set_user_id: bool) -> Self {
         match fault::read(content) {
             Ok(facts) => Self::Object { identity, facts: ObjectFacts { set_user_id, ..facts } },
@@ -35,16 +36,16 @@ impl Probe {
     }
 }
 
-/// Answers the loader's questions about files. Paths may be relative to the current directory of the start, and are as its loader
-/// sees them: where its root is another directory, that is the implementation's matter.
+/// File access for the loader's rules. Paths may be relative to the current directory of the start, and are as the
+/// loader sees them: an implementation may map its root to another directory.
 pub trait FileSystem {
-    /// What `open` and the ELF header at `path` say, symbolic links followed.
+    /// The result of opening `path` and reading its ELF header, symbolic links followed.
     fn object(&self, path: &Path) -> Probe;
 
-    /// Whether `stat` finds a directory: glibc asks it once of each directory in which a probe failed.
+    /// Whether `stat` finds a directory: glibc checks each directory once, after a failed probe in it.
     fn is_directory(&self, path: &Path) -> bool;
 
-    /// The path without symbolic links, as the kernel tells it in /proc/self/exe; it becomes the program's `$ORIGIN`.
+    /// The path without symbolic links, as in /proc/self/exe; it becomes the program's `$ORIGIN`.
     fn canonical(&self, path: &Path) -> Option<PathBuf>;
 }
 

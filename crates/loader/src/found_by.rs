@@ -1,41 +1,41 @@
-//! By which rule a library was found.
+//! The rules by which libraries are found.
 
 use std::fmt;
 
-/// By which rule an object was found, or would have been at a place where a probe failed. Indices are those of
+/// The rule by which an object was found, or by which a failed probe was made. Indices are those of
 /// [`Closure::objects`](crate::Closure::objects).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FoundBy {
     /// It is the program.
     Program,
-    /// It is the program's interpreter, which the kernel maps before anything is searched.
+    /// It is the program's interpreter, mapped by the kernel before any search.
     Interpreter,
-    /// The name holds a slash, so it is a path and nothing is searched.
+    /// The name contains a slash, so it is a path and not searched.
     Path,
-    /// `DT_RPATH` of the requester or of one of those that brought it in.
+    /// `DT_RPATH` of the requester or of one of its requesters.
     Rpath {
-        /// The object whose `DT_RPATH` it is.
+        /// The object with the `DT_RPATH`.
         of: usize,
     },
     /// `LD_LIBRARY_PATH`.
     LdLibraryPath,
     /// `DT_RUNPATH` of the requester.
     Runpath {
-        /// The object whose `DT_RUNPATH` it is.
+        /// The object with the `DT_RUNPATH`.
         of: usize,
     },
     /// The loader's cache.
     LdSoCache,
     /// The loader's default directories.
     DefaultDirectory,
-    /// An object that is there already answers to the name.
+    /// An already loaded object matches the name.
     AlreadyLoaded(Known),
 }
 
-/// What makes the loader see that a name means an object it has.
+/// How the loader recognises a name as that of a loaded object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Known {
-    /// Somebody asked for the same name before.
+    /// The same name was requested before.
     Name,
     /// The name is the object's `DT_SONAME`.
     Soname,
@@ -57,9 +57,9 @@ impl fmt::Display for FoundBy {
             Self::LdSoCache => "ld.so.cache",
             Self::DefaultDirectory => "default directory",
             Self::AlreadyLoaded(Known::Name) => "already loaded under this name",
-            Self::AlreadyLoaded(Known::Soname) => "already loaded, by its soname",
+            Self::AlreadyLoaded(Known::Soname) => "already loaded with this soname",
             Self::AlreadyLoaded(Known::Path) => "already loaded from this path",
-            Self::AlreadyLoaded(Known::SameFile) => "already loaded, the same file",
+            Self::AlreadyLoaded(Known::SameFile) => "already loaded (same file)",
         })
     }
 }

@@ -1,11 +1,12 @@
-//! What the loader looks at in an object, by reading a few pieces of its file.
+//! Reads what the loader checks in an object from a few small pieces of its file.
 //!
-//! A program may load hundreds of libraries, most of which a page fault in a mapped file would cost more than everything
-//! else: so the beginning, the dynamic table and its strings are read, one or two kilobytes in all, which takes three calls.
+//! A program may load hundreds of libraries. For most of them, a page fault in a mapped file would cost more than
+//! everything else; so the beginning, the dynamic table and its strings are read: one or two kilobytes in three
+//! calls.
 //!
-//! A newcomer would not guess that a glance may fail on a sound file. It answers only where the answer is plain and the same
-//! as that of [`Probe::of_content`](crate::Probe::of_content); for whatever is cut off, contradicts itself or lies at an
-//! unusual place it has none, and the whole file is to be asked.
+//! A newcomer would not guess that this may fail on a sound file. It succeeds only on simple files, with the same
+//! result as [`Probe::of_content`](crate::Probe::of_content). For a file that is truncated, inconsistent or unusual
+//! it gives up, and the caller reads the whole file.
 
 use std::ffi::CStr;
 use std::io;
@@ -14,37 +15,37 @@ use coldstart_elf::{DynamicTable, ElfFile, FileOffset, FileType, Notes, Segment,
 
 use crate::{Fault, ObjectFacts, fault};
 
-/// Bytes that are read from a file's beginning. All but one in 300 libraries have their program headers and notes there;
-/// what is read beyond costs next to nothing up to a page.
+/// Bytes that are read from a file's beginning. All but one in 300 libraries have their program headers and notes
+/// there; up to a page, reading more costs almost nothing.
 const START: usize = 2048;
-/// Bytes that are read at a time from the table of strings. What an object names lies there together.
+/// Bytes read at a time from the string table. The strings of an object's dynamic table are close together.
 const STRINGS: usize = 1024;
-/// The same for a string that did not end in those.
+/// The same for a string that is longer.
 const LONG_STRING: usize = 1 << 14;
-/// Pieces that are read of the table of strings at most: a file must not have the same ones read for ever.
+/// Limit on reads from the string table: a hostile file must not cause endless reads.
 const MOST_READS: u32 = 16;
-/// The largest dynamic table or note that is looked at, in bytes.
+/// The largest dynamic table or note to be read, in bytes.
 const MOST: u64 = 1 << 16;
 
-/// What a few pieces of an object's file say.
+/// The properties read from a few pieces of an object's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glance {
-    /// What the loader looks at. `set_user_id` is no part of a file's content and stays false.
+    /// The properties that the loader checks. `set_user_id` is not part of a file's content and stays false.
     pub facts: ObjectFacts,
     /// `e_type`.
     pub file_type: FileType,
     /// Bits of `DT_FLAGS_1`; none for an object without a dynamic table.
     pub dynamic_flags: Option<u64>,
-    /// The texts of notes about libraries opened later, as [`dlopen_texts`](crate::dlopen_notes::dlopen_texts) has them,
-    /// if they are in a segment. Notes that only the section headers lead to are not found.
+    /// The texts of dlopen notes, as [`dlopen_texts`](crate::dlopen_notes::dlopen_texts) returns them, if they are in
+    /// a segment. Notes known only from section headers are not found.
     pub dlopen_texts: Vec<Vec<u8>>,
 }
 
 impl Glance {
-    /// Reads the pieces of a file of `size` bytes. `read_at` fills a part of its buffer from an offset in the file, as
-    /// `pread` does, and tells how large a part.
+    /// Reads the pieces of a file of `size` bytes. `read_at` fills a part of its buffer from an offset in the file,
+    /// as `pread` does, and returns its length.
     ///
-    /// None where the whole file must be asked. That is so of everything that cannot be read, or is not there by now.
+    /// None where the whole file must be read, and for files that cannot be read or have disappeared.
     pub fn of(size: u64, read_at: impl Fn(&mut [u8], u64) -> io::Result<usize>) -> Option<Self> {
         let pieces = Pieces { size, read_at };
         let start = &mut [0; START];
@@ -99,7 +100,7 @@ impl Glance {
     }
 }
 
-/// A file of which pieces are read.
+/// A file that is read in pieces.
 struct Pieces<ReadAt> {
     /// In bytes.
     size: u64,
@@ -107,7 +108,7 @@ struct Pieces<ReadAt> {
 }
 
 impl<ReadAt: Fn(&mut [u8], u64) -> io::Result<usize>> Pieces<ReadAt> {
-    /// Fills a buffer from an offset, up to the file's end; none when the file ends earlier than it said.
+    /// Fills a buffer from an offset, up to the end of the file; none if the file ends before its stated size.
     fn some<'a>(&self, buffer: &'a mut [u8], offset: u64) -> Option<&'a [u8]> {
         let left = usize::try_from(self.size.checked_sub(offset)?).unwrap_or(usize::MAX);
         let wanted = left.min(buffer.len());
@@ -116,7 +117,7 @@ impl<ReadAt: Fn(&mut [u8], u64) -> io::Result<usize>> Pieces<ReadAt> {
         (count == wanted.len()).then_some(wanted)
     }
 
-    /// So many bytes from an offset; none when they are many, or the file ends before.
+    /// `size` bytes from an offset; none if they are too many, or the file ends before.
     fn all(&self, offset: u64, size: u64) -> Option<Vec<u8>> {
         let end = offset.checked_add(size)?;
         if size > MOST || end > self.size {
@@ -127,7 +128,7 @@ impl<ReadAt: Fn(&mut [u8], u64) -> io::Result<usize>> Pieces<ReadAt> {
         Some(bytes)
     }
 
-    /// The strings that the dynamic table leads to; none when they are not all in the file.
+    /// The strings of the dynamic table; none if the file does not contain all of them.
     fn strings(&self, file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Option<PiecedStrings<'_, ReadAt>> {
         let (address, size) = (Vaddr(dynamic.get(Tag::STRTAB)?), dynamic.get(Tag::STRSZ)?);
         let segment = file.segment_at(address)?;
@@ -147,23 +148,23 @@ impl<ReadAt: Fn(&mut [u8], u64) -> io::Result<usize>> Pieces<ReadAt> {
     }
 }
 
-/// A table of strings of which a piece is read.
+/// A string table that is read in pieces.
 struct PiecedStrings<'a, ReadAt> {
     file: &'a Pieces<ReadAt>,
-    /// Where it lies in the file, and its size, in bytes.
+    /// Its file offset and size, in bytes.
     offset: u64,
     size: u64,
-    /// What was read of it last, and where in the table that begins.
+    /// The last piece and its offset in the table.
     piece: Vec<u8>,
     begin: u64,
     /// Pieces read so far.
     reads: u32,
-    /// A string was asked for that could not be read; the table may have it all the same.
+    /// A string could not be read, although the table may contain it.
     has_failed: bool,
 }
 
 impl<ReadAt: Fn(&mut [u8], u64) -> io::Result<usize>> PiecedStrings<'_, ReadAt> {
-    /// The string that begins `offset` bytes into the table.
+    /// The string at `offset` in the table.
     fn get(&mut self, offset: u64) -> Option<Vec<u8>> {
         let mut string = self.in_piece(offset);
         for length in [STRINGS, LONG_STRING] {

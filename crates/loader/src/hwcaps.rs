@@ -1,7 +1,7 @@
-//! The processor's subfolders: libraries built for newer processors stand beside the plain ones.
+//! The processor's subdirectories: libraries built for newer processors, next to the plain ones.
 //!
-//! Since 2.33 glibc looks into `glibc-hwcaps/NAME/` for each level the processor has. Up to 2.36 it still tries, after
-//! those, every combination of older names (`tls/haswell/x86_64/`, ...): eleven to nineteen tries for each directory.
+//! Since 2.33, glibc searches `glibc-hwcaps/NAME/` for each level that the processor supports. Up to 2.36 it then
+//! tries every combination of older names (`tls/haswell/x86_64/`, ...): eleven to nineteen probes per directory.
 
 #[cfg(target_arch = "x86_64")]
 use std::io::Read;
@@ -9,7 +9,7 @@ use std::io::Read;
 #[cfg(target_arch = "x86_64")]
 use coldstart_host::machine;
 
-/// The subfolders that a loader tries in each directory.
+/// The subdirectories that a loader tries in each directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hwcaps {
     /// Names under `glibc-hwcaps/`, best first: "x86-64-v4", "x86-64-v3", "x86-64-v2".
@@ -20,33 +20,34 @@ pub struct Hwcaps {
 }
 
 impl Hwcaps {
-    /// What the loader tries on this machine, for a program of this processor's 64-bit kind. `release` is glibc's second
-    /// number: 36 for 2.36.
+    /// The loader's subdirectories on this machine, for a 64-bit program. `release` is glibc's minor version: 36 for
+    /// 2.36.
     pub fn of_this_cpu(release: u32) -> Self {
         let levels = x86_64_levels_of_this_cpu().iter().map(|level| level.as_bytes().to_vec()).collect();
         let combined = (release <= 36).then(combined_names_of_this_cpu);
         Self { levels, combined }
     }
 
-    /// Only the processor's levels that a mask names, as the loader's option `--glibc-hwcaps-mask` has it: names divided
-    /// by colons. What glibc 2.36 and earlier combine is not concerned (`_dl_hwcaps_split_masked` in elf/dl-hwcaps_split.c).
+    /// Only the processor levels in a mask, as in the loader's option `--glibc-hwcaps-mask`: colon-separated names.
+    /// The combinations of glibc 2.36 and earlier are not affected (`_dl_hwcaps_split_masked` in
+    /// elf/dl-hwcaps_split.c).
     pub fn masked(&self, mask: &[u8]) -> Self {
         let named = |level: &&Vec<u8>| mask.split(|&byte| byte == b':').any(|name| name == level.as_slice());
         Self { levels: self.levels.iter().filter(named).cloned().collect(), combined: self.combined.clone() }
     }
 
-    /// With other names tried before the processor's own, as the loader's option `--glibc-hwcaps-prepend` has it: divided by
-    /// colons, empty ones left out. To be called after [`masked`](Self::masked), which does not concern them.
+    /// With other names tried before the processor's own, as in the loader's option `--glibc-hwcaps-prepend`:
+    /// colon-separated, empty ones ignored. Call it after [`masked`](Self::masked), which does not affect them.
     pub fn prepended(&self, list: &[u8]) -> Self {
         let names = list.split(|&byte| byte == b':').filter(|name| !name.is_empty()).map(<[u8]>::to_vec);
         Self { levels: names.chain(self.levels.iter().cloned()).collect(), combined: self.combined.clone() }
     }
 
-    /// Prefixes of a file name in the order they are tried, each with its slash at the end; the empty one, for the
-    /// directory itself, is the last (`_dl_important_hwcaps` in elf/dl-hwcaps.c).
-    pub fn subfolders(&self) -> Vec<Vec<u8>> {
+    /// Prefixes of a file name in search order, each with a trailing slash; the last one is empty, for the directory
+    /// itself (`_dl_important_hwcaps` in elf/dl-hwcaps.c).
+    pub fn subdirectories(&self) -> Vec<Vec<u8>> {
         let levels = self.levels.iter().map(|level| [b"glibc-hwcaps/", level.as_slice(), b"/"].concat());
-        let mut subfolders: Vec<Vec<u8>> = levels.collect();
+        let mut subdirectories: Vec<Vec<u8>> = levels.collect();
         if let Some(combined) = &self.combined {
             let names: Vec<&[u8]> = combined.iter().map(Vec::as_slice).chain([b"tls".as_slice()]).collect();
             // Sixteen names would be 65,536 tries for a directory; no processor has had more than four.
@@ -54,16 +55,16 @@ impl Hwcaps {
             for mask in (1_u32..1 << count).rev() {
                 let chosen = (0..count).rev().filter(|bit| mask & (1 << bit) != 0);
                 let chosen = chosen.filter_map(|bit| names.get(bit));
-                subfolders.push(chosen.flat_map(|name| [name, b"/".as_slice()].concat()).collect());
+                subdirectories.push(chosen.flat_map(|name| [name, b"/".as_slice()].concat()).collect());
             }
         }
-        subfolders.push(Vec::new());
-        subfolders
+        subdirectories.push(Vec::new());
+        subdirectories
     }
 }
 
-/// The levels this processor has, best first; none on other machines than x86-64 (the x86-64 psABI, "micro-architecture
-/// levels", as `_dl_hwcaps_subdirs_active` of sysdeps/x86_64/dl-hwcaps_subdirs.c tests them).
+/// The levels that this processor supports, best first; none on architectures other than x86-64 (the x86-64 psABI,
+/// "micro-architecture levels", as `_dl_hwcaps_subdirs_active` of sysdeps/x86_64/dl-hwcaps_subdirs.c tests them).
 pub fn x86_64_levels_of_this_cpu() -> &'static [&'static str] {
     #[cfg(target_arch = "x86_64")]
     {
@@ -86,7 +87,8 @@ pub fn x86_64_levels_of_this_cpu() -> &'static [&'static str] {
     &[]
 }
 
-/// `$PLATFORM` of this processor: glibc renames Intel's (sysdeps/x86/cpu-features.c), others keep the kernel's AT_PLATFORM.
+/// `$PLATFORM` of this processor: glibc renames Intel's (sysdeps/x86/cpu-features.c), others keep the kernel's
+/// AT_PLATFORM.
 pub fn platform_of_this_cpu() -> Option<&'static str> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -116,14 +118,14 @@ fn combined_names_of_this_cpu() -> Vec<Vec<u8>> {
     names
 }
 
-/// Whether the processor calls itself Intel's. The kernel is asked: no safe function hands out CPUID's vendor.
+/// Whether the processor is made by Intel. The kernel is asked: no safe function returns CPUID's vendor.
 ///
-/// It is asked once, and for the beginning only: the file is long on a large machine, and slow to make.
+/// Read once, and only the beginning: the file is long on a large machine, and slow to generate.
 #[cfg(target_arch = "x86_64")]
 fn is_intel() -> bool {
     static ANSWER: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ANSWER.get_or_init(|| {
-        // The vendor stands in the second line.
+        // The vendor is in the second line.
         let mut start = [0; 256];
         let read = std::fs::File::open(machine::PROCESSORS).and_then(|mut file| file.read(&mut start));
         machine::is_intel(start.get(..read.unwrap_or_default()).unwrap_or_default())
@@ -152,12 +154,12 @@ mod tests {
             "x86_64/",
             "",
         ]);
-        assert_eq!(hwcaps.subfolders(), expected);
+        assert_eq!(hwcaps.subdirectories(), expected);
     }
 
     #[test]
     fn newer_releases_try_the_levels_only() {
         let hwcaps = Hwcaps { levels: names(&["x86-64-v3", "x86-64-v2"]), combined: None };
-        assert_eq!(hwcaps.subfolders(), names(&["glibc-hwcaps/x86-64-v3/", "glibc-hwcaps/x86-64-v2/", ""]));
+        assert_eq!(hwcaps.subdirectories(), names(&["glibc-hwcaps/x86-64-v3/", "glibc-hwcaps/x86-64-v2/", ""]));
     }
 }

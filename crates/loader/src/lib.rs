@@ -1,10 +1,11 @@
-//! The dynamic loader's rules: which files a program loads, in which order, found by which rule, and which probes fail
-//! on the way. Nothing is run and nothing is mapped.
+//! The dynamic loader's rules: which files a program loads, in which order, found by which rule, and with which
+//! failed probes. Nothing is run or mapped.
 //!
-//! [`resolve()`] is a plain function over a [`FileSystem`], which answers "what stands at this path?", and an
-//! [`Environment`]. The caller opens files; [`ObjectFacts::of`] reads what the loader looks at.
+//! [`resolve()`] is a plain function over a [`FileSystem`] and an [`Environment`]. The caller opens files;
+//! [`ObjectFacts::of`] reads what the loader checks.
 //!
-//! A newcomer would not guess that glibc remembers directories but not files: a directory that is not there is asked
+//! A newcomer would not guess that glibc remembers directories but not files: a missing directory is checked once per
+//! process, an existing one is searched again for each library.
 //! about once in a process, one that is there is asked again for each library.
 
 pub mod cache;

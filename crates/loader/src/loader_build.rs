@@ -1,41 +1,41 @@
-//! What was compiled into a loader: its release, its default directories, the place of its cache.
+//! Build-time settings of a loader: its release, its default directories, the path of its cache.
 //!
-//! No header of the file tells these, so they are read from its strings, as they stand between zero bytes. That works for
-//! loaders of other machines and of a sysroot too, where `ld.so --list-diagnostics` cannot be run.
+//! They are not in any header, so they are read from the file's zero-terminated strings. That also works for loaders
+//! of other architectures and of a sysroot, where `ld.so --list-diagnostics` cannot be run.
 
 use coldstart_elf::ElfFile;
 
 use crate::{Environment, Rules};
 
-/// What was compiled into a loader.
+/// Build-time settings of a loader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoaderBuild {
-    /// Whose rules it follows.
+    /// The loader implementation.
     pub rules: Rules,
-    /// glibc's second number (36 for 2.36); none for musl and where it is not told.
+    /// glibc's minor version (36 for 2.36); none for musl and if it is unknown.
     pub release: Option<u32>,
-    /// Its default directories, each with a slash at its end; none where they are not told.
+    /// Its default directories, each with a trailing slash; none if they are unknown.
     pub system_directories: Option<Vec<Vec<u8>>>,
-    /// It ends a start at odd objects for other machines ([`Environment::strict_identification`]).
+    /// It ends a start at odd objects for other architectures ([`Environment::strict_identification`]).
     pub strict_identification: bool,
-    /// Where its cache is: /etc/ld.so.cache, or a place in the store under Nix and Guix.
+    /// The path of its cache: /etc/ld.so.cache, or a path in the store under Nix and Guix.
     pub cache_path: Option<Vec<u8>>,
-    /// The name of musl's list of directories, as /etc/ld-musl-x86_64.path. It begins above the loader's directory: a loader
-    /// that is not in /lib has an `etc` of its own (ldso/dynlink.c, `load_library`).
+    /// The path of musl's list of directories, such as /etc/ld-musl-x86_64.path. It is relative to the loader's
+    /// parent directory: a loader outside /lib has its own `etc` (ldso/dynlink.c, `load_library`).
     pub musl_path_file: Option<Vec<u8>>,
 }
 
 impl LoaderBuild {
-    /// Reads the strings of a loader's file.
+    /// Reads the settings from a loader's file.
     pub fn read(loader: &[u8]) -> Self {
-        // Compilers put them all into one section; the code, which is most of the file, need not be looked at then.
+        // Compilers put all strings into one section; the code, which is most of the file, can then be skipped.
         let file = ElfFile::parse(loader).ok();
         let constants = file.as_ref().and_then(|file| file.section_bytes(&file.section(".rodata")?.header).ok());
         let build = constants.map(Self::from_strings).filter(Self::is_told);
         build.unwrap_or_else(|| Self::from_strings(loader))
     }
 
-    /// Whether everything is told that there is to tell.
+    /// Whether all settings were found.
     fn is_told(&self) -> bool {
         let glibc = self.release.is_some() && self.system_directories.is_some() && self.cache_path.is_some();
         let musl = self.rules == Rules::Musl && self.musl_path_file.is_some();
@@ -68,7 +68,7 @@ impl LoaderBuild {
             }
         }
         if build.rules == Rules::Musl {
-            // Its list is one string, and the same in every build.
+            // Its list is one string, the same in every build.
             build.system_directories = None;
             (build.release, build.strict_identification) = (None, false);
         } else {
@@ -77,7 +77,7 @@ impl LoaderBuild {
         build
     }
 
-    /// `$LIB` of this loader: the end of its first default directory, from the last part that begins with "lib"
+    /// `$LIB` of this loader: the end of its first default directory, from the last component that begins with "lib"
     /// (`DL_DST_LIB`).
     pub fn lib(&self) -> Option<Vec<u8>> {
         let first = self.system_directories.as_ref()?.first()?;
@@ -86,7 +86,7 @@ impl LoaderBuild {
         Some(parts.get(start..)?.join(&b'/'))
     }
 
-    /// Enters into an environment what this loader has of its own.
+    /// Copies the settings to an environment.
     pub fn apply(&self, environment: &mut Environment) {
         environment.rules = self.rules;
         environment.strict_identification = self.strict_identification;
@@ -95,14 +95,14 @@ impl LoaderBuild {
     }
 }
 
-/// The name of musl's list of directories in a string that ends in it.
+/// The path of musl's list of directories at the end of a string.
 fn musl_path_file(text: &[u8]) -> Option<Vec<u8>> {
     const BEFORE: &[u8] = b"/etc/ld-musl-";
     let place = text.ends_with(b".path").then(|| text.windows(BEFORE.len()).position(|window| window == BEFORE))??;
     text.get(place..).map(<[u8]>::to_vec)
 }
 
-/// Whether a string is a directory's name with a slash at its end and a part that begins with "lib".
+/// Whether a string is a directory name with a trailing slash and a component that begins with "lib".
 fn is_library_directory(text: &[u8]) -> bool {
     let inside = text.strip_prefix(b"/").and_then(|text| text.strip_suffix(b"/"));
     inside.is_some_and(|inside| {
@@ -114,7 +114,7 @@ fn is_library_directory(text: &[u8]) -> bool {
 /// The release in "ld.so (Debian GLIBC 2.36-9+deb12u14) stable release version 2.36.".
 fn release(text: &[u8]) -> Option<u32> {
     const BEFORE: &[u8] = b"release version 2.";
-    // Comparing the first bytes alone is several times as fast, and there are very few of them.
+    // Comparing the first bytes alone is several times faster, and few strings match.
     let starts = text.iter().enumerate().filter(|(_, byte)| **byte == b'r').map(|(place, _)| place);
     let mut rests = starts.filter_map(|place| text.get(place..)?.strip_prefix(BEFORE));
     let digits = rests.next()?;
@@ -122,7 +122,7 @@ fn release(text: &[u8]) -> Option<u32> {
     std::str::from_utf8(digits.get(..length)?).ok()?.parse().ok()
 }
 
-/// Whether a line with the release is that of Debian or of one that builds from its patches.
+/// Whether a version line is that of Debian or of a distribution with its patches.
 fn is_of_debian(text: &[u8]) -> bool {
     let names: [&[u8]; 3] = [b"(Debian ", b"(Ubuntu ", b"(Raspbian "];
     names.iter().any(|name| text.windows(name.len()).any(|window| window == *name))
@@ -148,7 +148,7 @@ mod tests {
         let build = LoaderBuild::read(b"musl libc (x86_64)\nVersion %s\0%.*s/etc/ld-musl-x86_64.path\0/lib:/usr/lib\0");
         assert_eq!(build.rules, crate::Rules::Musl);
         assert_eq!(build.musl_path_file.as_deref(), Some(b"/etc/ld-musl-x86_64.path".as_slice()));
-        // One that only speaks of musl.
+        // A string that only mentions musl.
         assert_eq!(LoaderBuild::read(b"x\0/etc/ld-musl-x86_64.path\0"), LoaderBuild::default());
     }
 

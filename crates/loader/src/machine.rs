@@ -1,18 +1,18 @@
-//! What differs from machine to machine: directories, `$LIB`, and the marks of cache entries.
+//! Architecture-specific values: directories, `$LIB`, and the flags of cache entries.
 //!
-//! The default directories are compiled into the loader, so no file tells them; `ld.so --list-diagnostics` prints
+//! The default directories are compiled into the loader and stored in no file; `ld.so --list-diagnostics` prints
 //! those of the running machine as `path.system_dirs`.
 
 use crate::{Class, ObjectFacts};
 
-/// A machine as far as the loader's tables tell machines apart.
+/// An architecture, as far as the loader's tables distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Debian's name for it, part of its library directories (<https://wiki.debian.org/Multiarch/Tuples>).
     pub multiarch: &'static str,
-    /// `flags` of cache entries that fit it (`_dl_cache_check_flags` in sysdeps/.../dl-cache.h).
+    /// `flags` of matching cache entries (`_dl_cache_check_flags` in sysdeps/.../dl-cache.h).
     pub cache_flags: &'static [u32],
-    /// Whether glibc elsewhere than on Debian puts its libraries into `lib64`.
+    /// Whether upstream glibc installs its libraries in `lib64`.
     pub lib64: bool,
 }
 
@@ -25,7 +25,7 @@ const fn machine(multiarch: &'static str, cache_flags: &'static [u32], lib64: bo
 }
 
 impl Machine {
-    /// The machine an object is for; none for one that the tables do not hold.
+    /// The architecture of an object; none if it is not in the tables.
     pub fn of(facts: &ObjectFacts) -> Option<Self> {
         let (wide, little) = (facts.class == Class::Bits64, facts.little_endian);
         Some(match (facts.machine, wide, little) {
@@ -36,7 +36,7 @@ impl Machine {
             (3, false, true) => machine("i386-linux-gnu", &[LIBC6, ELF], false),
             // EM_AARCH64
             (183, true, true) => machine("aarch64-linux-gnu", &[0x0a03], true),
-            // EM_ARM; EF_ARM_ABI_FLOAT_HARD. Objects from before the mark count as either.
+            // EM_ARM; EF_ARM_ABI_FLOAT_HARD. Older objects without the flag count as either.
             (40, false, true) if facts.flags & 0x400 != 0 => machine("arm-linux-gnueabihf", &[0x0903, LIBC6], false),
             (40, false, true) => machine("arm-linux-gnueabi", &[0x0b03, LIBC6], false),
             // EM_RISCV; EF_RISCV_FLOAT_ABI_DOUBLE
@@ -64,7 +64,7 @@ impl Machine {
         format!("lib/{}", self.multiarch).into_bytes()
     }
 
-    /// The default directories of Debian's loader and its kin.
+    /// The default directories of Debian's loader and its derivatives.
     pub fn multiarch_directories(self) -> Vec<Vec<u8>> {
         let name = self.multiarch;
         let directories =
@@ -72,7 +72,7 @@ impl Machine {
         directories.into_iter().map(String::into_bytes).collect()
     }
 
-    /// The default directories of a loader built as glibc's own sources have it, as on Fedora, SUSE and Arch.
+    /// The default directories of a loader built from upstream sources, as on Fedora, SUSE and Arch.
     pub fn plain_directories(self) -> Vec<Vec<u8>> {
         let name = if self.lib64 { "lib64" } else { "lib" };
         vec![format!("/{name}").into_bytes(), format!("/usr/{name}").into_bytes()]

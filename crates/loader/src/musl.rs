@@ -1,7 +1,7 @@
 //! musl's rules (ldso/dynlink.c of 1.2).
 //!
-//! Shorter than glibc's, and different where one would not look: LD_LIBRARY_PATH comes first, RPATH and RUNPATH are one
-//! and are inherited, a soname means nothing, and `libc.so` in any of its old names is the loader itself.
+//! Simpler than glibc's, and surprisingly different: LD_LIBRARY_PATH comes first, RPATH and RUNPATH are the same and
+//! are inherited, sonames are ignored, and `libc.so` in any of its old names is the loader itself.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,7 +14,7 @@ use crate::{
     ProbeFailure, names,
 };
 
-/// Libraries that musl holds in one file; asking for any of them means the loader itself.
+/// Libraries that musl combines in one file; a request for any of them means the loader itself.
 const OWN_NAMES: [&str; 7] = ["c", "pthread", "rt", "m", "dl", "util", "xnet"];
 
 /// A program's start so far.
@@ -22,14 +22,14 @@ pub(crate) struct Musl<'a, System> {
     system: &'a System,
     environment: &'a Environment,
     draft: Draft,
-    /// Objects in the order symbols are looked up.
+    /// Objects in symbol lookup order.
     order: Vec<usize>,
     interpreter: Option<usize>,
-    /// The last part of an object's path, once it was found by a search: the only name it answers to.
+    /// The last component of an object's path, if it was found by a search: the only name it is known by.
     short_names: Vec<Option<Vec<u8>>>,
-    /// Which object answers to a name: the first that was mapped of those that could.
+    /// The object for each name: the first one mapped that matches it.
     known_names: HashMap<Vec<u8>, usize>,
-    /// Which object a file is.
+    /// The object for each file.
     known_files: HashMap<Identity, usize>,
     program_origin: Option<Vec<u8>>,
 }
@@ -42,7 +42,7 @@ enum Tried {
 }
 
 impl<'a, System: FileSystem> Musl<'a, System> {
-    /// Takes in the program and its interpreter.
+    /// Enters the program and its interpreter.
     pub(crate) fn begin(program: &Path, system: &'a System, environment: &'a Environment) -> Result<Self, Error> {
         let mut draft = Draft::begin(program, system)?;
         let interpreter = draft.add_interpreter(system, environment)?;
@@ -72,14 +72,14 @@ impl<'a, System: FileSystem> Musl<'a, System> {
         }
     }
 
-    /// Takes in everything that a finished closure has loaded, to ask what a search would find.
+    /// Enters the objects of a finished closure, to simulate further searches.
     pub(crate) fn again(closure: &Closure, system: &'a System, environment: &'a Environment) -> Self {
         let program = closure.objects.first().map(|program| names::bytes(&program.path)).unwrap_or_default();
         let draft = Draft::again(closure);
         Self::around(draft, names::path(program), None, system, environment)
     }
 
-    /// The file that a search from an object leads to, whatever is loaded; none when it leads to none.
+    /// The file that a search from an object finds, ignoring the loaded objects; none if it finds none.
     pub(crate) fn would_find(&mut self, requester: usize, name: &[u8]) -> Option<(Vec<u8>, FoundBy, Identity)> {
         let found = self.search(Asked { requester, needed: name, preload: false });
         self.draft.forget_search();
@@ -89,7 +89,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
         }
     }
 
-    /// Loads what is preloaded and needed.
+    /// Loads the preloaded and the needed objects.
     pub(crate) fn run(mut self) -> Closure {
         let preload = self.environment.ld_preload.as_deref().filter(|_| !self.environment.secure).unwrap_or_default();
         for name in preload.split(|byte| b": \t\n\r\x0b\x0c".contains(byte)).filter(|name| !name.is_empty()) {
@@ -136,7 +136,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
         let short_name = short_name.filter(|_| rule != FoundBy::Path);
         if let Some(&object) = self.known_files.get(&identity) {
             if let Some(None) = self.short_names.get(object) {
-                // Its own path's last part, which may be another name than the one that was searched.
+                // The last component of its own path, which may differ from the requested name.
                 let own = self.draft.closure.objects.get(object).map(|object| names::bytes(&object.path));
                 let last = own.and_then(|path| path.rsplit(|&byte| byte == b'/').next());
                 let last = short_name.and(last).map(<[u8]>::to_vec);
@@ -163,7 +163,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
         self.draft.answer(asked, Answer { name_asked: name, object, found_by: rule, opened: Some(&path) });
     }
 
-    /// Whether a name means the loader: its own path, or `lib` and a name it replaces and a dot.
+    /// Whether a name means the loader: its own path, or `lib`, one of its names and a dot.
     fn is_own(&self, name: &[u8]) -> bool {
         let own_path = self.interpreter.and_then(|interpreter| self.object(interpreter));
         own_path.is_some_and(|loader| names::bytes(&loader.path) == name)
@@ -172,7 +172,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
             })
     }
 
-    /// Notes the name that an object answers to. The first object in the order of loading wins.
+    /// Records the name of an object. The first object in load order wins.
     fn know(&mut self, object: usize, name: Option<Vec<u8>>) {
         if let Some(name) = &name {
             let known = self.known_names.entry(name.clone()).or_insert(object);
@@ -190,7 +190,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
                 done => return done,
             }
         }
-        // What is preloaded has no requester, so nobody's list is searched.
+        // A preloaded object has no requester, so no object's list is searched.
         let mut next = (!asked.preload).then_some(asked.requester);
         while let Some(of) = next {
             if let Some(list) = self.list_of(of) {
@@ -213,7 +213,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
         self.search_list(asked, &list, FoundBy::DefaultDirectory)
     }
 
-    /// RUNPATH, or else RPATH, with `$ORIGIN` replaced; none when another token stands in it (`fixup_rpath`).
+    /// RUNPATH, or else RPATH, with `$ORIGIN` replaced; none if it contains another token (`fixup_rpath`).
     fn list_of(&self, of: usize) -> Option<Vec<u8>> {
         let object = self.object(of)?;
         let text = object.facts.runpath.as_ref().or(object.facts.rpath.as_ref())?;
@@ -232,7 +232,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
         if !only_origin.all(|only| only) || (self.environment.secure && origin.first() != Some(&b'/')) {
             return None;
         }
-        // Here `$ORIGINAL` is the origin and "AL", which glibc's rules would not read so: braces make it plain.
+        // Here `$ORIGINAL` is the origin and "AL", unlike in glibc: braces disambiguate it.
         let braced = text.split(|&byte| byte == b'$').enumerate().flat_map(|(part, rest)| match part {
             0 => rest.to_vec(),
             _ => match rest.strip_prefix(b"ORIGIN") {
@@ -243,7 +243,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
         Tokens { origin: Some(&origin), lib: None, platform: None, secure: None }.expand(&braced.collect::<Vec<u8>>())
     }
 
-    /// Tries each directory of a list (`path_open`); empty elements are none.
+    /// Tries each directory of a list (`path_open`); empty elements are skipped.
     fn search_list(&mut self, asked: Asked<'_>, list: &[u8], rule: FoundBy) -> Tried {
         for directory in list.split(|&byte| byte == b':' || byte == b'\n').filter(|directory| !directory.is_empty()) {
             match self.probe(asked, [directory, b"/", asked.needed].concat(), rule) {
@@ -254,7 +254,7 @@ impl<'a, System: FileSystem> Musl<'a, System> {
         Tried::Failed
     }
 
-    /// Opens a file. What can be opened and does not fit ends the search: musl has no second try.
+    /// Opens a file. A file that can be opened and does not fit ends the search: musl does not continue.
     fn probe(&mut self, asked: Asked<'_>, path: Vec<u8>, rule: FoundBy) -> Tried {
         let (failure, goes_on) = match self.system.object(names::path(&path)) {
             Probe::Object { identity, facts } => {

@@ -15,7 +15,7 @@ pub(crate) fn bytes(path: &Path) -> &[u8] {
 }
 
 /// The part before the last slash as the loader cuts it: "/" for a file in the root, the current directory without one.
-pub(crate) fn folder(name: &[u8], current_directory: &Path) -> Option<Vec<u8>> {
+pub(crate) fn directory_of(name: &[u8], current_directory: &Path) -> Option<Vec<u8>> {
     let slash = name.iter().rposition(|&byte| byte == b'/');
     if name.first() == Some(&b'/') {
         let end = slash.unwrap_or(0).max(1);
@@ -24,12 +24,12 @@ pub(crate) fn folder(name: &[u8], current_directory: &Path) -> Option<Vec<u8>> {
     if current_directory.as_os_str().is_empty() {
         return None;
     }
-    let mut folder = bytes(current_directory).to_vec();
+    let mut directory = bytes(current_directory).to_vec();
     if let Some(before) = slash.and_then(|slash| name.get(..slash)) {
-        if folder.last() != Some(&b'/') {
-            folder.push(b'/');
+        if directory.last() != Some(&b'/') {
+            directory.push(b'/');
         }
-        folder.extend_from_slice(before);
+        directory.extend_from_slice(before);
     }
-    Some(folder)
+    Some(directory)
 }

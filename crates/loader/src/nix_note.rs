@@ -1,11 +1,12 @@
-//! The resolution note of Nix: an object's own list of where its libraries are (`patchelf --build-resolution-cache`).
+//! Nix's resolution note: an object's own list of its libraries' paths (`patchelf --build-resolution-cache`).
 //!
-//! A loader that reads it opens each library at its path instead of trying all directories of the run path; it is
-//! consulted after `LD_LIBRARY_PATH` and before the run path. The section is `.note.nixos.ldcache`, in a `PT_NOTE` segment.
+//! A loader that supports it opens each library at its path instead of trying all directories of the run path. It is
+//! consulted after `LD_LIBRARY_PATH` and before the run path. The section is `.note.nixos.ldcache`, in a `PT_NOTE`
+//! segment.
 //!
-//! The note holds the run path's *order*, not only its result: a directory that may hold something else when the program
-//! starts (`$ORIGIN`, a relative one, one that is not there yet, one with builds for processor levels) stays in its place as a
-//! hint, so that the loader still looks there before it takes the path that was found behind it.
+//! The note preserves the run path's *order*, not only its result. A directory with unpredictable contents
+//! (`$ORIGIN`, a relative one, a missing one, one with builds for processor levels) stays in the list as a hint, so
+//! that the loader searches it before it uses the paths after it.
 
 use std::io;
 
@@ -21,68 +22,69 @@ const OWNER: &[u8] = b"NixOS\0";
 const KIND: u32 = 0x63a8_6cb6;
 /// Notes are aligned to four bytes in both classes.
 const ALIGNMENT: usize = 4;
-/// Places that are read at most for one name.
+/// Limit on the paths of one name.
 const MOST_PLACES: usize = 65_536;
 
-/// Where the libraries of an object are.
+/// The paths of an object's libraries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NixNote {
-    /// One entry for each name, in the order of the names' bytes.
+    /// One entry for each name, in byte order of the names.
     pub entries: Vec<NixEntry>,
 }
 
-/// Where one library is.
+/// The paths of one library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NixEntry {
     /// The name in `DT_NEEDED`; never empty.
     pub needed: Vec<u8>,
-    /// Places in the order in which they are tried; at least one.
+    /// Paths in search order; at least one.
     pub places: Vec<NixPlace>,
 }
 
-/// One place of a library.
+/// One path of a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NixPlace {
-    /// `=PATH`: the file is there.
+    /// `=PATH`: the file's path.
     Exact(Vec<u8>),
-    /// `?DIRECTORY`: the loader is to look there. Tokens as `$ORIGIN` stand as they are; empty for the current directory.
+    /// `?DIRECTORY`: the loader searches it. Tokens such as `$ORIGIN` are not expanded; empty for the current
+    /// directory.
     Search(Vec<u8>),
 }
 
-/// Why bytes are no resolution note.
+/// Why bytes are not a resolution note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NixNoteError {
-    /// A string does not end.
-    #[error("the string at {offset:#x} of the note does not end within it")]
+    /// A string is not terminated.
+    #[error("the string at {offset:#x} of the note is not terminated")]
     Text {
-        /// Where it begins, in bytes from the descriptor's beginning.
+        /// Its offset in the descriptor, in bytes.
         offset: usize,
     },
-    /// A name has no places.
-    #[error("the name at {offset:#x} of the note has no places behind it")]
+    /// A name has no paths.
+    #[error("the name at {offset:#x} of the note has no paths")]
     NoPlaces {
-        /// Where it begins, in bytes from the descriptor's beginning.
+        /// Its offset in the descriptor, in bytes.
         offset: usize,
     },
-    /// A place begins with neither `=` nor `?`.
-    #[error("a place at {offset:#x} of the note begins with neither `=` nor `?`")]
+    /// A path begins with neither `=` nor `?`.
+    #[error("a path at {offset:#x} of the note begins with neither `=` nor `?`")]
     Place {
-        /// Where its list begins, in bytes from the descriptor's beginning.
+        /// Offset of its list in the descriptor, in bytes.
         offset: usize,
     },
-    /// More places than any run path has directories.
-    #[error("the name at {offset:#x} of the note has more than {MOST_PLACES} places")]
+    /// More paths than any run path has directories.
+    #[error("the name at {offset:#x} of the note has more than {MOST_PLACES} paths")]
     TooMany {
-        /// Where it begins, in bytes from the descriptor's beginning.
+        /// Its offset in the descriptor, in bytes.
         offset: usize,
     },
 }
 
 impl NixNote {
-    /// The note of an object, from its run path (`DT_RUNPATH`, without it `DT_RPATH`) and the files that are there now.
+    /// The note of an object, from its run path (`DT_RUNPATH`, without it `DT_RPATH`) and the files that exist now.
     ///
-    /// Names with a slash are opened as they are and get no entry; so do names that no directory holds or may come to hold,
-    /// and names with a colon, which separates places. Empty when the object has no run path.
+    /// Names with a slash are opened directly and get no entry; neither do names that no directory contains or may
+    /// contain, and names with a colon, the separator. Empty if the object has no run path.
     pub fn of(facts: &ObjectFacts, system: &impl FileSystem) -> Self {
         let run_path = facts.runpath.as_deref().or(facts.rpath.as_deref()).unwrap_or_default();
         if run_path.is_empty() {
@@ -103,7 +105,7 @@ impl NixNote {
         Self { entries: entries.collect() }
     }
 
-    /// Where a name is; none when the note does not tell.
+    /// The paths of a name; none if the note does not contain it.
     pub fn places(&self, needed: &[u8]) -> Option<&[NixPlace]> {
         let entry = self.entries.iter().find(|entry| entry.needed == needed)?;
         Some(&entry.places)
@@ -132,11 +134,11 @@ impl NixNote {
         bytes
     }
 
-    /// The whole note: sizes and type, owner, descriptor, each padded to four bytes. It is to lie at an address that is a
-    /// multiple of four, in a segment `PT_NOTE` aligned to four.
+    /// The whole note: sizes and type, owner, descriptor, each padded to four bytes. Its address must be a multiple
+    /// of four, in a `PT_NOTE` segment aligned to four.
     pub fn to_bytes(&self, byte_order: ByteOrder) -> Vec<u8> {
         let descriptor = self.descriptor();
-        // No run path and no list of names comes near 4 GiB: both are tables of one file in memory.
+        // No run path or list of names approaches 4 GiB: both are tables of one file in memory.
         let size = u32::try_from(descriptor.len()).unwrap_or(u32::MAX);
         let mut bytes = Vec::with_capacity(descriptor.len() + 24);
         for number in [OWNER.len() as u32, size, KIND] {
@@ -152,10 +154,10 @@ impl NixNote {
         bytes
     }
 
-    /// Reads a descriptor. It ends at an empty name or with its bytes.
+    /// Parses a descriptor. It ends at an empty name or at the end of its bytes.
     ///
     /// # Errors
-    /// Says what is damaged and where.
+    /// What is damaged and where.
     pub fn parse(descriptor: &[u8]) -> Result<Self, NixNoteError> {
         let mut note = Self::default();
         let mut offset = 0;
@@ -188,7 +190,7 @@ impl NixNote {
         }
     }
 
-    /// Whether a `PT_NOTE` segment leads to the note of a file: loaders look for it there and not in sections.
+    /// Whether a file's note is in a `PT_NOTE` segment: loaders look for it there and not in sections.
     pub fn is_loaded(file: &ElfFile<'_>) -> bool {
         let segments = file.segments().iter().filter(|segment| segment.kind == SegmentKind::Note);
         segments.into_iter().any(|segment| {
@@ -199,7 +201,7 @@ impl NixNote {
         })
     }
 
-    /// The note of a file; none when it has none.
+    /// The note of a file; none if it has none.
     ///
     /// # Errors
     /// If its note is damaged.
@@ -213,12 +215,12 @@ fn is_ours(note: &Note<'_>) -> bool {
     note.whole_name == OWNER && note.kind == KIND
 }
 
-/// The string at the beginning; none when no zero byte ends it.
+/// The string at the beginning; none if it is not terminated.
 fn text(bytes: &[u8]) -> Option<&[u8]> {
     bytes.get(..bytes.iter().position(|&byte| byte == 0)?)
 }
 
-/// Whether a name is searched for, and can stand in the note.
+/// Whether a name is searched and can be in the note.
 fn is_searched(name: &[u8]) -> bool {
     !name.is_empty() && !name.iter().any(|byte| matches!(byte, b'/' | b':'))
 }
@@ -229,7 +231,7 @@ struct Directory<'a> {
     is_hint: bool,
 }
 
-/// Whether only a start can tell what a directory holds.
+/// Whether the directory's contents are unknown until the start.
 fn is_hint(name: &[u8], system: &impl FileSystem) -> bool {
     let is_directory = |name: &[u8]| system.is_directory(names::path(name));
     !name.starts_with(b"/")
@@ -239,7 +241,7 @@ fn is_hint(name: &[u8], system: &impl FileSystem) -> bool {
 }
 
 impl Directory<'_> {
-    /// What the directory has to say about a name; none when the library is not in it.
+    /// The directory's entry for a name; none if it does not contain the library.
     fn place(&self, needed: &[u8], asking: &ObjectFacts, system: &impl FileSystem) -> Option<NixPlace> {
         let search = NixPlace::Search(self.name.to_vec());
         if self.is_hint {
@@ -247,12 +249,12 @@ impl Directory<'_> {
         }
         let file = [self.name, b"/", needed].concat();
         match system.object(names::path(&file)) {
-            // A loader passes an object for another machine over.
+            // A loader skips an object for another architecture.
             Probe::Object { facts, .. } if crate::draft::misfit(asking, &facts).is_some() => None,
-            // It ends a start, which a path that is not in the note would not.
+            // It ends a start; omitting its path would hide that.
             Probe::Object { .. } | Probe::NotAnObject(_) => Some(NixPlace::Exact(file)),
             Probe::Absent(io::ErrorKind::NotFound) => None,
-            // Who starts the program may be allowed to read it.
+            // The user who starts the program may be allowed to read it.
             Probe::Absent(_) => Some(search),
         }
     }

@@ -1,4 +1,4 @@
-//! What the loader looks at in an object before it maps it.
+//! The properties of an object that the loader checks before mapping it.
 //!
 //! Names are bytes: file names on Linux need not be UTF-8, and the loader compares them with `strcmp`.
 
@@ -14,11 +14,11 @@ pub enum Class {
     /// `ELFCLASS64`.
     #[default]
     Bits64,
-    /// Another value, which fits no program.
+    /// Another value, which matches no program.
     Neither,
 }
 
-/// Which file it is, whatever it is called: what `fstat` tells of it.
+/// The identity of a file, whatever its name, from `fstat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// `st_dev`.
@@ -27,7 +27,7 @@ pub struct Identity {
     pub inode: u64,
 }
 
-/// What the loader looks at in an object before it maps it (ELF header, `PT_INTERP`, `PT_DYNAMIC`).
+/// The properties of an object that the loader checks before mapping it (ELF header, `PT_INTERP`, `PT_DYNAMIC`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectFacts {
     /// `EI_CLASS`.
@@ -48,11 +48,11 @@ pub struct ObjectFacts {
     pub runpath: Option<Vec<u8>>,
     /// The string of `PT_INTERP`, without its terminating zero.
     pub interpreter: Option<Vec<u8>>,
-    /// `DF_1_NODEFLIB` of `DT_FLAGS_1`: the system's directories are not searched for what this object needs.
+    /// `DF_1_NODEFLIB` of `DT_FLAGS_1`: the system's directories are not searched for this object's requests.
     pub no_default_libraries: bool,
-    /// The file's set-user-ID bit, which secure programs want of what is preloaded into them.
+    /// The file's set-user-ID bit, required of preloaded objects in secure mode.
     pub set_user_id: bool,
-    /// What keeps it from being loaded as a library; programs have such a fault, and may be started all the same.
+    /// What prevents it from being loaded as a library; programs have such a fault, and can still be started.
     pub fault: Option<Fault>,
 }
 
@@ -60,7 +60,7 @@ pub struct ObjectFacts {
 const NO_DEFAULT_LIBRARIES: u64 = 0x800;
 
 impl ObjectFacts {
-    /// What the loader looks at in a file. `set_user_id` is no part of its content and stays false.
+    /// The properties that the loader checks in a file. `set_user_id` is not part of its content and stays false.
     ///
     /// # Errors
     /// If the dynamic table or its strings cannot be read.
@@ -74,7 +74,7 @@ impl ObjectFacts {
         Ok(facts)
     }
 
-    /// What the ELF header and the program headers say, `PT_INTERP` included.
+    /// The properties in the ELF header and the program headers, including `PT_INTERP`.
     pub(crate) fn of_headers(file: &ElfFile<'_>) -> Self {
         let encoding = file.encoding();
         Self {
@@ -87,7 +87,7 @@ impl ObjectFacts {
         }
     }
 
-    /// Enters what the dynamic table says; `text` tells the string at an offset in the table of strings.
+    /// Enters the properties in the dynamic table; `text` returns the string at an offset in the string table.
     pub(crate) fn enter_dynamic(&mut self, dynamic: &DynamicTable<'_>, mut text: impl FnMut(u64) -> Option<Vec<u8>>) {
         // Of several entries the loader keeps the last (`elf_get_dynamic_info` in elf/get-dynamic-info.h).
         let mut last = |tag| dynamic.get(tag).and_then(&mut text);
@@ -98,7 +98,7 @@ impl ObjectFacts {
         self.no_default_libraries = dynamic.flags_1() & NO_DEFAULT_LIBRARIES != 0;
     }
 
-    /// `DT_RPATH`, unless `DT_RUNPATH` stands beside it, which makes glibc forget it (elf/get-dynamic-info.h).
+    /// `DT_RPATH`, unless there is a `DT_RUNPATH`: glibc then ignores it (elf/get-dynamic-info.h).
     pub fn effective_rpath(&self) -> Option<&[u8]> {
         if self.runpath.is_some() { None } else { self.rpath.as_deref() }
     }

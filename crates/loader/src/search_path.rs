@@ -1,8 +1,8 @@
-//! Lists of directories, and what glibc remembers of each directory for as long as the process lives.
+//! Lists of directories, and glibc's per-process memory of each directory.
 
 use std::collections::{HashMap, HashSet};
 
-/// What is known of one subfolder of a directory (`enum r_dir_status` in glibc's ldsodefs.h).
+/// The known state of one subdirectory of a directory (`enum r_dir_status` in glibc's ldsodefs.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Unknown,
@@ -10,33 +10,33 @@ pub(crate) enum Status {
     Exists,
 }
 
-/// A directory that is searched: its name with a slash at the end, or nothing for the current directory.
+/// A searched directory: its name with a trailing slash, or empty for the current directory.
 #[derive(Debug)]
 pub(crate) struct Directory {
     pub(crate) name: Vec<u8>,
-    /// One for each subfolder.
+    /// One for each subdirectory.
     pub(crate) status: Vec<Status>,
 }
 
 impl Directory {
-    /// Whether any of its subfolders, itself included, is not known to be absent.
+    /// Whether any of its subdirectories or itself is not known to be absent.
     pub(crate) fn may_exist(&self) -> bool {
         self.status.iter().any(|&status| status != Status::Absent)
     }
 }
 
-/// All directories of a process, each once however many lists name it (`_dl_all_dirs`).
+/// All directories of a process, each once however many lists contain it (`_dl_all_dirs`).
 #[derive(Debug, Default)]
 pub(crate) struct Directories {
     all: Vec<Directory>,
     known: HashMap<Vec<u8>, usize>,
-    subfolders: usize,
+    subdirectories: usize,
 }
 
 impl Directories {
-    /// None yet; each will have this many subfolders.
-    pub(crate) fn new(subfolders: usize) -> Self {
-        Self { subfolders, ..Self::default() }
+    /// An empty set; each directory will have this many subdirectories.
+    pub(crate) fn new(subdirectories: usize) -> Self {
+        Self { subdirectories, ..Self::default() }
     }
 
     pub(crate) fn get(&self, directory: usize) -> Option<&Directory> {
@@ -47,7 +47,7 @@ impl Directories {
         self.all.get_mut(directory)
     }
 
-    /// The directories of a list, expanded by `expand`, doubles left out (`fillin_rpath` in elf/dl-load.c).
+    /// The directories of a list, expanded by `expand`, without duplicates (`fillin_rpath` in elf/dl-load.c).
     pub(crate) fn list(
         &mut self,
         text: &[u8],
@@ -57,7 +57,7 @@ impl Directories {
         let mut list = Vec::new();
         let mut listed = HashSet::new();
         for element in text.split(|byte| separators.contains(byte)) {
-            // An empty element is the current directory; one that becomes empty is none.
+            // An empty element is the current directory; one that becomes empty by expansion is skipped.
             let name = if element.is_empty() {
                 Vec::new()
             } else {
@@ -74,20 +74,20 @@ impl Directories {
         list
     }
 
-    /// The number of a directory.
+    /// The index of a directory.
     pub(crate) fn enter(&mut self, name: Vec<u8>) -> usize {
         if let Some(&directory) = self.known.get(&name) {
             return directory;
         }
-        // The current directory may change, so what is relative to it is never remembered as absent.
+        // The current directory may change, so a relative directory is never remembered as absent.
         let status = if name.first() == Some(&b'/') { Status::Unknown } else { Status::Exists };
         self.known.insert(name.clone(), self.all.len());
-        self.all.push(Directory { name, status: vec![status; self.subfolders] });
+        self.all.push(Directory { name, status: vec![status; self.subdirectories] });
         self.all.len() - 1
     }
 }
 
-/// The name with exactly one slash at its end.
+/// The name with exactly one slash at the end.
 pub(crate) fn with_one_slash(mut name: Vec<u8>) -> Vec<u8> {
     while name.len() > 1 && name.last() == Some(&b'/') {
         name.pop();

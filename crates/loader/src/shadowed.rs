@@ -1,7 +1,7 @@
-//! Which answers came from being first: a name that was loaded already is not searched, although the requester's own
-//! search would have led to another file.
+//! Requests that got another file than their own search would find: a name that is already loaded is not searched.
 //!
-//! In a store with one folder per package that is how two versions of a library meet: whoever asks first decides for all.
+//! In a store with one directory per package, this is how two versions of a library collide: the first requester
+//! decides for all.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,27 +10,27 @@ use crate::glibc::Glibc;
 use crate::musl::Musl;
 use crate::{Closure, Environment, FileSystem, FoundBy, Identity, Known, Rules};
 
-/// A request that was answered by an object that was there, while a search would have found another file.
+/// A request that got a loaded object although a search would have found another file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shadowed {
-    /// Index of the object that asked.
+    /// Index of the requesting object.
     pub requester: usize,
-    /// The name that was asked for, after expansion.
+    /// The requested name, after expansion.
     pub name: Vec<u8>,
-    /// Index of the object that answered.
+    /// Index of the object it got.
     pub object: usize,
-    /// The file that the requester's own search leads to.
+    /// The file that the requester's own search finds.
     pub other: PathBuf,
-    /// By which rule.
+    /// The rule of that search.
     pub found_by: FoundBy,
-    /// Which file that is; always another than that of `object`.
+    /// The identity of that file; never that of `object`.
     pub identity: Identity,
 }
 
-/// Requests of a finished closure that would have found another file, had nobody asked for the name before. Each pair of
-/// requester and name once, in the order of the requests; preloaded names and paths are left out.
+/// Requests of a finished closure that would have found another file if the name had not been loaded before. Each
+/// pair of requester and name once, in the order of requests; preloaded names and paths are left out.
 ///
-/// This costs up to a whole search for each request, so it is no part of [`resolve`](crate::resolve()).
+/// This costs up to a full search per request, so it is not part of [`resolve`](crate::resolve()).
 pub fn shadowed(closure: &Closure, system: &impl FileSystem, environment: &Environment) -> Vec<Shadowed> {
     let mut glibc = (environment.rules == Rules::Glibc).then(|| Glibc::again(closure, system, environment));
     let mut musl = (environment.rules == Rules::Musl).then(|| Musl::again(closure, system, environment));

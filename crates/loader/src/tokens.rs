@@ -1,9 +1,10 @@
 //! `$ORIGIN`, `$LIB` and `$PLATFORM` in names and search paths (gABI, "Substitution Sequences"; elf/dl-load.c).
 //!
-//! A name may be followed by anything that cannot belong to it: `$ORIGINAL` is no token, `$ORIGIN-2` is one.
+//! A token ends at any character that cannot belong to its name: `$ORIGINAL` is not a token, `$ORIGIN-2` contains
+//! one.
 
-/// A text of an object with its tokens replaced, as in a program that gains no rights: `$ORIGIN` by the object's folder. None
-/// when a token has no value here, and the text is passed over.
+/// A text of an object with its tokens replaced, outside secure mode: `$ORIGIN` by the object's directory. None if a
+/// token has no value; the text is then skipped.
 pub fn expand_tokens(
     text: &[u8],
     origin: Option<&[u8]>,
@@ -13,27 +14,27 @@ pub fn expand_tokens(
     Tokens { origin, lib, platform, secure: None }.expand(text)
 }
 
-/// What the tokens stand for in one object.
+/// The values of the tokens in one object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tokens<'a> {
-    /// The directory of the object; none when it is not known.
+    /// The directory of the object; none if it is unknown.
     pub(crate) origin: Option<&'a [u8]>,
     pub(crate) lib: Option<&'a [u8]>,
     pub(crate) platform: Option<&'a [u8]>,
-    /// Set in secure programs: the directories under which `$ORIGIN` may lead, for the program itself.
+    /// Set in secure mode: the directories that `$ORIGIN` may refer to, for the program itself.
     pub(crate) secure: Option<Secure<'a>>,
 }
 
-/// What secure programs are refused.
+/// The restrictions of secure mode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Secure<'a> {
-    /// The object is the program: only its result is held against the trusted directories.
+    /// The object is the program: only its result is checked against the trusted directories.
     pub(crate) is_program: bool,
     pub(crate) trusted: &'a [Vec<u8>],
 }
 
 impl Tokens<'_> {
-    /// The text with its tokens replaced; none when one has no value here and the text must be passed over.
+    /// The text with its tokens replaced; none if one has no value and the text must be skipped.
     pub(crate) fn expand(&self, text: &[u8]) -> Option<Vec<u8>> {
         let (mut result, mut rest, mut from_origin) = (Vec::with_capacity(text.len()), text, false);
         while let Some((&first, after)) = rest.split_first() {
@@ -66,7 +67,7 @@ impl Tokens<'_> {
     }
 }
 
-/// Whether a text holds a token.
+/// Whether a text contains a token.
 pub(crate) fn has_token(text: &[u8]) -> bool {
     let mut rest = text;
     while let Some(dollar) = rest.iter().position(|&byte| byte == b'$') {
@@ -85,7 +86,7 @@ enum Token {
     Platform,
 }
 
-/// The token at the beginning of what follows a dollar sign, and its length.
+/// The token after a dollar sign, and its length.
 fn token(text: &[u8]) -> Option<(Token, usize)> {
     let names = [(Token::Origin, "ORIGIN"), (Token::Platform, "PLATFORM"), (Token::Lib, "LIB")];
     let (braced, inside) = match text.strip_prefix(b"{") {
@@ -102,7 +103,8 @@ fn token(text: &[u8]) -> Option<(Token, usize)> {
     })
 }
 
-/// Whether a path leads under a trusted directory once `.`, `..` and doubled slashes are gone (`is_trusted_path_normalize`).
+/// Whether a path is below a trusted directory once `.`, `..` and doubled slashes are resolved
+/// (`is_trusted_path_normalize`).
 fn is_trusted(path: &[u8], trusted: &[Vec<u8>]) -> bool {
     if path.first() != Some(&b'/') {
         return false;

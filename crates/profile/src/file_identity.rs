@@ -1,4 +1,4 @@
-//! What tells that a file is still the one that was recorded.
+//! The identity of a recorded file, to detect changes.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What measuring starts has found: every run, the figures made of them, and what stands against trusting them.
+//! The results of measuring starts: every run, the derived figures, and the warnings.
 //!
 //! All times are seconds, all sizes bytes. Nothing is left out: runs that failed or contradicted their state are here
 //! too, marked, and only the figures do without them.
@@ -38,7 +38,7 @@ pub use warning::Warning;
 pub enum StartState {
     /// Nothing but what running programs hold on to: all clean caches of the machine were dropped.
     Cold,
-    /// As a saved state says, such as that of a machine right after it has booted: all dropped, then that brought back.
+    /// As in a saved state, such as that of a machine right after boot: all dropped, then that state restored.
     Boot,
     /// The program's files and, as far as the machine has means, their metadata evicted; everything else left.
     Selective,
@@ -82,10 +82,10 @@ pub struct Measurement {
     /// The time of starting `true` from our launcher, hot, in seconds: no smaller time can be measured. `None` where
     /// there is no such program.
     pub launch_floor: Option<f64>,
-    /// What measuring itself takes; `None` in results of versions that did not find it out.
+    /// The overhead of measuring; `None` in results of versions that did not measure it.
     #[serde(default)]
     pub overhead: Option<Overhead>,
-    /// What stands against trusting the figures.
+    /// Reasons not to trust the figures.
     pub warnings: Vec<Warning>,
 }
 

@@ -1,4 +1,4 @@
-//! Words of commands as they can be pasted into a shell.
+//! Quotes words for a shell.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,9 +13,10 @@ const RESERVED: [&str; 19] = [
 
 /// The word in characters that a reader sees, quoted where a shell would change it.
 ///
-/// Most words need nothing or `'...'`. Bytes that are not UTF-8 and characters that show nothing or look like a space are
-/// written as `$'\ooo'`: octal, since shells differ in where `\x` ends. It is known to bash, zsh and ksh, and is in POSIX since 2024
-/// (Shell & Utilities, 2.2.4). A shell reads back the same bytes, up to a NUL, which no word can hold.
+/// Most words need nothing or `'...'`. Bytes that are not UTF-8 and characters that show nothing or look like a space
+/// are written as `$'\ooo'`: octal, since shells differ in where `\x` ends. It is known to bash, zsh and ksh, and is
+/// in POSIX since 2024 (Shell & Utilities, 2.2.4). A shell reads back the same bytes, up to a NUL, which no word can
+/// hold.
 pub fn shell_word(word: &OsStr) -> String {
     let bytes = word.as_bytes();
     match word.to_str() {

@@ -1,4 +1,4 @@
-//! Paths as they can be shown: in a message, in JSON.
+//! Paths for display: in a message, in JSON.
 //!
 //! A Unix path is bytes. It may hold newlines and terminal escapes, so nothing prints one as it is.
 
@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::is_unseen;
 
-/// The path in one line of harmless characters: what cannot be seen and bytes that are no UTF-8 become escapes.
+/// The path in one line of harmless characters: what cannot be seen and bytes that are not UTF-8 become escapes.
 pub fn printable(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_bytes().utf8_chunks() {
@@ -27,8 +27,8 @@ pub fn printable(path: &Path) -> String {
     text
 }
 
-/// Text that comes from a file, in one line of harmless characters. The no-break space is written out, too: it looks like a space
-/// and is none.
+/// Text that comes from a file, in one line of harmless characters. The no-break space is written out, too: it looks
+/// like a space and is none.
 pub fn escaped(text: &str) -> String {
     printable(Path::new(text)).replace('\u{a0}', "\\u{a0}")
 }

@@ -1,4 +1,4 @@
-//! What a start reads: the working set, in order of first use.
+//! The working set of a start: the pages read, in order of first use.
 //!
 //! A recorder writes it, the prefetch planner reads it. Names that were only looked up belong to it as much as pages:
 //! on a disk that seeks, finding a file costs as much as reading 1 MB of it.
@@ -40,8 +40,8 @@ pub enum PageSource {
     PageCacheFills,
     /// The pages resident at readiness, in order of their files' first opening; offsets ascend within a file.
     Residency,
-    /// Each page's first use by the program itself, by page fault or `read(2)`, with its moment: without what the kernel
-    /// read around it.
+    /// Each page's first use by the program itself, by page fault or `read(2)`, with its moment: without what the
+    /// kernel read around it.
     Touched,
 }
 
@@ -56,9 +56,9 @@ pub struct FileUse {
     pub identity: FileIdentity,
     /// `st_dev` of the file system, to tell devices apart; for a block device its own number.
     pub device: u64,
-    /// Pages in order of first use; no page stands in two of them.
+    /// Pages in order of first use; no page is in two of them.
     pub touched: Vec<Touched>,
-    /// Where the pages lie on the device; empty where the file system does not tell (FIEMAP).
+    /// Where the pages are on the device; empty where the file system does not tell (FIEMAP).
     pub extents: Vec<DiskExtent>,
 }
 

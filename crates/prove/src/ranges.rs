@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Sorted, without empty ranges; those that touch as one.
+/// Sorted, not empty; adjacent ranges are joined.
 pub(crate) fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.retain(|range| range.start < range.end);
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
@@ -16,7 +16,7 @@ pub(crate) fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     joined
 }
 
-/// What of a range is in none of the others, which are joined.
+/// The part of a range outside the others, which are joined.
 pub(crate) fn without(range: &Range<u64>, others: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut left = Vec::new();
     let mut at = range.start;

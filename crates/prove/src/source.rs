@@ -1,17 +1,17 @@
-//! A file's bytes, with a way to give their memory back.
+//! A file's bytes, with a function to release their memory.
 
 use std::fmt;
 use std::ops::Range;
 
 /// The bytes of a file that is mapped or in memory.
 ///
-/// Files of hundreds of megabytes go through the writer and the proof once from front to end; what is behind can be
-/// given back to the kernel, so that two mapped files do not count twice as the process's memory.
+/// The writer and the proof process files of hundreds of megabytes once from front to end. Processed parts can be
+/// released to the kernel, so that two mapped files do not count twice as the process's memory.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     /// All bytes of the file.
     pub bytes: &'a [u8],
-    /// Told of ranges that will not be looked at again soon. May do nothing.
+    /// Called with ranges that will not be read again soon. May do nothing.
     pub release: &'a (dyn Fn(Range<usize>) + Sync),
 }
 

@@ -1,48 +1,48 @@
-//! What a proof says: what was compared, or the first thing that differs.
+//! The result of a proof: the comparison's figures, or the first difference.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// What was compared, and found to be the same to a dynamic loader.
+/// The compared items, all the same to a dynamic loader.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Proof {
     /// Load biases at which relative relocations were applied to both files.
     pub load_biases: Vec<u64>,
-    /// Bytes of memory, from the file or filled with zeros, that hold the same at each of these biases.
+    /// Bytes of memory, from the file or zero-filled, that are the same at each of these biases.
     pub memory_bytes: u64,
-    /// Bytes of memory that only hold tables of the loader, headers, or nothing: compared by what they mean.
+    /// Bytes of memory with loader tables, headers or padding: compared by meaning.
     pub table_bytes: u64,
-    /// Relative relocations that the original applies, from all its tables.
+    /// Relative relocations of the original, from all its tables.
     pub relative_relocations: u64,
-    /// Those of them that are RELR in the output.
+    /// Those that are RELR in the output.
     pub relr_relocations: u64,
-    /// Other relocations that are the same, in the same order.
+    /// Other relocations, all the same and in the same order.
     pub other_relocations: u64,
-    /// Entries of the dynamic table of the original, without the `DT_NULL` at its end.
+    /// Entries of the original's dynamic table, without the final `DT_NULL`.
     pub dynamic_entries: u64,
-    /// Entries that only one of the files has, and that change nothing, by name.
+    /// Redundant entries that only one of the files has, by name.
     pub redundant_entries: Vec<String>,
-    /// Whether the dynamic table has moved out of the memory that loaders make read-only after relocation
-    /// (`PT_GNU_RELRO`). It is the same to them, but stays writable.
+    /// Whether the dynamic table has moved out of the memory that is made read-only after relocation
+    /// (`PT_GNU_RELRO`). To loaders it is the same, but it stays writable.
     pub dynamic_left_relro: bool,
-    /// Dynamic symbols that are the same.
+    /// Compared dynamic symbols.
     pub symbols: u64,
-    /// Defined dynamic symbols that were looked up by name in the hash tables of both files.
+    /// Defined dynamic symbols, each looked up by name in the hash tables of both files.
     pub lookups: u64,
-    /// Versions that are needed from other objects, in the original.
+    /// Versions needed from other objects, in the original.
     pub needed_versions: u64,
     /// Section headers that are the same, or have moved with their table.
     pub sections: u64,
-    /// Names of sections that have another place or size.
+    /// Names of sections with another address or size.
     pub moved_sections: Vec<String>,
-    /// Notes that are the same.
+    /// Compared notes.
     pub notes: u64,
     /// Entries of the unwind table's index.
     pub unwind_entries: u64,
-    /// Bytes that no loader maps, in sections or between them, that are the same.
+    /// Unmapped bytes, in sections or between them, that are the same.
     pub unloaded_bytes: u64,
-    /// By how many bytes the file got shorter; negative when it grew.
+    /// Bytes by which the file became shorter; negative if it grew.
     pub bytes_freed: i64,
 }
 
@@ -50,9 +50,9 @@ pub struct Proof {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Which {
-    /// The file as it was.
+    /// The original file.
     Original,
-    /// The file that was made from it.
+    /// The rewritten file.
     Output,
 }
 
@@ -68,42 +68,42 @@ impl fmt::Display for Which {
 /// Why two files are not proven to be the same object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotProven {
-    /// A file is no ELF file, or a table of it cannot be read.
+    /// A file is not an ELF file, or one of its tables cannot be read.
     #[error("the {which} cannot be read: {cause}")]
     Unreadable {
-        /// Which of the files.
+        /// The file.
         which: Which,
-        /// What is wrong with it.
+        /// The cause.
         cause: String,
     },
-    /// Something breaks a rule of loaders by itself.
-    #[error("in the {which}, {what} breaks a rule at {place}: {problem}")]
+    /// One of the files breaks a rule of loaders.
+    #[error("invalid {what} in the {which} at {place}: {problem}")]
     Broken {
-        /// Which of the files.
+        /// The file.
         which: Which,
-        /// What kind of thing, one of a fixed set of names.
+        /// The kind of thing, from a fixed set of names.
         what: &'static str,
         /// An address, file offset or entry.
         place: String,
         /// The rule.
         problem: String,
     },
-    /// Something is not the same.
+    /// A difference.
     #[error("{what} differs at {place}: {original} in the original, {output} in the output")]
     Differs {
-        /// What kind of thing, one of a fixed set of names.
+        /// The kind of thing, from a fixed set of names.
         what: &'static str,
         /// An address, file offset or entry.
         place: String,
-        /// What the original has there.
+        /// The value in the original.
         original: String,
-        /// What the output has there.
+        /// The value in the output.
         output: String,
     },
 }
 
 impl NotProven {
-    /// What kind of thing is wrong, by the same names as in the message; `file` when it cannot be read at all.
+    /// The kind of thing, with the names of the messages; `file` if a file cannot be read at all.
     pub fn what(&self) -> &'static str {
         match self {
             Self::Unreadable { .. } => "file",
@@ -146,7 +146,7 @@ pub(crate) fn same(
     if original == output { Ok(()) } else { Err(differs(what, place, hex(original), hex(output))) }
 }
 
-/// Requires that two tables hold the same, and says where they do not.
+/// Requires that two tables have the same bytes, and reports the first difference.
 pub(crate) fn same_bytes(what: &'static str, original: &[u8], output: &[u8]) -> Result<(), NotProven> {
     if original == output {
         return Ok(());
@@ -159,7 +159,7 @@ pub(crate) fn same_bytes(what: &'static str, original: &[u8], output: &[u8]) -> 
     Err(differs(what, format!("byte {at:#x} of it"), byte(original), byte(output)))
 }
 
-/// A number as addresses are written.
+/// A number in the format of addresses.
 pub(crate) fn hex(number: u64) -> String {
     format!("{number:#x}")
 }

@@ -1,7 +1,7 @@
-//! One edit of one file, from its script to the file in its place: written beside, proven by what the edit claims, renamed.
+//! Applies one edit to one file: written next to the target, proven according to its claim, renamed.
 //!
-//! Every kind of edit goes this way. A new kind is a planner that makes a [`Script`], and a [`Claim`] that says what the
-//! result is to its original; everything else is here.
+//! Every kind of edit works this way. A new kind is a planner that creates a [`Script`], and a [`Claim`] about the
+//! result; everything else is here.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,14 +17,14 @@ use crate::replace::{OriginalFile, ReplaceError, Replacement, Target, WriteError
 use crate::script::Script;
 use crate::unpack::{ChangedFile, Restored, UnpackPlan, plan_unpack};
 
-/// What a new file is to the one that it was made from. It is proven before the new file gets a name.
+/// The relation of a new file to its original. It is proven before the new file gets a name.
 #[derive(Clone, Copy, Debug)]
 pub enum Claim<'a> {
-    /// To a loader the same object; it has no note of ours that would have to identify it: a copy.
+    /// The same object to a loader, without a note that would have to identify it: a copy.
     Same,
-    /// To a loader the same object, and its note identifies it: `pack`, and every change of the layout.
+    /// The same object to a loader, identified by its note: `pack`, and every change of the layout.
     SameIdentified,
-    /// To a loader the same object but for this edit of the library search, and its note identifies it: `bind`.
+    /// The same object to a loader except for this search edit, identified by its note: `bind`.
     Search(&'a SearchEdit),
 }
 
@@ -32,7 +32,7 @@ impl Claim<'_> {
     /// Proves it.
     ///
     /// # Errors
-    /// The first thing that contradicts it.
+    /// The first contradiction.
     pub fn prove(&self, original: Source<'_>, output: Source<'_>) -> Result<Proof, NotProven> {
         let proof = match self {
             Self::Same => return prove(original, output),
@@ -43,47 +43,47 @@ impl Claim<'_> {
     }
 }
 
-/// Why an edit was not applied. Whatever it says, the target is as it was.
+/// Why an edit was not applied. The target is unchanged in all cases.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// The result is not what the edit claims: a fault of ours.
+    /// The result violates the edit's claim: a bug of ours.
     #[error(transparent)]
     Differs(NotProven),
-    /// The original breaks rules by itself: it is not even proven to be the same as itself, and no writer could keep them.
+    /// The original itself breaks the loader's rules: it does not even pass a proof against itself.
     #[error(transparent)]
     Contradicts(NotProven),
-    /// What was restored is not what the note says that it was.
+    /// The restored file is not the one described in the note.
     #[error(transparent)]
     NotRestored(Refusal),
-    /// The original became shorter while it was read. What is missing reads as zeros, so that nothing that was found out counts.
-    #[error("it became shorter while it was read")]
+    /// The original was truncated while it was read. The missing part reads as zeros, so all results are invalid.
+    #[error("the file was truncated while it was read")]
     Shrank,
     /// It could not be written or put in place.
     #[error(transparent)]
     NotWritten(#[from] ReplaceError),
 }
 
-/// A file that is to be rewritten, and where the result goes.
+/// A file to be rewritten, and the target.
 #[derive(Clone, Copy, Debug)]
 pub struct Rewriting<'a> {
     /// The file.
     pub original: &'a OriginalFile,
     /// Its content, mapped.
     pub view: &'a FileView,
-    /// What scripts copy from, where that is not the content as it stands: the file without an earlier edit, which
-    /// [`without_edit`] has taken back.
+    /// The source of copies, if it is not the content as it is: the file without an earlier edit, from
+    /// [`without_edit`].
     pub base: Option<&'a [u8]>,
-    /// Where the result goes.
+    /// The path of the result.
     pub target: &'a Target,
-    /// Where the file that was there is kept, if it is.
+    /// The path for keeping the original, if requested.
     pub keep_original: Option<&'a Path>,
 }
 
 impl Rewriting<'_> {
-    /// Writes the result of an edit beside its place, proves what the edit claims, and puts it in its place.
+    /// Writes the result of an edit next to its target, proves the claim, and renames it.
     ///
     /// # Errors
-    /// [`ApplyError`]; the target is then as it was.
+    /// [`ApplyError`]; the target is then unchanged.
     pub fn apply(&self, script: &Script, claim: Claim<'_>) -> Result<Replacement<Proof>, ApplyError> {
         self.write(script, |base, output| {
             claim.prove(base, output).map_err(|error| match prove(base, base) {
@@ -93,7 +93,7 @@ impl Rewriting<'_> {
         })
     }
 
-    /// Writes the file as it was before an edit, compares it with what the note says of it, and puts it in its place.
+    /// Writes the file as it was before an edit, compares it with the note, and puts it in place.
     ///
     /// # Errors
     /// As [`Self::apply`].
@@ -117,7 +117,7 @@ impl Rewriting<'_> {
         };
         let written = write_proven(self.original, base, script, self.target, self.keep_original, checked);
         written.map_err(|error| match error {
-            // Whatever went wrong, it began with that.
+            // A truncated file is the cause of whatever went wrong.
             _ if self.view.shrank() => ApplyError::Shrank,
             WriteError::NotProven(error) => error,
             WriteError::NotWritten(error) => error.into(),
@@ -125,10 +125,10 @@ impl Rewriting<'_> {
     }
 }
 
-/// Why an earlier edit of a file is not taken back.
+/// Why an earlier edit of a file cannot be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotTakenBack {
-    /// Another edit, of this name, was made later.
+    /// Another edit, with this name, was made later.
     OtherEdit(String),
     /// It cannot be.
     Refused(Refusal),
@@ -140,11 +140,11 @@ impl From<Refusal> for NotTakenBack {
     }
 }
 
-/// A file as it was before the edit of a name, which must be the last one and unchanged since; as it stands if no edit of ours
-/// is in it.
+/// The file before the edit with this name, which must be the last one and unchanged since; the file itself without
+/// an edit of ours.
 ///
 /// # Errors
-/// If another edit was made later, or the note does not lead back.
+/// If another edit was made later, or the note has no undo data.
 pub fn without_edit<'a>(bytes: &'a [u8], edit: &str) -> Result<Cow<'a, [u8]>, NotTakenBack> {
     let file = ElfFile::parse(bytes).map_err(Refusal::from)?;
     match About::read(&file).and_then(|mut about| about.edits.pop()) {

@@ -1,7 +1,7 @@
-//! From what a planner has decided to the whole new file: the one way in which every edit is put together.
+//! From a planner's decisions to the whole new file; shared by all edits.
 //!
-//! A planner decides which bytes change and where segments and sections are now. All that is the same for every edit is done
-//! here: the end of the file, the symbols, the way back, our note, and the identity of the finished file.
+//! A planner decides which bytes change and where segments and sections are. The common part is done here: the end of
+//! the file, the symbols, the undo data, our note, and the identity of the finished file.
 
 use coldstart_elf::{ElfFile, Encoding, FileOffset, FileSpan, VaddrSpan};
 
@@ -22,10 +22,10 @@ pub(crate) const NOTE: u32 = 7;
 /// `SHF_ALLOC`.
 pub(crate) const ALLOC: u64 = 2;
 
-/// The program headers of a new file as bytes, one each, with the number that each had before.
+/// The new program headers as bytes, each with its old index.
 pub(crate) type NewHeaders = Vec<(Option<usize>, Vec<u8>)>;
 
-/// A section that only the new file has.
+/// A section only in the new file.
 #[derive(Clone, Debug)]
 pub(crate) struct NewSection {
     pub(crate) name: Vec<u8>,
@@ -33,7 +33,7 @@ pub(crate) struct NewSection {
     pub(crate) kind: u32,
     /// `SHF_*`.
     pub(crate) flags: u64,
-    /// Its memory; for what is not loaded, as many bytes at address 0.
+    /// Its address range; for an unloaded section, its size at address 0.
     pub(crate) memory: VaddrSpan,
     pub(crate) offset: FileOffset,
     pub(crate) alignment: u64,
@@ -54,7 +54,7 @@ impl NewSection {
         }
     }
 
-    /// Its header, with its name at an offset among the names.
+    /// Its header, with its name at an offset in the section names.
     pub(crate) fn header(&self, encoding: Encoding, entry_size: usize, name: u32) -> Vec<u8> {
         let mut raw = vec![0; entry_size];
         field::NAME.set_u32(&mut raw, encoding, name);
@@ -69,7 +69,7 @@ impl NewSection {
     }
 }
 
-/// What comes to the sections' names: those of new sections, in their order, and that of our note.
+/// The names to be added: those of new sections, in order, and that of our note.
 pub(crate) fn added_names<'n>(new: impl IntoIterator<Item = &'n [u8]>) -> Vec<u8> {
     let mut names = Vec::new();
     for name in new {
@@ -80,60 +80,60 @@ pub(crate) fn added_names<'n>(new: impl IntoIterator<Item = &'n [u8]>) -> Vec<u8
     names
 }
 
-/// A dynamic table that is written anew where it stood.
+/// A dynamic table that is rewritten in place.
 #[derive(Debug)]
 pub(crate) struct DynamicInPlace {
-    /// Where it stands in the original.
+    /// Its range in the original.
     pub(crate) old: FileSpan,
-    /// Where in the new file.
+    /// Its offset in the new file.
     pub(crate) at: FileOffset,
     /// Its bytes.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// How much the way back may take.
+/// The size limit of the undo data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WayBackRule {
-    /// It is left out, as asked for.
+    /// No undo data, as requested.
     Declined,
-    /// It is left out if it takes more than this many bytes.
+    /// Omitted if it exceeds this many bytes.
     AtMost(u64),
-    /// Without it there is no new file.
+    /// Required.
     Demanded,
 }
 
-/// All that a planner has decided about a file.
+/// A planner's decisions about a file.
 pub(crate) struct Assembly<'a, 'data> {
     pub(crate) file: &'a ElfFile<'data>,
-    /// Changes to what stands before the end; not those that have a field of their own here.
+    /// Changes before the end, except for those with a field of their own here.
     pub(crate) edits: Edits,
     pub(crate) tail: Tail,
     pub(crate) program_headers: NewHeaders,
-    /// Where in the new file they begin.
+    /// File offset of the new end.
     pub(crate) program_headers_at: FileOffset,
-    /// None if it is put elsewhere, or stays as it is.
+    /// None if it was moved or is unchanged.
     pub(crate) dynamic: Option<DynamicInPlace>,
     /// New values of symbols.
     pub(crate) symbols: Vec<WordPatch>,
-    /// Headers of the sections that were there, as they are now.
+    /// New headers of the old sections.
     pub(crate) section_headers: Vec<u8>,
     pub(crate) new_sections: Vec<NewSection>,
-    /// What of the original follows from the new file in other ways than headers and the dynamic table do.
+    /// Parts of the original that are derived from the new file other than headers and the dynamic table.
     pub(crate) known: Vec<(FileSpan, Known)>,
-    /// Words of the original that differ in the new file, with their old values; not those of symbols.
+    /// Words of the original that differ in the new file, with their old values, except for symbols.
     pub(crate) words_before: Vec<WordPatch>,
-    /// What RELR's words held.
+    /// The old values of RELR's words.
     pub(crate) held: Held,
-    /// The order of the relative relocations that RELR's words were, if that is not theirs.
+    /// The old order of the relative relocations that became RELR, if it differs.
     pub(crate) order: Vec<u32>,
 }
 
-/// What the note says of an edit.
+/// The note's description of an edit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NoteText<'a> {
     /// The edit's name.
     pub(crate) edit: &'a str,
-    /// What the tool that asked for it wants to find again.
+    /// Private data of the tool that requested it.
     pub(crate) content: Option<&'a str>,
 }
 
@@ -141,8 +141,7 @@ impl Assembly<'_, '_> {
     /// The script that writes the whole file, and whether its note leads back.
     ///
     /// # Errors
-    /// If two changes touch the same bytes, something reaches past the largest place, or the way back is demanded and too
-    /// long to be read again.
+    /// If two changes overlap, an offset overflows, or the required undo data is too large.
     pub(crate) fn finish(mut self, note: NoteText<'_>, rule: WayBackRule) -> Result<(Script, WayBack), Refusal> {
         let (file, encoding) = (self.file, self.file.encoding());
         let mut edits = std::mem::take(&mut self.edits);
@@ -152,7 +151,7 @@ impl Assembly<'_, '_> {
         edits.patch(self.symbols.iter().copied());
         let size = FileOffset(file.size());
         edits.replace(FileSpan::between(self.tail.from, size)?, std::mem::take(&mut self.tail.pieces));
-        // The way back names places in the new file; all of them lie before the note, whose size depends on it.
+        // The undo data refers to offsets in the new file; all of them are before the note, whose size depends on it.
         let script = edits.into_script(encoding, file.size())?;
         let undo = self.way_back(&script, rule)?;
         let kept = undo.as_ref().err().copied().unwrap_or_default();
@@ -177,7 +176,7 @@ impl Assembly<'_, '_> {
         Ok(headers)
     }
 
-    /// Where among the names that of our note stands.
+    /// Offset of our note's name in the section names.
     fn our_name(&self) -> Result<u32, Refusal> {
         self.new_sections.iter().try_fold(self.tail.added_names, behind_name)
     }
@@ -200,13 +199,12 @@ impl Assembly<'_, '_> {
         match (encode(&undo), rule) {
             (Some(undo), WayBackRule::AtMost(longest)) if undo.len() as u64 > longest => Ok(Err(WayBack::TooLong)),
             (Some(undo), _) => Ok(Ok(undo)),
-            (None, WayBackRule::Demanded) => Err(Refusal::Layout("what restores it is too long for a note".to_owned())),
+            (None, WayBackRule::Demanded) => Err(Refusal::Layout("its undo data is too large for a note".to_owned())),
             (None, _) => Ok(Err(WayBack::TooLong)),
         }
     }
 
-    /// Words of the new file with what they held, by their places there; those that are copied nowhere come back in other
-    /// ways.
+    /// Words of the new file with their old values, by offset; words that are not copied are restored in other ways.
     fn words(&self, copies: &Copies) -> Result<Vec<WordPatch>, Refusal> {
         let encoding = self.file.encoding();
         let mut before = self.words_before.clone();
@@ -224,7 +222,7 @@ impl Assembly<'_, '_> {
         Ok(words)
     }
 
-    /// Ranges of the original that follow from the new file, in order.
+    /// Ranges of the original that are derived from the new file, in order.
     fn known(&mut self) -> Result<Vec<(FileSpan, Known)>, Refusal> {
         let file = self.file;
         let mut known = std::mem::take(&mut self.known);
@@ -246,10 +244,10 @@ impl Assembly<'_, '_> {
     }
 }
 
-/// Where among the names the next one stands behind that of a section.
+/// Offset of the next name after that of a section.
 fn behind_name(name: u32, section: &NewSection) -> Result<u32, Refusal> {
-    // With its final zero.
+    // Including its terminating zero.
     let size = u32::try_from(section.name.len()).ok().and_then(|size| size.checked_add(1));
     let next = size.and_then(|size| name.checked_add(size));
-    next.ok_or_else(|| Refusal::Layout("its section names are longer than a header can say".to_owned()))
+    next.ok_or_else(|| Refusal::Layout("its section name table is too large".to_owned()))
 }

@@ -2,31 +2,31 @@
 
 use serde::Serialize;
 
-/// What was done to a file since we wrote it.
+/// How a file was changed since we wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Change {
-    /// Bytes were appended; all before them is as it was.
+    /// Bytes were appended; all before them is unchanged.
     #[serde(rename_all = "snake_case")]
     Appended {
-        /// How many.
+        /// Their number.
         bytes: u64,
-        /// Size of the file as it was written.
+        /// Size of the file when it was written.
         size_before: u64,
     },
-    /// Bytes are missing at its end.
+    /// Bytes are missing at the end.
     Cut {
-        /// How many.
+        /// Their number.
         bytes: u64,
     },
-    /// Something in it is different.
+    /// Its content has changed.
     Edited {
-        /// What; nothing where it cannot be told.
+        /// The changed parts; empty if unknown.
         parts: Vec<ChangedPart>,
     },
 }
 
-/// A part of a file that is not as it was.
+/// A changed part of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "part")]
 pub enum ChangedPart {
@@ -39,12 +39,12 @@ pub enum ChangedPart {
         /// Its tag.
         tag: String,
     },
-    /// Entries of the dynamic table that are gone, and had no other put in their place.
+    /// Removed entries of the dynamic table, not replaced by others.
     DynamicEntriesGone {
-        /// How many.
+        /// Their number.
         count: u64,
     },
-    /// The content of a section, or a section that is new.
+    /// The content of a section, or a new section.
     SectionContent {
         /// Its name.
         name: String,
@@ -54,16 +54,16 @@ pub enum ChangedPart {
         /// Its name.
         name: String,
     },
-    /// There are more sections.
+    /// Added sections.
     SectionsAdded {
-        /// How many.
+        /// Their number.
         count: u64,
     },
-    /// There are fewer sections.
+    /// Removed sections.
     SectionsRemoved {
-        /// How many.
+        /// Their number.
         count: u64,
     },
-    /// Bytes that belong to no section.
+    /// Bytes outside sections.
     NoSection,
 }

@@ -1,11 +1,11 @@
-//! Changes to a file, as ranges of it and what stands there instead.
+//! Changes to a file, as ranges and their replacements.
 
 use coldstart_elf::{Encoding, FileOffset, FileSpan};
 
 use crate::refusal::Refusal;
 use crate::script::{Piece, Script, WordPatch};
 
-/// Ranges of the original that are replaced; everything between them stays.
+/// Replaced ranges of the original; everything between them is unchanged.
 #[derive(Debug, Default)]
 pub(crate) struct Edits {
     replaced: Vec<(FileSpan, Vec<Piece>)>,
@@ -13,20 +13,20 @@ pub(crate) struct Edits {
 }
 
 impl Edits {
-    /// Puts `pieces`, of any size together, in the place of `range`.
+    /// Replaces `range` with `pieces` of any total size.
     pub(crate) fn replace(&mut self, range: FileSpan, pieces: Vec<Piece>) {
         self.replaced.push((range, pieces));
     }
 
-    /// Changes words inside of what stays or is copied.
+    /// Changes words inside of unchanged or copied ranges.
     pub(crate) fn patch(&mut self, patches: impl IntoIterator<Item = WordPatch>) {
         self.patches.extend(patches);
     }
 
-    /// The script that makes these changes in a file of `size` bytes.
+    /// The script with these changes for a file of `size` bytes.
     ///
     /// # Errors
-    /// If two changes touch the same bytes: tables that overlap in the file.
+    /// If two changes overlap: tables that overlap in the file.
     pub(crate) fn into_script(mut self, encoding: Encoding, size: u64) -> Result<Script, Refusal> {
         self.replaced.sort_by_key(|(range, _)| range.key());
         self.patches.sort_by_key(|patch| patch.at);

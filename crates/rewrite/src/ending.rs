@@ -1,6 +1,6 @@
-//! The end of every file that we write: our note, with the identity of the whole file, and the section headers.
+//! The end of every file that we write: our note with the identity of the whole file, and the section headers.
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position};
 use coldstart_prove::Source;
 
 use crate::anatomy::records;
@@ -11,21 +11,21 @@ use crate::note::identity::{Recorded, Survey, fill};
 use crate::refusal::Refusal;
 use crate::script::{Piece, Script};
 
-/// What stands at the end of a new file, and what its ELF header says of its tables.
+/// The end of a new file, and the table fields of its ELF header.
 pub(crate) struct Ending<'a> {
     pub(crate) note: NoteContent<'a>,
     /// Headers of all sections but our note's.
     pub(crate) section_headers: Vec<u8>,
-    /// Where among the sections' names that of our note stands.
+    /// Offset of our note's name in the section names.
     pub(crate) our_name: u32,
-    /// Where the program headers are, and how many.
+    /// Offset and number of the program headers.
     pub(crate) program_headers: (FileOffset, usize),
 }
 
 impl Ending<'_> {
-    /// The script that writes the whole file, where `script` writes it up to the note.
+    /// The script for the whole file, from one that ends at the note.
     ///
-    /// The identity is that of the finished file, which is read once more for it.
+    /// The identity is that of the finished file, which is read once more to compute it.
     pub(crate) fn close(self, file: &ElfFile<'_>, script: &Script) -> Result<Script, Refusal> {
         let encoding = file.encoding();
         let entry_size = usize::from(file.header().section_entry_size);
@@ -52,13 +52,13 @@ impl Ending<'_> {
             file_header::SECTION_COUNT.set_u16(header, encoding, header_count(count)?);
         }
         let before = Script::new(encoding, pieces, script.patches().to_vec())?;
-        let unreadable = |error: std::io::Error| Refusal::Layout(format!("a table reaches beyond its end: {error}"));
+        let unreadable = |error: std::io::Error| Refusal::Layout(format!("a table extends past its end: {error}"));
         before.write(Source::in_memory(file.bytes()), &mut survey).map_err(unreadable)?;
 
         // Less than a word each.
         let gap = |from: FileOffset, to: FileOffset| Ok::<_, Refusal>(vec![0; to.since(from)? as usize]);
         let mut end = gap(before_note, note_span.start())?;
-        // Places in what is in memory: they do not wrap.
+        // Offsets in memory: they do not wrap.
         let section = end.len()..end.len().wrapping_add(note.len());
         let identity = section.start.wrapping_add(identity.start);
         end.extend(note);
@@ -73,5 +73,5 @@ impl Ending<'_> {
 }
 
 fn header_count(count: usize) -> Result<u16, Refusal> {
-    u16::try_from(count).map_err(|_| Refusal::Layout("it has no number left for one more header".to_owned()))
+    u16::try_from(count).map_err(|_| Refusal::Layout("its header count is at the limit".to_owned()))
 }

@@ -1,11 +1,11 @@
-//! Where fields stand in the format's records, and writing them in the file's own encoding.
+//! Field offsets in the format's records, and writing fields in the file's own encoding.
 //!
-//! Records are edited as bytes: a field that we do not know stays as it is. Offsets are those of the ELF specification
-//! (figures 1-3, 1-9 and 2-1), for 32 and 64 bits.
+//! Records are edited as bytes: unknown fields are unchanged. Offsets are those of the ELF specification (figures
+//! 1-3, 1-9 and 2-1), for 32 and 64 bits.
 
 use coldstart_elf::{ByteOrder, Class, Encoding, FileSpan};
 
-/// A field: its place in the record of each class. Its width follows from what it is.
+/// A field: its offset in the record of each class.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
     of_32: usize,
@@ -56,7 +56,7 @@ pub(crate) mod section_header {
 pub(crate) const SYMBOL_VALUE: Field = field(4, 8);
 
 impl Field {
-    /// Its place in a record of this class, in bytes.
+    /// Its offset in a record of this class, in bytes.
     pub(crate) fn at(self, encoding: Encoding) -> usize {
         match encoding.class {
             Class::Elf32 => self.of_32,
@@ -64,17 +64,17 @@ impl Field {
         }
     }
 
-    /// Writes an address, offset or size. A record that is too short stays as it is.
+    /// Writes an address, offset or size. A record that is too short is unchanged.
     pub(crate) fn set_word(self, record: &mut [u8], encoding: Encoding, value: u64) {
         put(record, self.at(encoding), &word_bytes(encoding, value));
     }
 
-    /// The address, offset or size that stands there; 0 where the record is too short.
+    /// Reads an address, offset or size; 0 if the record is too short.
     pub(crate) fn word(self, record: &[u8], encoding: Encoding) -> u64 {
         record.get(self.at(encoding)..).and_then(|bytes| encoding.word(bytes)).unwrap_or(0)
     }
 
-    /// A field of 4 bytes; 0 where the record is too short.
+    /// Reads a field of 4 bytes; 0 if the record is too short.
     pub(crate) fn u32(self, record: &[u8], encoding: Encoding) -> u32 {
         let bytes = record.get(self.at(encoding)..).and_then(|bytes| bytes.first_chunk()).copied().unwrap_or_default();
         match encoding.byte_order {
@@ -94,7 +94,7 @@ impl Field {
     }
 }
 
-/// An address-sized number as it stands in a file of this encoding: 4 or 8 bytes.
+/// An address-sized number in a file's encoding: 4 or 8 bytes.
 pub(crate) fn word_bytes(encoding: Encoding, value: u64) -> Vec<u8> {
     match (encoding.class, encoding.byte_order) {
         (Class::Elf64, ByteOrder::Little) => value.to_le_bytes().to_vec(),
@@ -104,7 +104,7 @@ pub(crate) fn word_bytes(encoding: Encoding, value: u64) -> Vec<u8> {
     }
 }
 
-/// A number of 4 bytes as it stands in a file of this encoding.
+/// A number of 4 bytes in a file's encoding.
 pub(crate) fn u32_bytes(encoding: Encoding, value: u32) -> [u8; 4] {
     match encoding.byte_order {
         ByteOrder::Little => value.to_le_bytes(),
@@ -112,7 +112,7 @@ pub(crate) fn u32_bytes(encoding: Encoding, value: u32) -> [u8; 4] {
     }
 }
 
-/// A number of 2 bytes as it stands in a file of this encoding.
+/// A number of 2 bytes in a file's encoding.
 pub(crate) fn u16_bytes(encoding: Encoding, value: u16) -> [u8; 2] {
     match encoding.byte_order {
         ByteOrder::Little => value.to_le_bytes(),
@@ -120,12 +120,12 @@ pub(crate) fn u16_bytes(encoding: Encoding, value: u16) -> [u8; 2] {
     }
 }
 
-/// A range of a file's bytes; `None` if not all of it is there.
+/// A range of a file's bytes; `None` if it exceeds the file.
 pub(crate) fn part(bytes: &[u8], range: FileSpan) -> Option<&[u8]> {
     bytes.get(usize::try_from(range.start().0).ok()?..usize::try_from(range.end().0).ok()?)
 }
 
-/// Overwrites bytes in place, if all of them are there.
+/// Overwrites a range in place, if it is within the file.
 pub(crate) fn put(record: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(place) = at.checked_add(bytes.len()).and_then(|end| record.get_mut(at..end)) {
         place.copy_from_slice(bytes);

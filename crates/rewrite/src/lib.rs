@@ -1,17 +1,17 @@
-//! Edits to ELF files: decided as values, written beside the target, proven, and only then renamed over it.
+//! Edits to ELF files: planned, written next to the target, proven, and only then renamed.
 //!
 //! | step | where |
 //! |---|---|
-//! | decide: from a file to a [`Script`], or a [`Refusal`] | `pack/`, `search/`, `unpack.rs` |
-//! | put the new file together, with its end and the way back | `assembly.rs`, `ending.rs`, `undo/` |
-//! | say in the file which file it is | `identity/`, `note.rs` |
-//! | one edit from its script to the file in its place | `apply.rs` |
+//! | plan: from a file to a [`Script`], or a [`Refusal`] | `pack/`, `search/`, `unpack.rs` |
+//! | assemble the new file, with its end and undo data | `assembly.rs`, `ending.rs`, `undo/` |
+//! | store the file's identity | `identity/`, `note.rs` |
+//! | apply one edit, from its script to the renamed file | `apply.rs` |
 //! | write and put in place, with mode, owner and attributes | `replace/` |
-//! | prove: read both files anew and compare what they are to a loader | the crate `coldstart-prove` |
+//! | prove: read both files again and compare them in the loader's view | the crate `coldstart-prove` |
 //!
-//! What a newcomer would not guess: a file is never built from a model of it. A [`Script`] says which ranges of the
-//! original are copied, and what stands between them; without edits the result is the original, byte for byte. And the
-//! proof shares no code with the planners: its crate knows nothing of this one.
+//! What a newcomer would not guess: a file is never built from a model of it. A [`Script`] lists the copied ranges of
+//! the original and the bytes between them; without edits the result is the original, byte for byte. And the proof
+//! shares no code with the planners: its crate does not depend on this one.
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 

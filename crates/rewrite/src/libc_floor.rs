@@ -1,11 +1,12 @@
-//! The oldest C library that a rewritten file must work with.
+//! The oldest C library that a rewritten file must support.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 
-/// A C library and its oldest version in use, as `--min-libc` names it: `2.36`, `glibc-2.36`, `musl-1.2.4`, `android-28`.
+/// A C library and its oldest supported version, in the format of `--min-libc`: `2.36`, `glibc-2.36`, `musl-1.2.4`,
+/// `android-28`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LibcFloor {
@@ -18,8 +19,9 @@ pub enum LibcFloor {
 }
 
 impl LibcFloor {
-    /// Whether the loaders of all versions from this one on apply `DT_RELR`: glibc since 2.36 (its NEWS), musl since 1.2.4
-    /// (its WHATSNEW), Android since API level 28 under the tag `DT_ANDROID_RELR` and since 30 under the official one.
+    /// Whether the loaders of all versions from this one on apply `DT_RELR`: glibc since 2.36 (its NEWS), musl since
+    /// 1.2.4 (its WHATSNEW), Android since API level 28 under the tag `DT_ANDROID_RELR` and since 30 under the
+    /// official one.
     pub fn reads_relr(self) -> bool {
         match self {
             Self::Glibc(major, minor) => (major, minor) >= (2, 36),
@@ -28,7 +30,7 @@ impl LibcFloor {
         }
     }
 
-    /// The first version of the same library whose loader applies `DT_RELR`.
+    /// The first version of the same library that applies `DT_RELR`.
     pub fn first_with_relr(self) -> Self {
         match self {
             Self::Glibc(..) => Self::Glibc(2, 36),
@@ -48,9 +50,9 @@ impl fmt::Display for LibcFloor {
     }
 }
 
-/// A version that nobody knows.
+/// An unknown version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` names no C library: say 2.36 or glibc-2.36, musl-1.2.4, android-30")]
+#[error("`{0}` is not a known C library version; examples: 2.36, glibc-2.36, musl-1.2.4, android-30")]
 pub struct UnknownLibc(String);
 
 impl FromStr for LibcFloor {

@@ -1,36 +1,36 @@
-//! Bytes that were appended to a rewritten file: where they go when the file is restored below them.
+//! Bytes appended to a rewritten file: their offset when the file is restored.
 //!
-//! Programs find what was appended from the file's end, or behind the last section, and then it may move. Some formats
-//! count from the file's start; those keep their place, or nothing is done.
+//! Programs locate appended data from the file's end, or after the last section, and then it may move. Some formats
+//! use offsets from the file's start; those must not move, or the file is refused.
 
-use coldstart_elf::{FileOffset, FileSpan, Place};
+use coldstart_elf::{FileOffset, FileSpan, Position};
 
 use crate::layout::part;
 use crate::refusal::Refusal;
 
-/// Bytes that are kept.
+/// The kept bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payload {
-    /// Where they begin in the rewritten file: its size as it was written.
+    /// Their offset in the rewritten file: its size when it was written.
     pub from: FileOffset,
-    /// Where they begin in the restored file; between its end and this are zeros.
+    /// Their offset in the restored file; zeros fill the gap before it.
     pub to: FileOffset,
-    /// How many.
+    /// Their number.
     pub size: u64,
-    /// BLAKE3 of them.
+    /// Their BLAKE3 hash.
     pub(crate) digest: [u8; 32],
 }
 
-/// A trailer is looked for in this many bytes at the end.
+/// A trailer is searched in this many bytes at the end.
 const TRAILER: usize = 64;
 /// The same for the end of a ZIP archive: its record and the longest comment (APPNOTE.TXT, 4.3.16).
 const ZIP_END: usize = 22 + 0xffff;
 
 impl Payload {
-    /// Finds the place for what stands behind `from` in a file whose original has `original_size` bytes.
+    /// Finds the offset for the data after `from` in a file whose original has `original_size` bytes.
     ///
     /// # Errors
-    /// If it would have to move, and tells that it must not.
+    /// If it would have to move, but its format forbids that.
     pub(crate) fn place(file: &[u8], from: FileOffset, original_size: u64) -> Result<Self, Refusal> {
         let end = FileOffset(original_size);
         let bytes = part(file, FileSpan::between(from, FileOffset(file.len() as u64))?).unwrap_or(&[]);
@@ -45,7 +45,7 @@ impl Payload {
     }
 }
 
-/// What in a payload that begins at `from` in its file counts from the file's start.
+/// The kind of data in a payload at `from` that uses offsets from the file's start.
 fn counts_from_start(payload: &[u8], from: FileOffset) -> Option<&'static str> {
     let from = from.0;
     if is_adjusted_zip(payload, FileOffset(from)) {
@@ -67,12 +67,12 @@ fn counts_from_start(payload: &[u8], from: FileOffset) -> Option<&'static str> {
     None
 }
 
-/// The last bytes, as many as there are up to `count`.
+/// The last bytes, at most `count`.
 fn last(bytes: &[u8], count: usize) -> &[u8] {
     bytes.len().checked_sub(count).and_then(|start| bytes.get(start..)).unwrap_or(bytes)
 }
 
-/// Whether a ZIP archive at the end was told what stands before it (`zip -A`).
+/// Whether the offsets of a ZIP archive at the end include the data before it (`zip -A`).
 fn is_adjusted_zip(payload: &[u8], from: FileOffset) -> bool {
     let tail = last(payload, ZIP_END);
     let number = |bytes: &[u8], at: usize, size: usize| -> Option<u64> {

@@ -1,27 +1,27 @@
-//! A new file, told as what it takes from an old one: the byte editor.
+//! A new file, described as edits of an old one: the byte editor.
 //!
 //! A script is a list of pieces, each a range of the original or bytes of its own. Words inside copied ranges can be
 //! patched one by one, because a million of them are cheaper as a sorted list than as a million pieces.
 
 use std::io::{self, Write};
 
-use coldstart_elf::{ByteOrder, Encoding, FileOffset, FileSpan, Place, PlaceError};
+use coldstart_elf::{ByteOrder, Encoding, FileOffset, FileSpan, Position, PositionError};
 
 use coldstart_prove::Source;
 
-/// Copies go through memory in portions of this many bytes.
+/// Copies use chunks of this many bytes.
 const PORTION: usize = 1 << 20;
-/// Memory of the original is given back in portions of this many bytes.
+/// Memory of the original is released in chunks of this many bytes.
 const RELEASED: usize = 16 << 20;
 
-/// What stands at the next place of the new file.
+/// The next part of the new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// A range of the original.
     Copy(FileSpan),
     /// New bytes.
     Bytes(Vec<u8>),
-    /// This many zeros that need no room on disk.
+    /// This many zeros, as a hole.
     Hole(u64),
 }
 
@@ -36,20 +36,20 @@ impl Piece {
     }
 }
 
-/// Where the next piece behind these stands in their file.
+/// The offset after these pieces.
 ///
 /// # Errors
-/// If together they are longer than any file.
-pub(crate) fn end_of(pieces: &[Piece]) -> Result<FileOffset, PlaceError> {
+/// If their total size overflows.
+pub(crate) fn end_of(pieces: &[Piece]) -> Result<FileOffset, PositionError> {
     pieces.iter().try_fold(FileOffset(0), |end, piece| end.plus(piece.size()))
 }
 
-/// A word of the original with another value in the new file.
+/// A word of the original with a new value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WordPatch {
-    /// Where it begins in the original.
+    /// Its offset in the original.
     pub at: FileOffset,
-    /// The new value; of 32-bit files the lower half counts.
+    /// The new value; for 32-bit files, the lower half.
     pub value: u64,
 }
 
@@ -69,7 +69,7 @@ impl Script {
     ///
     /// # Errors
     /// If the pieces together are longer than any file.
-    pub fn new(encoding: Encoding, pieces: Vec<Piece>, patches: Vec<WordPatch>) -> Result<Self, PlaceError> {
+    pub fn new(encoding: Encoding, pieces: Vec<Piece>, patches: Vec<WordPatch>) -> Result<Self, PositionError> {
         debug_assert!(patches.is_sorted_by_key(|patch| patch.at));
         let size = end_of(&pieces)?.0;
         Ok(Self { encoding, pieces: join(pieces), patches, size })

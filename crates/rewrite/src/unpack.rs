@@ -1,6 +1,6 @@
-//! Taking an edit back: the original, byte for byte, from what our note says.
+//! Undoing an edit: the original, byte for byte, from our note.
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place, RelocationForm, Tag, Vaddr};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position, RelocationForm, Tag, Vaddr};
 use serde::Serialize;
 
 use crate::changed::Change;
@@ -13,47 +13,47 @@ use crate::script::{Piece, Script, WordPatch, end_of};
 use crate::undo::{Held, Origin, Step, Undo, changed, decode};
 use coldstart_prove::Source;
 
-/// Zeros from this size on are left as a hole instead of being held in memory, in bytes.
+/// Runs of zeros from this size on become a hole instead of bytes in memory.
 const LARGE: u64 = 1 << 16;
 
 /// How to restore an original.
 #[derive(Clone, Debug)]
 pub struct UnpackPlan {
-    /// What to write.
+    /// The original's script.
     pub script: Script,
     /// Size of the original in bytes.
     pub size: u64,
     /// BLAKE3 of the original.
     pub digest: [u8; 32],
-    /// What was appended to the rewritten file, and is kept behind the original.
+    /// Data appended to the rewritten file, kept after the original.
     pub payload: Option<Payload>,
-    /// Who made which edits.
+    /// The edits.
     pub about: About,
 }
 
-/// What to do with a file that was changed after it had been rewritten.
+/// What to do with a file that was changed after it was rewritten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChangedFile {
     /// Refuse it.
     #[default]
     Refuse,
-    /// Keep bytes that were appended behind the original; refuse it if anything else was changed.
+    /// Keep appended bytes after the original; refuse other changes.
     KeepPayload,
-    /// Restore the original, if it can be, and lose what was changed.
+    /// Restore the original, if possible, and drop the changes.
     Discard,
 }
 
-/// What was compared before a restored file was put in place.
+/// The verified properties of a restored file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// Size of the file in bytes.
     pub size: u64,
-    /// BLAKE3 of its content in hexadecimal digits, the same as of the original.
+    /// BLAKE3 of its content in hexadecimal, the same as the original's.
     pub blake3: String,
 }
 
 impl UnpackPlan {
-    /// The original in memory, compared with its digest; `rewritten` is the file that was planned for.
+    /// The original in memory, verified by its digest; `rewritten` is the file that was planned for.
     ///
     /// # Errors
     /// As [`Self::check`].
@@ -63,12 +63,12 @@ impl UnpackPlan {
         Ok(restored)
     }
 
-    /// Whether this is the original, with what is kept behind it.
+    /// Verifies the restored file, with the data kept after it.
     ///
     /// # Errors
-    /// [`Refusal::CannotUndo`] if it is not.
+    /// [`Refusal::CannotUndo`] if it differs.
     pub fn check(&self, restored: Source<'_>) -> Result<Restored, Refusal> {
-        let wrong = || Refusal::CannotUndo("what it restores is not the original".to_owned());
+        let wrong = || Refusal::CannotUndo("the restored file differs from the original".to_owned());
         let original = part(restored.bytes, FileSpan::first(self.size)).ok_or_else(wrong)?;
         let digest = digest(original, restored.release);
         if digest != self.digest || !self.fits(restored.bytes.get(original.len()..)) {
@@ -77,7 +77,7 @@ impl UnpackPlan {
         Ok(Restored { size: self.size, blake3: blake3::Hash::from_bytes(digest).to_hex().to_string() })
     }
 
-    /// Whether this is what is to stand behind the original.
+    /// Whether this is what is to be after the original.
     fn fits(&self, behind: Option<&[u8]>) -> bool {
         let (Some(behind), Some(payload)) = (behind, &self.payload) else { return behind == Some(&[]) };
         let gap = payload.to.since(FileOffset(self.size)).ok().and_then(|gap| usize::try_from(gap).ok());
@@ -86,10 +86,10 @@ impl UnpackPlan {
     }
 }
 
-/// Decides how to restore the file that was there before our edit. `changed` says what to do if it was changed since.
+/// Plans the restoration of the file before our edit. `changed` says what to do if it was changed since.
 ///
 /// # Errors
-/// If the file has no note of ours, or one that does not say enough, or is not the one that we wrote.
+/// If the file has no note of ours, or one without undo data, or is not the one that we wrote.
 pub fn plan_unpack(file: &ElfFile<'_>, changed: ChangedFile) -> Result<UnpackPlan, Refusal> {
     let appended_at = match (identify(file).ok_or(Refusal::NotOurs)?, changed) {
         (Identity::Intact, _) => None,
@@ -120,16 +120,16 @@ pub fn plan_unpack(file: &ElfFile<'_>, changed: ChangedFile) -> Result<UnpackPla
 }
 
 fn misfit() -> Refusal {
-    Refusal::CannotUndo("its steps do not fit the file".to_owned())
+    Refusal::CannotUndo("its steps do not match the file".to_owned())
 }
 
 struct Restorer<'file, 'data> {
     file: &'file ElfFile<'data>,
-    /// The words that RELR relocates, in the order of the records that were there.
+    /// The words that RELR relocates, in the order of the old records.
     addresses: Vec<Vaddr>,
-    /// How many of these records have been told.
+    /// Number of records restored so far.
     told: usize,
-    /// Form of the table, where the dynamic table tells it.
+    /// Format of the table, if the dynamic table has it.
     form: Option<RelocationForm>,
 }
 
@@ -175,7 +175,8 @@ impl<'file, 'data> Restorer<'file, 'data> {
         Ok(pieces)
     }
 
-    /// The form and type of the machine's relative relocations; the table itself may be gone with its last record.
+    /// The format and type of the architecture's relative relocations; the table itself may have been removed with
+    /// its last record.
     fn kind(&self) -> Result<(RelocationForm, u32), Refusal> {
         let (form, kind) = match self.file.encoding().machine {
             62 => (RelocationForm::Rela, 8),

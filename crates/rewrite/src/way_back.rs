@@ -1,16 +1,16 @@
-//! Whether a rewritten file carries what restores the original.
+//! Whether a rewritten file has undo data.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a rewritten file holds what restores its original.
+/// Whether a rewritten file has undo data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WayBack {
-    /// It does.
+    /// It has.
     #[default]
     Kept,
-    /// It was left out, as asked for.
+    /// Omitted, as requested.
     Declined,
-    /// It was left out, because it would take more room than is reasonable.
+    /// Omitted, because it would have been too large.
     TooLong,
 }

@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(Levels::Fitting.platform(&object(I386, Class::Bits32)).as_deref(), Some(b"i686".as_slice()));
         let named = Levels::Named(vec!["z16".to_owned()]);
         assert_eq!(
-            named.hwcaps(Some(36), &object(22, Class::Bits64)).subfolders(),
+            named.hwcaps(Some(36), &object(22, Class::Bits64)).subdirectories(),
             [b"glibc-hwcaps/z16/".to_vec(), vec![]]
         );
     }

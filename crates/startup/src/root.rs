@@ -1,8 +1,8 @@
 //! A root directory: this host's `/`, or a sysroot in which every path stays inside.
 //!
-//! In a sysroot the kernel resolves each path (`openat2` with `RESOLVE_IN_ROOT`, Linux 5.6), so that no symbolic link, however
-//! made, leads out. Where that call is missing or forbidden, `stepwise.rs` walks from directory to directory instead; a
-//! [`Root`] tells which way it uses ([`Root::lookup`]).
+//! In a sysroot the kernel resolves each path (`openat2` with `RESOLVE_IN_ROOT`, Linux 5.6), so that no symbolic
+//! link, however made, leads out. Where that call is missing or forbidden, `stepwise.rs` walks from directory to
+//! directory instead; a [`Root`] tells which way it uses ([`Root::lookup`]).
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_loader::Identity;
-use coldstart_loader::cache::{Folders, Library, Listed, NoLibrary};
+use coldstart_loader::cache::{DirectorySource, Library, Listed, NoLibrary};
 use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::{LastLink, NamedFile, NotUsable, check_directory, read_to_limit};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags, Stat};
@@ -21,7 +21,8 @@ use rustix::io::Errno;
 
 use crate::stepwise;
 
-/// Tries before the kernel's `EAGAIN` is given up on: a rename anywhere on the host makes it answer so for a path with `..`.
+/// Tries before the kernel's `EAGAIN` is given up on: a rename anywhere on the host makes it answer so for a path
+/// with `..`.
 const TRIES: u32 = 32;
 
 /// A root directory. Paths are as seen from inside; in a sysroot, relative ones begin at its root.
@@ -111,8 +112,8 @@ impl Root {
         self.sysroot.as_ref().map(|sysroot| sysroot.lookup)
     }
 
-    /// An absolute path as seen from inside, for one that was given: in a sysroot all paths begin at its root, on this host
-    /// relative ones in the current directory.
+    /// An absolute path as seen from inside, for one that was given: in a sysroot all paths begin at its root, on
+    /// this host relative ones in the current directory.
     ///
     /// # Errors
     /// When there is no current directory.
@@ -123,8 +124,8 @@ impl Root {
         }
     }
 
-    /// Where a path of this host stands as seen from inside; the path itself for this host's root, and none for one that is
-    /// not below the sysroot. The path must have no symbolic links.
+    /// Where a path of this host stands as seen from inside; the path itself for this host's root, and none for one
+    /// that is not below the sysroot. The path must have no symbolic links.
     pub fn inside<'a>(&self, host: &'a Path) -> Option<Cow<'a, Path>> {
         match &self.sysroot {
             None => Some(Cow::Borrowed(host)),
@@ -235,7 +236,8 @@ impl Root {
     pub fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
         match &self.sysroot {
             None => path.canonicalize(),
-            // The kernel would tell its own path, from outside and with what was removed since; the walk knows the names.
+            // The kernel would tell its own path, from outside and with what was removed since; the walk knows the
+            // names.
             Some(sysroot) => Ok(stepwise::find(sysroot.directory.as_fd(), path)?.real_path()),
         }
     }
@@ -261,7 +263,7 @@ impl Root {
             let listed = match kind {
                 rustix::fs::FileType::RegularFile => Listed::File,
                 rustix::fs::FileType::Symlink => Listed::Link,
-                rustix::fs::FileType::Directory => Listed::Folder,
+                rustix::fs::FileType::Directory => Listed::Directory,
                 _ => Listed::Other,
             };
             names.push((name.to_bytes().to_vec(), listed));
@@ -280,8 +282,8 @@ fn is_without_proc(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP))
 }
 
-impl Folders for Root {
-    fn folder(&self, path: &[u8]) -> Option<Identity> {
+impl DirectorySource for Root {
+    fn directory_identity(&self, path: &[u8]) -> Option<Identity> {
         let found = self.find(as_path(path)).and_then(NamedFile::directory).ok()?;
         Some(identity(found.stat()))
     }

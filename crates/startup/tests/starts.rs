@@ -338,7 +338,7 @@ fn a_configuration_names_directories_inside() {
     assert_eq!((found.rules.family.name, found.rules.release), ("x86-64", 40));
     let names: Vec<&[u8]> = found.scan.libraries.iter().map(|library| library.entry.path.as_slice()).collect();
     assert!(names.contains(&b"/opt/link/libone.so".as_slice()), "{names:?}");
-    assert!(!found.scan.folders.contains(&b"/nowhere".to_vec()));
+    assert!(!found.scan.directories.contains(&b"/nowhere".to_vec()));
     let line = RelativeLine { file: "/etc/ld.so.conf".into(), directory: "relative/lib".into() };
     assert_eq!(found.relative, [line]);
     scene.write("/etc/ld.so.conf.d/circle.conf", "include /etc/ld.so.conf\n");
@@ -348,5 +348,5 @@ fn a_configuration_names_directories_inside() {
     let gone = Asked { directories: &["/nowhere".into()], ..asked };
     assert!(matches!(gather(gone).unwrap_err(), CacheSourceError::Unusable { .. }));
     let below = Asked { directories: &["/opt".into()], recursive: true, arch: Some("amd64"), ..asked };
-    assert!(gather(below).unwrap().scan.folders.contains(&b"/opt/one".to_vec()));
+    assert!(gather(below).unwrap().scan.directories.contains(&b"/opt/one".to_vec()));
 }

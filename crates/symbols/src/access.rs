@@ -1,12 +1,13 @@
-//! Whether an instruction reads or writes memory: page faults tell where, and not always how.
+//! Whether an instruction reads or writes memory: a page fault gives the address, but not always the kind of access.
 
 use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory, OpAccess, Register};
 
-/// What an x86 instruction does to memory, its own bytes and the stack apart: `push (%rdi)` reads one page and writes another, and a
-/// file's page is never the stack's.
+/// The memory accesses of an x86 instruction, except for its own bytes and the stack: `push (%rdi)` reads one page
+/// and writes another, and the stack is never a file's page.
 ///
-/// An operand that is read and written at once (`add %eax, (%rdi)`) counts as written: the processor asks for the page to write
-/// to it, and its fault says so. Where both are set (`movs`), the instruction does both at different places.
+/// An operand that is read and written at once (`add %eax, (%rdi)`) counts as written: the processor asks for the
+/// page to write to it, and its fault says so. Where both are set (`movs`), the instruction does both at different
+/// places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// Whether it reads memory that it does not write.
@@ -15,7 +16,7 @@ pub struct Access {
     pub writes: bool,
 }
 
-/// What the instruction that begins with `bytes` does; `bitness` is 64, 32 or 16. Nothing, if they are no instruction.
+/// The accesses of the instruction at the start of `bytes`; `bitness` is 64, 32 or 16. None for invalid instructions.
 pub fn data_access(bytes: &[u8], bitness: u32) -> Access {
     let mut access = Access::default();
     // The decoder does not know other widths.

@@ -1,31 +1,32 @@
-//! How much of an object's code is known to belong to functions.
+//! The share of an object's code in known functions.
 //!
-//! Programs may leave their unwind tables out: Debian's Chromium has entries for less than a twentieth of its code. First calls of
-//! the few functions that are known would look like the whole, so such objects are refused.
+//! Programs may omit their unwind tables: Debian's Chromium has entries for less than a twentieth of its code. First
+//! calls of the few known functions would look like the whole program, so such objects are refused.
 
 use super::frames::Frame;
 use super::sections::LoadedSection;
 
-/// Functions are aligned; stretches between two that are shorter are taken for padding. In bytes.
+/// Functions are aligned; shorter gaps between two of them count as padding. In bytes.
 const PADDING: u64 = 64;
-/// The share of code in functions from which on they count as all.
+/// The share of code in functions from which the functions count as complete.
 ///
-/// Of 1,139 objects of a Debian 12 desktop with 64 KiB of code or more, 1,097 have at least 0.85, and 25 have less than 0.2 (Go,
-/// Chromium, Mesa's dispatch tables). Of those between, the ones from 0.65 on lack hand-written assembly only (x264, libjpeg); below,
-/// whole C and C++ functions are unknown (Chromium's crash handler 0.55, musl 0.63).
+/// Of 1,139 objects of a Debian 12 desktop with 64 KiB of code or more, 1,097 have at least 0.85, and 25 have less
+/// than 0.2 (Go, Chromium, Mesa's dispatch tables). Of those between, the ones from 0.65 on lack hand-written
+/// assembly only (x264, libjpeg); below, whole C and C++ functions are unknown (Chromium's crash handler 0.55, musl
+/// 0.63).
 const ENOUGH: f64 = 0.65;
-/// What the start files of the C library add to each object has no unwind entries (`crti.o`, `deregister_tm_clones` and so on), and
-/// objects with little code have little else. In bytes.
+/// The C library's start files (`crti.o`, `deregister_tm_clones` and so on) have no unwind entries, and small objects
+/// have little other code. In bytes.
 const START_FILES: u64 = 512;
 
-/// How much of an object's code belongs to functions that are known.
+/// The share of an object's code in known functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// Bytes of code in functions that are known.
+    /// Bytes of code in known functions.
     pub covered: u64,
     /// Bytes of code, without padding and without jumps to other objects (`.plt`).
     pub code: u64,
-    /// How many functions are known.
+    /// Number of known functions.
     pub functions: u64,
 }
 
@@ -61,12 +62,12 @@ impl Coverage {
         }
     }
 
-    /// The share of the code that is known, from 0 to 1; 1 where there is no code.
+    /// The share of known code, from 0 to 1; 1 without code.
     pub fn share(&self) -> f64 {
         if self.code == 0 { 1.0 } else { self.covered as f64 / self.code as f64 }
     }
 
-    /// Whether the functions that are known are as good as all.
+    /// Whether the known functions are practically complete.
     pub fn is_enough(&self) -> bool {
         self.share() >= ENOUGH || (self.functions > 0 && self.code.saturating_sub(self.covered) <= START_FILES)
     }

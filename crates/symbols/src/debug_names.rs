@@ -1,4 +1,4 @@
-//! Where the names of a stripped object are: in a debug file beside it, or packed into the object itself.
+//! Where to find the names of a stripped object: in a debug file, or packed into the object itself.
 
 use std::path::{Path, PathBuf};
 
@@ -8,21 +8,21 @@ use coldstart_elf::{
 
 use super::file::ObjectFile;
 
-/// The file that holds them.
+/// The file with the names.
 #[derive(Debug, Default)]
 pub(super) enum DebugNames {
     /// There is none, or the object has its own.
     #[default]
     None,
-    /// A debug file, as distributions install them.
+    /// A debug file, as installed by distributions.
     File(ObjectFile),
     /// From `.gnu_debugdata`.
     Mini(Vec<u8>),
 }
 
 impl DebugNames {
-    /// Looks for them, unless the object at `path` has a symbol table of its own. The debug file is the one with the same build
-    /// id, or with the checksum that the object names.
+    /// Looks for them, unless the object at `path` has its own symbol table. The debug file must have the same build
+    /// id, or the checksum stored in the object.
     pub(super) fn of(path: &Path, file: &ElfFile<'_>) -> Self {
         if file.symbols().is_ok_and(|symbols| symbols.is_some()) {
             return Self::None;
@@ -59,13 +59,13 @@ impl DebugNames {
         ElfFile::parse(bytes).ok()?.symbols().ok()?
     }
 
-    /// Whether part of the debug file was gone when it was looked at: what its names say is worth nothing then.
+    /// Whether part of the debug file was missing when it was read: its names are then unreliable.
     pub(super) fn shrank(&self) -> bool {
         matches!(self, Self::File(file) if file.view().shrank())
     }
 }
 
-/// Every table of symbols there is: the object's own, what was found elsewhere, and the one that the loader uses.
+/// All symbol tables: the object's own, those found elsewhere, and the loader's.
 pub(super) fn symbol_tables<'data>(
     file: &ElfFile<'data>,
     debug: Option<SymbolTable<'data>>,

@@ -1,12 +1,12 @@
-//! Machine code, taken apart from a place that is known to be an instruction.
+//! Decodes machine code from a known instruction start.
 //!
-//! x86 instructions have any length from 1 to 15 bytes, so whether an address is one follows only from what comes before. On aarch64
-//! each has 4 bytes, and there is nothing to take apart.
+//! x86 instructions have any length from 1 to 15 bytes, so whether an address is one depends on the code before it.
+//! On aarch64 each has 4 bytes, and no decoding is needed.
 
 use coldstart_elf::Encoding;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 
-/// Machines whose code is known here.
+/// Supported architectures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CodeKind {
     /// x86, with this width in bits.
@@ -16,7 +16,7 @@ pub(super) enum CodeKind {
 }
 
 impl CodeKind {
-    /// What a file's code is; `None` for other machines.
+    /// The kind of a file's code; `None` for other architectures.
     pub(super) fn of(encoding: Encoding) -> Option<Self> {
         match encoding.machine {
             // EM_X86_64 (with 32-bit addresses, too: x32), EM_386, EM_AARCH64.
@@ -27,7 +27,8 @@ impl CodeKind {
         }
     }
 
-    /// Whether code can begin at `address` with these bytes. Not where a breakpoint stands already, nor in zeros, which fill holes.
+    /// Whether code can begin at `address` with these bytes: not at an existing breakpoint, nor in zeros, which fill
+    /// holes.
     pub(super) fn may_begin(self, address: u64, bytes: &[u8]) -> bool {
         match self {
             Self::X86(bitness) => {
@@ -47,21 +48,21 @@ impl CodeKind {
 /// Bytes of the longest x86 instruction.
 pub(super) const LONGEST: usize = 15;
 
-/// What became of taking a stretch of code apart.
+/// The result of decoding a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Decoded {
-    /// Of each place that was asked for: whether an instruction begins there.
+    /// For each requested address, whether an instruction begins there.
     pub(super) is_instruction: Vec<bool>,
-    /// Of each: whether the instruction before it goes elsewhere, so that nothing runs into it from above.
+    /// For each, whether the previous instruction does not fall through to it.
     pub(super) is_behind_a_jump: Vec<bool>,
-    /// Whether all bytes were instructions, of which the last ends with the stretch.
+    /// Whether all bytes are instructions, and the last one ends at the end of the range.
     pub(super) is_clean: bool,
-    /// Whether there is a jump to an address in a register or in memory.
+    /// Whether there is an indirect jump.
     pub(super) has_indirect_jump: bool,
 }
 
-/// Takes the x86 code `bytes` at `address` apart, and looks whether the ascending addresses in `places` are instructions. Stops at what is
-/// no instruction: places behind it are none.
+/// Takes the x86 code `bytes` at `address` apart, and looks whether the ascending addresses in `places` are
+/// instructions. Stops at what is no instruction: places after it are none.
 pub(super) fn decode(bitness: u32, bytes: &[u8], address: u64, places: &[u64]) -> Decoded {
     let mut decoded = Decoded {
         is_instruction: vec![false; places.len()],

@@ -1,4 +1,4 @@
-//! An object as a trace keeps it: enough that whoever reads the trace needs no other file.
+//! Describes an object for a trace, so that a reader of the trace needs no other file.
 
 use coldstart_elf::{ElfFile, SymbolTable, Tag, build_id};
 use coldstart_profile::trace::{FileId, ObjectSegment, ObjectSymbol, TracedObject};
@@ -11,10 +11,11 @@ use super::relocation_runs::relocation_runs;
 use super::sections::{LoadedSection, loaded_sections};
 use super::touched::TouchedPages;
 
-/// Tells all of an object that a trace keeps. Of its symbols only those of what was `touched`.
+/// Describes an object for a trace. Its symbols are limited to the `touched` ones.
 ///
 /// # Errors
-/// If it is no ELF file, or its headers are wrong, or it was shortened meanwhile. What is wrong in single tables is left out.
+/// If it is not an ELF file, or its headers are wrong, or it was shortened meanwhile. What is wrong in single tables
+/// is left out.
 pub fn describe(object: &ObjectFile, id: FileId, touched: &TouchedPages) -> Result<TracedObject, ObjectError> {
     let debug = match touched.is_empty() {
         true => DebugNames::None,

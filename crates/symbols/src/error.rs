@@ -1,4 +1,4 @@
-//! Why nothing can be told of an object.
+//! Why an object cannot be described.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,40 +16,40 @@ pub enum ObjectError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// It is no ELF file, or its headers are wrong.
-    #[error("cannot read `{}` as an object", .path.display())]
+    /// It is not an ELF file, or its headers are wrong.
+    #[error("cannot read `{}` as an ELF object", .path.display())]
     Elf {
         /// The object's file.
         path: PathBuf,
         /// What is wrong.
         source: ElfError,
     },
-    /// Part of it was gone when it was looked at.
-    #[error("`{}` became shorter while it was read", .path.display())]
+    /// Part of it was missing when it was read.
+    #[error("`{}` was truncated while it was read", .path.display())]
     Shrank {
         /// The object's file.
         path: PathBuf,
     },
-    /// Functions of this machine's code cannot be told.
+    /// Function detection does not support this architecture.
     #[error("cannot find functions in `{}`: its code is for {machine}", .path.display())]
     Machine {
         /// The object's file.
         path: PathBuf,
-        /// The machine's name.
+        /// The architecture's name.
         machine: String,
     },
 }
 
 impl ObjectError {
-    /// What to do next.
+    /// A hint.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { .. } => None,
             Self::Elf { .. } => {
-                Some("the file may be cut off or damaged; compare its size and checksum with its package's")
+                Some("the file may be truncated or damaged; compare its size and checksum with its package's")
             }
-            Self::Shrank { .. } => Some("trace again when nobody writes to it"),
-            Self::Machine { .. } => Some("leave the layer `functions` out; it knows x86-64, i386 and aarch64"),
+            Self::Shrank { .. } => Some("trace again when no process writes to it"),
+            Self::Machine { .. } => Some("omit the layer `functions`; it supports x86-64, i386 and aarch64"),
         }
     }
 }

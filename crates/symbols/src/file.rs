@@ -20,29 +20,29 @@ impl ObjectFile {
     /// Opens a regular file, and nothing else.
     ///
     /// # Errors
-    /// If it cannot be opened, or is no regular file.
+    /// If it cannot be opened, or is not a regular file.
     pub fn open(path: &Path) -> Result<Self, ObjectError> {
         let io = |source| ObjectError::Io { path: path.to_owned(), source };
         Self::of(path, open_regular(path).map_err(io)?)
     }
 
-    /// A file that is open for reading already, `/proc/PID/map_files` say. The path is where its debug file is looked for, and
-    /// what errors name; the descriptor may be closed afterwards.
+    /// A file that is already open for reading, such as one in `/proc/PID/map_files`. The path is used for its debug
+    /// file and for errors; the descriptor may be closed afterwards.
     ///
     /// # Errors
-    /// If it is no regular file, or cannot be mapped.
+    /// If it is not a regular file, or cannot be mapped.
     pub fn of(path: &Path, file: impl AsFd) -> Result<Self, ObjectError> {
         let view = FileView::map(file).map_err(|source| ObjectError::Io { path: path.to_owned(), source })?;
         Ok(Self { path: path.to_owned(), view })
     }
 
-    /// Its path, as it was given.
+    /// Its path as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Lets `look` look at the file. What a file that shrinks has lost reads as zeros and would be taken for damage of the file
-    /// itself, so that is asked last.
+    /// Calls `look` with the file. A truncated part reads as zeros and would look like damage, so truncation is
+    /// checked last.
     pub(super) fn read<T>(&self, look: impl FnOnce(&ElfFile<'_>) -> T) -> Result<T, ObjectError> {
         let looked = ElfFile::parse(self.view.bytes()).map(|file| look(&file));
         if self.view.shrank() {
@@ -51,7 +51,7 @@ impl ObjectFile {
         looked.map_err(|source| ObjectError::Elf { path: self.path.clone(), source })
     }
 
-    /// The mapping. Prefer [`Self::read`], which notices when bytes are gone.
+    /// The mapping. Prefer [`Self::read`], which detects missing bytes.
     pub(super) fn view(&self) -> &FileView {
         &self.view
     }

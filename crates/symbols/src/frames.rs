@@ -1,9 +1,10 @@
-//! The unwind tables (`.eh_frame`), read from end to end: which code each entry is for.
+//! The unwind tables (`.eh_frame`), read completely: the code range of each entry.
 //!
-//! `coldstart_elf::UnwindTable` answers for one address; here all entries are wanted, of files with hundreds of thousands, so they
-//! are read in one go and nothing is kept of them but their ranges. What a newcomer would not guess: the entry of a signal
-//! trampoline begins one byte *before* the code, in the middle of padding, because unwinders look one byte before a
-//! return address (glibc `sysdeps/unix/sysv/linux/x86_64/libc_sigaction.c`). Such entries are marked by an `S` in what they share.
+//! `coldstart_elf::UnwindTable` looks up one address; here all entries are needed, of files with hundreds of
+//! thousands, so they are read in one pass and only their ranges are kept. What a newcomer would not guess: the entry
+//! of a signal trampoline begins one byte *before* the code, in the middle of padding, because unwinders look one
+//! byte before a return address (glibc `sysdeps/unix/sysv/linux/x86_64/libc_sigaction.c`). Such entries are marked by
+//! an `S` in their common part.
 //!
 //! LSB Core, "Exception Frames".
 
@@ -25,18 +26,18 @@ pub(super) struct Frames {
     pub(super) list: Vec<Frame>,
 }
 
-/// The code that an entry is for.
+/// The code range of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Frame {
     /// First address, without load bias.
     pub(super) start: u64,
-    /// First address behind.
+    /// End of the range (exclusive).
     pub(super) end: u64,
-    /// Whether it is for code that the kernel returns to: its start is no instruction.
+    /// Whether it is for code that the kernel returns to: its start is not an instruction.
     pub(super) is_signal: bool,
 }
 
-/// What entries share (a common information entry).
+/// The common part of entries (a common information entry).
 #[derive(Clone, Copy, Debug)]
 struct Common {
     form: u8,
@@ -50,7 +51,7 @@ impl Frames {
         let bytes = file.memory_from(address)?;
         let section = file.section(".eh_frame").filter(|section| section.header.address == address);
         let size = section.and_then(|section| usize::try_from(section.header.file_size()).ok());
-        // Without a section a zero is the end; with one, there may be more behind it.
+        // Without a section a zero is the end; with one, there may be more after it.
         let reader = Reader {
             bytes: size.and_then(|size| bytes.get(..size)).unwrap_or(bytes),
             address,
@@ -59,7 +60,7 @@ impl Frames {
         Some(reader.read(size.is_some()))
     }
 
-    /// The entry with the nearest start at or below an address, if it holds the address.
+    /// The entry with the nearest start at or below an address, if it contains the address.
     pub(super) fn at(&self, address: u64) -> Option<Frame> {
         let behind = self.list.partition_point(|frame| frame.start <= address);
         self.list.get(behind.checked_sub(1)?).copied().filter(|frame| address < frame.end)
@@ -127,7 +128,7 @@ impl Reader<'_> {
         (start < end).then_some(Frame { start, end, is_signal: common.is_signal })
     }
 
-    /// What the entry at `at` says for others.
+    /// The common information entry at `at`.
     fn common(&self, at: usize) -> Option<Common> {
         let length = usize::try_from(self.encoding.u32(self.bytes.get(at..)?)?).ok()?;
         let body = at.checked_add(4)?;

@@ -1,9 +1,9 @@
-//! Where an object's functions begin, for breakpoints that are hit once.
+//! The start addresses of an object's functions, for one-shot breakpoints.
 //!
-//! A breakpoint replaces a byte. In the middle of an instruction, or in a table that stands among the code, that silently breaks the
-//! program, so an address is only handed out if something proves it to be an instruction: an unwind entry begins there, a symbol of a
-//! function does and the code agrees, or a relocation writes its address and the code agrees (see `inner_starts`). What is in doubt is
-//! dropped, and counted.
+//! A breakpoint replaces a byte. In the middle of an instruction, or in a table among the code, that silently breaks
+//! the program. So an address is returned only with proof that it is an instruction: an unwind entry begins there, a
+//! function symbol is there and agrees with the code, or a relocation writes the address and the code agrees (see
+//! `inner_starts`). Doubtful addresses are dropped, and counted.
 
 use std::collections::BTreeSet;
 
@@ -20,12 +20,12 @@ use super::relocation_targets::relocation_targets;
 use super::sections::{LoadedSection, loaded_sections};
 use super::touched::PAGE;
 
-/// Of which functions the starts are wanted.
+/// The functions to look for.
 #[derive(Clone, Copy, Debug)]
 pub enum WantedPages<'a> {
     /// All of them.
     All,
-    /// Those whose first byte is in these pages of the file (offset / 4096). Only their code is looked at.
+    /// Those whose first byte is in these pages of the file (offset / 4096). Only their code is read.
     Of(&'a BTreeSet<u64>),
 }
 
@@ -38,22 +38,22 @@ impl WantedPages<'_> {
     }
 }
 
-/// A place where code begins.
+/// A function start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FunctionStart {
     /// Address of the first instruction, without load bias.
     pub address: u64,
-    /// Its place in the file, in bytes.
+    /// Its file offset, in bytes.
     pub file_offset: u64,
     /// In bytes; `None` if it is not known.
     pub size: Option<u64>,
-    /// What proves it.
+    /// Its proof.
     pub source: StartSource,
-    /// Whether a symbol says that it is a part of a function that was moved apart (`f.cold`). Unwind tables alone do not tell.
+    /// Whether a symbol marks it as a split-off part of a function (`f.cold`). Unwind tables alone do not tell.
     pub is_part: bool,
 }
 
-/// What proves that code begins at an address.
+/// The proof of a function start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StartSource {
     /// An entry of the unwind tables begins there.
@@ -64,36 +64,36 @@ pub enum StartSource {
     Relocation,
 }
 
-/// Where an object's functions begin.
+/// The function starts of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionStarts {
     /// Ascending by address, each address once.
     pub starts: Vec<FunctionStart>,
-    /// What was left out.
+    /// The dropped candidates.
     pub dropped: Dropped,
-    /// How much of the whole object's code the functions make up, wanted or not.
+    /// The share of the object's code in functions, requested or not.
     pub coverage: Coverage,
 }
 
-/// How many candidates were dropped, and why.
+/// The number of dropped candidates, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
-    /// Outside of the code that is in memory.
+    /// Outside of loaded code.
     pub outside: u64,
-    /// Entries of signal trampolines, which begin before the code, and those of jumps to other objects (`.plt`).
+    /// Entries of signal trampolines, which begin before the code, and of PLT stubs.
     pub no_function: u64,
-    /// Unwind entries that overlap, and contradict each other.
+    /// Overlapping, contradictory unwind entries.
     pub overlapping: u64,
-    /// The bytes there are no instruction, or a breakpoint.
+    /// Not an instruction, or a breakpoint.
     pub no_code: u64,
-    /// In the middle of an instruction, or in code that cannot be taken apart.
+    /// In the middle of an instruction, or in code that cannot be decoded.
     pub mid_instruction: u64,
-    /// Targets of relocations that are labels within a function, or may be.
+    /// Relocation targets that are, or may be, labels within a function.
     pub labels: u64,
 }
 
 impl Dropped {
-    /// All together.
+    /// The total.
     pub fn total(&self) -> u64 {
         let Self { outside, no_function, overlapping, no_code, mid_instruction, labels } = *self;
         [outside, no_function, overlapping, no_code, mid_instruction, labels]
@@ -102,10 +102,10 @@ impl Dropped {
     }
 }
 
-/// Finds where functions begin. See [`Coverage::is_enough`] for whether they are worth it.
+/// Finds function starts. See [`Coverage::is_enough`] for whether they are useful.
 ///
 /// # Errors
-/// If the file cannot be read, or holds code for another machine than x86-64, i386 or aarch64.
+/// If the file cannot be read, or its architecture is not x86-64, i386 or aarch64.
 pub fn function_starts(object: &ObjectFile, wanted: &WantedPages<'_>) -> Result<FunctionStarts, ObjectError> {
     let debug = object.read(|file| DebugNames::of(object.path(), file))?;
     let starts = object.read(|file| {
@@ -141,7 +141,7 @@ fn collect(
             Place::Outside => dropped.outside = dropped.outside.saturating_add(1),
         }
     }
-    // Of several for one start (functions that the linker found to be the same) the longest.
+    // Of several with one start (functions merged by the linker), the longest.
     frames.sort_by_key(|frame| (frame.start, std::cmp::Reverse(frame.end)));
     frames.dedup_by_key(|frame| frame.start);
     let named = named(file, debug, &code, &mut dropped);
@@ -160,7 +160,7 @@ fn collect(
             let is_code = |address: u64| matches!(code.place(address, address.saturating_add(1)), Place::Code);
             relocation_targets(file, |address| is_code(address) && is_wanted(address) && !is_start(address))
         }
-        // Literals stand among the code, and each word there looks like an instruction.
+        // Literals are among the code, and each word there looks like an instruction.
         CodeKind::Aarch64 => Vec::new(),
     };
     let symbols: Vec<(u64, u64)> = named.iter().map(|named| (named.start, named.end)).collect();
@@ -202,7 +202,7 @@ fn named(
             }
         }
     }
-    // A whole function's name goes before that of a part.
+    // A whole function's name is preferred over that of a part.
     named.sort_unstable_by_key(|named| (named.start, named.is_part, std::cmp::Reverse(named.end)));
     named.dedup_by_key(|named| named.start);
     named
@@ -213,7 +213,7 @@ fn is_part(name: &[u8]) -> bool {
     name.ends_with(b".cold") || name.windows(6).any(|part| part == b".cold.")
 }
 
-/// Where code is.
+/// Ranges of code.
 struct CodeSections<'a> {
     /// Sections with functions, ascending.
     sections: Vec<&'a LoadedSection>,
@@ -227,7 +227,7 @@ enum Place {
 }
 
 impl<'a> CodeSections<'a> {
-    /// Sections may say that they hold code where the loader maps none; both have to agree.
+    /// Sections may claim code where the loader maps none; both must agree.
     fn new(file: &ElfFile<'_>, sections: &'a [LoadedSection]) -> Self {
         let is_code = |section: &&LoadedSection| {
             let last = section.end().saturating_sub(1);

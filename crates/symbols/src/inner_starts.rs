@@ -1,8 +1,9 @@
-//! Candidates held against the code: which of them are instructions, and begin something.
+//! Checks candidates against the code: whether they are instructions, and function starts.
 //!
-//! An unwind entry is believed, because the unwinder relies on it, unless another one overlaps it. Everything else has to agree with
-//! the code of the entry that covers it, taken apart from its start. A symbol that no entry covers (hand-written code) is believed if
-//! all it covers can be taken apart and the last instruction ends where the symbol does, which tables in the code hardly ever do.
+//! An unwind entry is trusted, because the unwinder relies on it, unless another one overlaps it. All other
+//! candidates must agree with the decoded code of their unwind entry. A symbol outside all entries (hand-written
+//! code) is trusted if its range can be decoded completely and the last instruction ends at its end, which is rarely
+//! true for tables in the code.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use super::decode::{CodeKind, Decoded, LONGEST, decode};
 use super::frames::Frame;
 use super::functions::{Dropped, StartSource};
 
-/// What is known of an object's code.
+/// The known facts about an object's code.
 pub(super) struct Inner<'a, 'data, W> {
     pub(super) file: &'a ElfFile<'data>,
     pub(super) kind: CodeKind,
@@ -20,9 +21,9 @@ pub(super) struct Inner<'a, 'data, W> {
     pub(super) frames: &'a [Frame],
     /// Start and end of functions by their symbols, ascending, each start once.
     pub(super) symbols: &'a [Extent],
-    /// Targets of relocations, ascending, that are no unwind entry's start.
+    /// Relocation targets, ascending, without starts of unwind entries.
     pub(super) targets: &'a [u64],
-    /// Whether the start of an address is asked for.
+    /// Whether the start of an address is requested.
     pub(super) is_wanted: &'a W,
 }
 
@@ -31,7 +32,7 @@ type Extent = (u64, u64);
 /// Address, size and proof.
 type Start = (u64, Option<u64>, StartSource);
 
-/// All places that are proven, in no order.
+/// All proven starts, unordered.
 pub(super) fn inner_starts<W: Fn(u64) -> bool>(inner: &Inner<'_, '_, W>, dropped: &mut Dropped) -> Vec<Start> {
     let doubtful = overlapping(inner, dropped);
     let mut starts = Vec::new();
@@ -63,13 +64,13 @@ impl<W: Fn(u64) -> bool> Inner<'_, '_, W> {
         self.kind.may_begin(address, self.bytes(address, address.saturating_add(LONGEST as u64)))
     }
 
-    /// The entry that covers an address; of several that overlap, the nearest.
+    /// The entry that contains an address; of several that overlap, the nearest.
     fn frame_number(&self, address: u64) -> Option<usize> {
         let before = self.frames.partition_point(|frame| frame.start <= address).checked_sub(1)?;
         self.frames.get(before).filter(|frame| address < frame.end).map(|_| before)
     }
 
-    /// What the code from `start` to `end` says of places in it. AArch64 needs no proof beyond their alignment.
+    /// Decodes the code from `start` to `end` for addresses in it. AArch64 needs no proof other than alignment.
     fn decode(&self, start: u64, end: u64, places: &[u64]) -> Decoded {
         match self.kind {
             CodeKind::X86(bitness) => decode(bitness, self.bytes(start, end), start, places),
@@ -82,11 +83,12 @@ impl<W: Fn(u64) -> bool> Inner<'_, '_, W> {
     }
 }
 
-/// Numbers of entries that begin inside another one, or hold another one, where the code does not agree with both. Ascending.
+/// Numbers of entries that begin inside another one, or hold another one, where the code does not agree with both.
+/// Ascending.
 fn overlapping<W: Fn(u64) -> bool>(inner: &Inner<'_, '_, W>, dropped: &mut Dropped) -> BTreeSet<usize> {
     let mut doubtful = BTreeSet::new();
-    // The entry that reaches furthest so far, and those that begin inside of it: they are held against its code together, so
-    // that no code is taken apart twice, however the entries lie.
+    // The entry that reaches furthest so far, and those that begin inside of it: they are held against its code
+    // together, so that no code is taken apart twice, however the entries lie.
     let mut outer: Option<(usize, Frame)> = None;
     let mut nested: Vec<(usize, Frame)> = Vec::new();
     for (number, frame) in inner.frames.iter().enumerate() {

@@ -1,8 +1,9 @@
-//! What is known of the ELF objects that a start used: segments, sections, symbols, relocations, functions.
+//! Describes the ELF objects that a start used: segments, sections, symbols, relocations, functions.
 //!
-//! Files are opened after the run (for breakpoints: while the program stands still) and mapped with a guard, so one that shrinks
-//! or vanishes is an error and not a crash. What a newcomer would not guess: nearly all of it comes from tables that stripped files
-//! keep, because the loader or the unwinder needs them; section headers and symbols only make the names better.
+//! Files are opened after the run (for breakpoints: while the program is stopped) and mapped with a guard, so a file
+//! that shrinks or vanishes causes an error and not a crash. What a newcomer would not guess: nearly all of the data
+//! comes from tables that stripped files keep, because the loader or the unwinder needs them; section headers and
+//! symbols only improve the names.
 
 mod access;
 mod code;

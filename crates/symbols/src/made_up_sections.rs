@@ -1,17 +1,18 @@
-//! Sections of a file without section headers, from what the loader reads: the dynamic table and the program headers.
+//! Synthesizes sections for a file without section headers, from the loader's data: the dynamic table and the program
+//! headers.
 //!
-//! Tables whose size is known get the name that linkers give them; what is left of a segment goes by what it is for: `.text`,
-//! `.data`, `.data.rel.ro`, `.rodata`, `.bss`. Several stretches may have the same name.
+//! Tables of known size get the usual section names; the rest of a segment is named by its use: `.text`, `.data`,
+//! `.data.rel.ro`, `.rodata`, `.bss`. Several ranges may have the same name.
 
-use coldstart_elf::{DynamicTable, ElfFile, GnuHashTable, Record, SegmentKind, Symbol, SysvHashTable, Tag};
+use coldstart_elf::{DynamicTable, ElfFile, GnuHashTable, SegmentKind, Symbol, SysvHashTable, TableRecord, Tag};
 
 use super::frames::Frames;
 use super::sections::{LoadedSection, apart, placed};
 
-/// Stretches between two tables that are shorter only align the next one. In bytes.
+/// Shorter gaps between two tables are alignment. In bytes.
 const ALIGNMENT: u64 = 32;
 
-/// The sections that the file would have, ascending and apart.
+/// The synthesized sections, ascending and disjoint.
 pub(super) fn made_up_sections(file: &ElfFile<'_>) -> Vec<LoadedSection> {
     let mut tables = Vec::new();
     let mut add = |name: &str, address: u64, size: u64, entry_size: u64| {
@@ -77,7 +78,7 @@ fn add_tables(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, add: &mut impl FnM
     }
 }
 
-/// What the tables leave of the segments.
+/// The rest of the segments outside the tables.
 fn rest(file: &ElfFile<'_>, tables: &[LoadedSection]) -> Vec<LoadedSection> {
     let relro = file.segment(SegmentKind::Relro);
     let headers = headers_end(file);
@@ -115,7 +116,7 @@ fn rest(file: &ElfFile<'_>, tables: &[LoadedSection]) -> Vec<LoadedSection> {
     found
 }
 
-/// What is left of `from..to` without the ranges in `taken`, which ascend. Left out is what only aligns the next one.
+/// The rest of `from..to` outside the ranges in `taken`, which ascend, without alignment gaps.
 fn gaps(from: u64, to: u64, taken: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut gaps = Vec::new();
     let mut at = from;
@@ -131,7 +132,7 @@ fn gaps(from: u64, to: u64, taken: &[(u64, u64)]) -> Vec<(u64, u64)> {
     gaps
 }
 
-/// Bytes from the file's beginning that hold the ELF header and the program headers.
+/// Size of the ELF header and the program headers at the beginning of the file.
 fn headers_end(file: &ElfFile<'_>) -> u64 {
     let header = file.header();
     let size = u64::from(header.segment_entry_size).saturating_mul(file.segments().len() as u64);

@@ -1,7 +1,7 @@
-//! Names for what a start touched: symbols from every table there is, and unwind entries for functions that have none.
+//! Names for touched addresses: symbols from all tables, and unwind entries for functions without a symbol.
 //!
-//! Of several names for one place one is chosen, and always the same. What is handed out does not overlap, so that an address has
-//! one name: a symbol inside another one goes, and one that reaches into the next ends there.
+//! Of several names for one address one is chosen, deterministically. The resulting ranges do not overlap: a symbol
+//! inside another one is dropped, and one that extends into the next is truncated.
 
 use std::cmp::Reverse;
 
@@ -17,14 +17,14 @@ use super::touched::TouchedRanges;
 /// `EM_ARM`, where the lowest bit of a function's address says that it is Thumb code (ARM ELF ABI, section 5.5.3).
 const ARM: u16 = 40;
 
-/// An object of which more functions lie in what was touched keeps only the names of those that did something: the file of a
-/// trace would be mostly names otherwise (17 000 functions share the pages that clang executes).
+/// An object with more touched functions than this keeps only the names of those with events: otherwise a trace file
+/// would consist mostly of names (17 000 functions share the pages that clang executes).
 const ALL_NAMED: usize = 32;
-/// How names of types begin that compilers keep for comparisons (Itanium C++ ABI, "Virtual Tables and RTTI"): thousands in a page's
-/// neighbourhood, and none says who asked.
+/// Prefix of type names that compilers emit for comparisons (Itanium C++ ABI, "Virtual Tables and RTTI"): thousands
+/// near each page, and none identifies the caller.
 const TYPE_NAME: &[u8] = b"_ZTS";
 
-/// A name for a place; ordered by address, the best name of an address first.
+/// A name for an address range; ordered by address, the best name of an address first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate<'data> {
     address: u64,
@@ -39,7 +39,7 @@ struct Candidate<'data> {
 }
 
 impl Candidate<'_> {
-    /// Whether one of these addresses, which are ascending, is its own.
+    /// Whether one of these ascending addresses is in its range.
     fn holds_one_of(&self, addresses: &[u64]) -> bool {
         let end = self.address.saturating_add(self.size.0.max(1));
         let behind = addresses.partition_point(|address| *address < self.address);
@@ -47,8 +47,8 @@ impl Candidate<'_> {
     }
 }
 
-/// The symbols of what was touched, ascending by address and apart. Functions without a name only if they hold one of the
-/// instructions in `code`, which are ascending; those of a large object, too.
+/// The symbols of touched ranges, ascending and disjoint. Unnamed functions only if they contain one of the ascending
+/// instructions in `code`; the same for those of a large object.
 pub(super) fn names<'data>(
     file: &ElfFile<'data>,
     debug: Option<SymbolTable<'data>>,
@@ -103,7 +103,7 @@ fn candidate<'data>(
     if !touched.overlap(address, symbol.size) {
         return None;
     }
-    // What has no kind is a label of hand-written code, or one of the linker's marks (`__bss_start`), which name nothing.
+    // An untyped symbol is a label of hand-written code, or a linker marker (`__bss_start`), which is no useful name.
     let has_no_kind = !is_function && symbol.kind != SymbolKind::Object;
     let section = section_at(sections, address)?;
     if has_no_kind && !section.is_executable {
@@ -131,7 +131,7 @@ fn candidate<'data>(
     })
 }
 
-/// Leaves out what lies inside something larger. Functions without a size get that of their unwind entry.
+/// Drops symbols inside a larger one. Functions without a size get that of their unwind entry.
 fn apart<'data>(candidates: Vec<Candidate<'data>>, frames: &Frames) -> Vec<Candidate<'data>> {
     let mut apart: Vec<Candidate<'_>> = Vec::with_capacity(candidates.len());
     let mut end = 0;
@@ -158,7 +158,7 @@ fn symbol(candidate: Candidate<'_>) -> ObjectSymbol {
     }
 }
 
-/// Functions that only the unwind tables know, of instructions that have to be named.
+/// Functions known only from unwind tables, for instructions that need a name.
 fn nameless(named: &[ObjectSymbol], frames: &Frames, sections: &[LoadedSection], code: &[u64]) -> Vec<ObjectSymbol> {
     let is_named = |frame: &Frame| {
         let behind = named.partition_point(|symbol| symbol.address <= frame.start);
@@ -167,7 +167,7 @@ fn nameless(named: &[ObjectSymbol], frames: &Frames, sections: &[LoadedSection],
             frame.start == symbol.address || frame.start < symbol.address.saturating_add(symbol.size)
         })
     };
-    // The one entry of a PLT is no function, and that of a signal trampoline begins in padding.
+    // The single entry of a PLT is not a function, and that of a signal trampoline begins in padding.
     let is_function = |frame: &Frame| {
         let section = section_at(sections, frame.start);
         !frame.is_signal && section.is_some_and(|section| section.is_executable && !section.is_linkage())
@@ -186,7 +186,7 @@ fn nameless(named: &[ObjectSymbol], frames: &Frames, sections: &[LoadedSection],
     nameless
 }
 
-/// Ends what reaches into the next one.
+/// Truncates symbols that extend into the next one.
 fn cut(symbols: &mut [ObjectSymbol]) {
     let starts: Vec<u64> = symbols.iter().skip(1).map(|symbol| symbol.address).collect();
     for (symbol, next) in symbols.iter_mut().zip(starts) {

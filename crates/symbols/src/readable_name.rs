@@ -1,10 +1,10 @@
-//! A symbol's name as people write it.
+//! Demangles symbol names.
 
 use std::fmt::{self, Write};
 
-/// Longer names are not taken apart: they nest deeply, and nobody reads them. In bytes.
+/// Longer names are not demangled: they are deeply nested, and useless to read. In bytes.
 const LONGEST: usize = 2_000;
-/// What a name may unfold to. Few bytes can stand for very many, because parts may be repeated by number.
+/// Limit on the demangled size. Few bytes can expand to very many, because of back references.
 const LONGEST_READABLE: usize = 8_000;
 
 /// Demangles a C++ or Rust name, without parameters and without a symbol version; other names stay as they are.

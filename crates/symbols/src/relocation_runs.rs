@@ -1,7 +1,7 @@
-//! What the entries of relocation tables do, shortened: neighbours that do the same to the same section are one run.
+//! Summarises relocation tables: adjacent entries of the same kind for the same section form one run.
 //!
-//! A large program has a million entries and a few dozen runs, because linkers sort them. A few linkers do not: there, runs are
-//! made of what a page of the table holds, under the name of what is most frequent in it.
+//! A large program has a million entries and a few dozen runs, because linkers sort them. A few linkers do not; then
+//! a run covers a page of the table and is named after its most frequent kind.
 
 use std::collections::HashMap;
 
@@ -11,11 +11,11 @@ use coldstart_profile::trace::RelocationRun;
 use super::sections::{LoadedSection, section_at};
 use super::touched::PAGE;
 
-/// A table with more runs is shortened by pages.
+/// A table with more runs is summarised by page.
 const MAXIMUM_RUNS: usize = 20_000;
 
-/// The runs of all tables, in the order in which the loader works through them; entries of `.relr.dyn` are its words.
-/// Android's packed tables, whose entries have no fixed size, are left out.
+/// The runs of all tables in the loader's order; entries of `.relr.dyn` are its words. Android's packed tables, whose
+/// entries have no fixed size, are left out.
 pub(super) fn relocation_runs(file: &ElfFile<'_>, sections: &[LoadedSection]) -> Vec<RelocationRun> {
     let relocations = match file.dynamic() {
         Ok(Some(dynamic)) => file.dynamic_relocations(&dynamic),
@@ -44,7 +44,7 @@ pub(super) fn relocation_runs(file: &ElfFile<'_>, sections: &[LoadedSection]) ->
     runs
 }
 
-/// What the section headers call a table.
+/// The section name of a table.
 fn table_name(sections: &[LoadedSection], offset: u64, usual_name: &str) -> String {
     let same = sections.iter().find(|section| section.section.offset == offset && !section.section.is_zero_filled);
     same.map_or_else(|| usual_name.to_owned(), |section| section.section.name.clone())

@@ -1,11 +1,11 @@
-//! Addresses of code that relative relocations write: functions whose address is taken, but labels of jumps as well.
+//! Code addresses written by relative relocations: functions whose address is taken, but also jump labels.
 
 use coldstart_elf::{ElfFile, RelocationClass, RelocationClasses, Vaddr};
 
-/// More targets than any program has (Chromium has half a million relocations); bounds memory for hostile files.
+/// An upper bound for real programs (Chromium has half a million relocations); limits memory for hostile files.
 const MOST: usize = 1 << 22;
 
-/// The addresses among what relative relocations write that `is_wanted` accepts, ascending.
+/// The addresses written by relative relocations that `is_wanted` accepts, ascending.
 pub(super) fn relocation_targets(file: &ElfFile<'_>, is_wanted: impl Fn(u64) -> bool) -> Vec<u64> {
     let mut targets = Vec::new();
     let Ok(Some(dynamic)) = file.dynamic() else { return targets };

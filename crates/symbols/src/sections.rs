@@ -1,7 +1,7 @@
-//! The sections of an object that are in memory.
+//! The loaded sections of an object.
 //!
-//! The loader needs no sections, so they may be missing or lie: then the tables that it does need take their place, see
-//! `made_up_sections`. Each byte has one section at most, because a page's touch must not count twice.
+//! The loader does not need sections, so they may be missing or wrong; then the loader's own tables replace them, see
+//! `made_up_sections`. Each byte belongs to at most one section, because a page's touch must not count twice.
 
 use coldstart_elf::{ElfFile, Section, SectionKind, Vaddr};
 use coldstart_profile::trace::ObjectSection;
@@ -16,24 +16,24 @@ pub(super) struct LoadedSection {
 }
 
 impl LoadedSection {
-    /// First address behind it; saturates.
+    /// First address after it; saturates.
     pub(super) fn end(&self) -> u64 {
         self.section.address.saturating_add(self.section.size)
     }
 
-    /// Whether it holds jumps to other objects' functions: `.plt`, `.plt.got`, `.plt.sec`, `.iplt`.
+    /// Whether it contains PLT stubs: `.plt`, `.plt.got`, `.plt.sec`, `.iplt`.
     pub(super) fn is_linkage(&self) -> bool {
         self.section.name.starts_with(".plt") || self.section.name.starts_with(".iplt")
     }
 }
 
-/// All sections in memory, ascending by address, none of them empty, no two overlapping.
+/// All loaded sections, ascending by address, not empty, not overlapping.
 pub(super) fn loaded_sections(file: &ElfFile<'_>) -> Vec<LoadedSection> {
     let listed: Vec<LoadedSection> = file.sections().iter().filter_map(|section| from_header(file, section)).collect();
     if listed.is_empty() { made_up_sections(file) } else { apart(listed) }
 }
 
-/// The section that holds an address.
+/// The section at an address.
 pub(super) fn section_at(sections: &[LoadedSection], address: u64) -> Option<&LoadedSection> {
     let behind = sections.partition_point(|section| section.section.address <= address);
     sections.get(behind.checked_sub(1)?).filter(|section| address < section.end())
@@ -42,7 +42,7 @@ pub(super) fn section_at(sections: &[LoadedSection], address: u64) -> Option<&Lo
 fn from_header(file: &ElfFile<'_>, section: &Section<'_>) -> Option<LoadedSection> {
     let header = &section.header;
     let is_zero_filled = header.kind == SectionKind::Zeros;
-    // `.tbss` says how much a thread has, at addresses that belong to the next section.
+    // `.tbss` states the size per thread, at addresses that belong to the next section.
     if !header.is_loaded() || header.size == 0 || (header.is_thread_local() && is_zero_filled) {
         return None;
     }
@@ -60,7 +60,7 @@ fn from_header(file: &ElfFile<'_>, section: &Section<'_>) -> Option<LoadedSectio
     })
 }
 
-/// Orders sections; where two overlap, the one that begins later has the bytes.
+/// Orders sections; of two that overlap, the later start wins.
 pub(super) fn apart(mut sections: Vec<LoadedSection>) -> Vec<LoadedSection> {
     sections.sort_by_key(|section| (section.section.address, std::cmp::Reverse(section.section.size)));
     sections.dedup_by_key(|section| section.section.address);

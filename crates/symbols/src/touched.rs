@@ -1,4 +1,4 @@
-//! Which parts of an object a start used, so that only those are named.
+//! The parts of an object that a start used; only those are named.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use coldstart_elf::{ElfFile, Segment};
 /// Bytes of a page, as traces count them.
 pub(super) const PAGE: u64 = 4096;
 
-/// Pages of an object that were touched, and addresses in it that events name.
+/// Touched pages of an object, and addresses in it that occur in events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TouchedPages {
     file_pages: BTreeSet<u64>,
@@ -22,22 +22,22 @@ impl TouchedPages {
         Self::default()
     }
 
-    /// A page of the file was touched, and the symbols in it are to be named: file offset / 4096.
+    /// Records a touched page of the file, whose symbols are to be named: file offset / 4096.
     pub fn add_file_page(&mut self, page: u64) {
         self.file_pages.insert(page);
     }
 
-    /// A page of zero-filled memory was touched: address without load bias / 4096.
+    /// Records a touched page of zero-filled memory: address without load bias / 4096.
     pub fn add_zero_filled_page(&mut self, page: u64) {
         self.zero_filled_pages.insert(page);
     }
 
-    /// An instruction has to be named: its address without load bias.
+    /// Records an instruction to be named: its address without load bias.
     pub fn add_code(&mut self, address: u64) {
         self.code.insert(address);
     }
 
-    /// An instruction has to be named: its place in the file, in bytes.
+    /// Records an instruction to be named: its file offset, in bytes.
     pub fn add_instruction(&mut self, file_offset: u64) {
         self.instructions.insert(file_offset);
     }
@@ -64,8 +64,8 @@ impl TouchedPages {
         addresses
     }
 
-    /// The addresses that were touched, with those of instructions (`code`). A page of the file that two segments share (the end of one and the beginning of the
-    /// next) counts at both places: which of them was meant is not known.
+    /// The touched addresses, including instructions (`code`). A file page shared by two segments (the end of one and
+    /// the beginning of the next) counts for both, because it is unknown which of them was touched.
     pub(super) fn ranges(&self, file: &ElfFile<'_>, code: &[u64]) -> TouchedRanges {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for segment in file.load_segments() {
@@ -84,8 +84,8 @@ impl TouchedPages {
     }
 }
 
-/// Offsets of the file whose pages a segment shows. The zeros behind its file part begin in the last of these pages, which is
-/// still a page of the file.
+/// Offsets of the file whose pages a segment shows. The zeros after its file part begin in the last of these pages,
+/// which is still a page of the file.
 fn file_extent(segment: &Segment) -> (u64, u64) {
     let from = segment.offset.0;
     if segment.file_size == 0 {

@@ -1,4 +1,4 @@
-//! Why a trace file cannot be written, read or asked.
+//! Why a trace file cannot be written, read or queried.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,40 +9,39 @@ use coldstart_profile::trace::Moment;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-/// Why a trace file cannot be written, read or asked. Reading never changes the file.
+/// Why a trace file cannot be written, read or queried. Reading never changes the file.
 #[derive(Debug, Error)]
 pub enum TraceFileError {
-    /// It is not there, or may not be read.
-    #[error("the trace `{path}` cannot be read: {source}")]
+    /// Missing or not readable.
+    #[error("cannot read the trace `{path}`: {source}")]
     NotReadable {
         /// The file.
         path: PathBuf,
         /// The system's words.
         source: io::Error,
     },
-    /// It or its directory may not be written; nothing was changed.
-    #[error("the trace `{path}` cannot be written: {source}")]
+    /// The file or its directory is not writable; nothing was changed.
+    #[error("cannot write the trace `{path}`: {source}")]
     NotWritable {
         /// The file.
         path: PathBuf,
         /// The system's words.
         source: io::Error,
     },
-    /// The place was not for it; nothing was changed.
+    /// The path must not be replaced; nothing was changed.
     #[error(transparent)]
     NotPlaced(#[from] OutputError),
-    /// The disk was full before the first event; nothing is left of it, and what stood there before stands there still.
-    #[error("the trace `{path}` cannot be written: not even its first events have room: {source}")]
+    /// The disk was full before the first event; the new file was removed, and an earlier one is unchanged.
+    #[error("cannot write the trace `{path}`: no space even for its first events: {source}")]
     NoRoom {
         /// The file.
         path: PathBuf,
         /// What the disk said.
         source: io::Error,
     },
-    /// The disk became full. What had room is in the file, which can be read.
+    /// The disk became full. The file contains the events that fit, and is readable.
     #[error(
-        "the trace `{path}` is incomplete: it holds {events_kept} of {events_total} events, up to {until}, then the \
-         writing broke off: {source}"
+        "the trace `{path}` is incomplete: {events_kept} of {events_total} events were written, up to {until}: {source}"
     )]
     Incomplete {
         /// The file.
@@ -56,22 +55,22 @@ pub enum TraceFileError {
         /// What the disk said.
         source: io::Error,
     },
-    /// There is nothing in it.
+    /// Empty file.
     #[error("the trace `{path}` is empty")]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// Some other file.
-    #[error("`{path}` is no trace: {what}")]
+    /// Another kind of file.
+    #[error("`{path}` is not a trace: {what}")]
     SomethingElse {
         /// The file.
         path: PathBuf,
         /// What it is.
         what: String,
     },
-    /// A later version of coldstart has written it.
-    #[error("the trace `{path}` has format {found}, and this version of coldstart knows formats up to {known}")]
+    /// Written by a later version of coldstart.
+    #[error("the trace `{path}` has format {found}; this version of coldstart supports formats up to {known}")]
     Newer {
         /// The file.
         path: PathBuf,
@@ -80,15 +79,15 @@ pub enum TraceFileError {
         /// The last that is known here.
         known: u32,
     },
-    /// Another program has begun to change it and has not ended.
-    #[error("the trace `{path}` is being changed by another program: `{journal}` stands beside it")]
+    /// Another program has an open write transaction.
+    #[error("another program is changing the trace `{path}`: `{journal}` exists")]
     BeingChanged {
         /// The file.
         path: PathBuf,
         /// The journal or log of changes.
         journal: PathBuf,
     },
-    /// Its content contradicts itself.
+    /// Its content is inconsistent.
     #[error("the trace `{path}` is damaged: {what}")]
     Damaged {
         /// The file.
@@ -96,34 +95,34 @@ pub enum TraceFileError {
         /// What is wrong, and where.
         what: String,
     },
-    /// The question is no SQL, or names what is not there.
-    #[error("the question cannot be answered: {reason}")]
+    /// The query is not SQL, or refers to unknown tables or columns.
+    #[error("the query failed: {reason}")]
     Question {
         /// SQLite's words.
         reason: String,
     },
-    /// There are several statements, or none.
-    #[error("one SELECT at a time: the question has {found}")]
+    /// Several statements, or none.
+    #[error("expected one SELECT, found {found}")]
     NotOneStatement {
         /// "several statements" or "no statement".
         found: &'static str,
     },
-    /// The question would change something, or reach outside of the file.
-    #[error("only questions are allowed, and this would {what}")]
+    /// The query would write, or access other files.
+    #[error("only read-only queries are allowed; this would {what}")]
     NotAQuestion {
         /// What it would do.
         what: String,
     },
-    /// The answer took longer than allowed.
-    #[error("the question was not answered within {limit:?}")]
+    /// The query exceeded its time limit.
+    #[error("the query exceeded its time limit of {limit:?}")]
     TooSlow {
         /// The time that was allowed.
         limit: Duration,
     },
-    /// Somebody interrupted the answer.
-    #[error("the question was interrupted")]
+    /// The query was interrupted.
+    #[error("the query was interrupted")]
     Interrupted,
-    /// Anything else that the database says.
+    /// Another database error.
     #[error("cannot use the trace `{path}`: {reason}")]
     Other {
         /// The file.
@@ -134,7 +133,7 @@ pub enum TraceFileError {
 }
 
 impl TraceFileError {
-    /// What to do about it.
+    /// A hint.
     pub fn hint(&self) -> Option<String> {
         let again = "record it again with `coldstart trace -o FILE.coldtrace -- PROGRAM`";
         Some(match self {
@@ -145,15 +144,15 @@ impl TraceFileError {
             | Self::NoRoom { .. } => "`-o FILE` writes it elsewhere".to_owned(),
             Self::NotPlaced(error) => error.hint()?.to_owned(),
             Self::Incomplete { .. } => {
-                "what is there can be shown; for the whole make room, or write it elsewhere with `-o FILE`, and record again"
+                "the file can be shown as it is; for the complete trace, free space or use `-o FILE` elsewhere, and record again"
                     .to_owned()
             }
             Self::Empty { .. } => again.to_owned(),
-            Self::SomethingElse { .. } => format!("a trace is what `coldstart trace` wrote; {again}"),
+            Self::SomethingElse { .. } => format!("a trace is a file written by `coldstart trace`; {again}"),
             Self::Newer { .. } => "use that version of coldstart, or a later one".to_owned(),
             Self::BeingChanged { path, .. } => {
                 let path = path.display();
-                format!("end that program; if there is none, `sqlite3 {path} 'PRAGMA journal_mode = delete'` tidies up")
+                format!("end that program; if there is none, clean up with `sqlite3 {path} 'PRAGMA journal_mode = delete'`")
             }
             Self::Damaged { path, .. } => {
                 let path = path.display();
@@ -162,9 +161,9 @@ impl TraceFileError {
             Self::Question { .. } => {
                 "`SELECT name, sql FROM sqlite_schema` lists the tables and views; docs/formats/trace.md explains them".to_owned()
             }
-            Self::NotOneStatement { .. } => "give one SELECT, without anything behind its semicolon".to_owned(),
+            Self::NotOneStatement { .. } => "give one SELECT, with nothing after its semicolon".to_owned(),
             Self::NotAQuestion { .. } => "a copy of the file can be changed with `sqlite3 COPY`".to_owned(),
-            Self::TooSlow { .. } => "ask for less, or read the tables rather than the views, whose names take looking up".to_owned(),
+            Self::TooSlow { .. } => "narrow the query, or read the tables instead of the views".to_owned(),
             Self::Interrupted | Self::Other { .. } => return None,
         })
     }
@@ -177,14 +176,12 @@ impl TraceFileError {
     pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let (path, reason) = (path.to_owned(), error.to_string());
         match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => {
-                Self::SomethingElse { path, what: "it is not a SQLite database".to_owned() }
-            }
+            Some(ErrorCode::NotADatabase) => Self::SomethingElse { path, what: "it is not SQLite database".to_owned() },
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::SystemIoFailure) => {
                 Self::NotReadable { path, source: io::Error::other(reason) }
             }
             Some(ErrorCode::OutOfMemory) => Self::Other { path, reason },
-            // All that we ask stands in this crate: it fails because the file has not what we wrote there.
+            // All that we ask is in this crate: it fails because the file has not what we wrote there.
             _ => Self::Damaged { path, what: reason },
         }
     }

@@ -1,9 +1,9 @@
 //! The trace file (`*.coldtrace`): one SQLite database that needs no other file to be read.
 //!
-//! It holds a [`Trace`](coldstart_profile::trace::Trace) completely, in tables that people can ask with SQL of their own
-//! (`docs/formats/trace.md`). What a newcomer would not guess: it is written once and never changed, so it needs no journal,
-//! no locks and no indices; and what is read may come from anybody, so everything about it is checked, down to the text of
-//! its views.
+//! It contains a complete [`Trace`](coldstart_profile::trace::Trace), in tables for users' own SQL queries
+//! (`docs/formats/trace.md`). What a newcomer would not guess: it is written once and never changed, so it needs no
+//! journal, no locks and no indices; and a file may come from anyone, so everything in it is checked, even the text
+//! of its views.
 
 mod error;
 mod open;

@@ -1,8 +1,8 @@
-//! Opening a trace file: what it is, and that it is whole enough to be asked.
+//! Opens a trace file and checks that it can be queried safely.
 //!
-//! What a newcomer would not guess: a database is a program. Its views are queries that run when they are read, its triggers
-//! run when it is written, its virtual tables call code of their own. So before anything is asked, tables and views must be
-//! those that this crate makes, to the letter, and there may be no other views, triggers or virtual tables.
+//! What a newcomer would not guess: a database is a program. Its views are queries that run when they are read, its
+//! triggers run when it is written, its virtual tables call code. So before any query, tables and views must be
+//! exactly those that this crate creates, and there must be no other views, triggers or virtual tables.
 
 use std::collections::HashMap;
 use std::fs;
@@ -26,12 +26,13 @@ use crate::write::with_suffix;
 /// Steps of SQLite's virtual machine between two looks at the limits: some microseconds.
 const STEPS_AT_ONCE: i32 = 1000;
 
-/// How many such looks an answer of ours may take at least, and one more for so many bytes of the file. A row takes some 30
-/// steps and a dozen bytes; a hostile file can make SQLite walk the same pages again and again.
+/// How many such looks an answer of ours may take at least, and one more for so many bytes of the file. A row takes
+/// some 30 steps and a dozen bytes; a hostile file can make SQLite walk the same pages again and again.
 const LEAST_LOOKS: i64 = 10_000;
 const BYTES_PER_LOOK: u64 = 32;
 
-/// The largest trace that is read, in bytes. One of a million events has some forty million, and its events are held in memory.
+/// The largest trace that is read, in bytes. One of a million events has some forty million, and its events are held
+/// in memory.
 const MOST_BYTES: u64 = 4 << 30;
 
 /// An open trace file.
@@ -80,7 +81,7 @@ impl TraceFile {
         self.looks_left.store(looks, Ordering::Relaxed);
     }
 
-    /// What may end a question of somebody else's.
+    /// Sets the limits of user queries.
     pub(crate) fn watch(&mut self, ends: impl FnMut() -> bool + Send + 'static) -> Result<(), TraceFileError> {
         let watched = self.connection.progress_handler(STEPS_AT_ONCE, Some(ends));
         watched.map_err(|error| self.error(&error))
@@ -98,7 +99,7 @@ impl TraceFile {
             if self.looks_left.load(Ordering::Relaxed) > 0 {
                 return TraceFileError::Interrupted;
             }
-            return TraceFileError::damaged(&self.path, "its tables lead in circles");
+            return TraceFileError::damaged(&self.path, "its tables contain a cycle");
         }
         TraceFileError::from_sqlite(&self.path, error)
     }
@@ -120,7 +121,7 @@ impl TraceFile {
             let is_ours = TABLES.iter().chain(VIEWS).any(|(known, _)| *known == name);
             // People may well add a table of their own. It does nothing.
             if !is_ours && (kind != "table" || text.to_ascii_uppercase().starts_with("CREATE VIRTUAL")) {
-                return Err(damaged(format!("it has a {kind} `{name}`, which coldstart does not make")));
+                return Err(damaged(format!("unexpected {kind} `{name}`")));
             }
             found.insert(name, text);
         }
@@ -128,7 +129,7 @@ impl TraceFile {
             match found.get(*name) {
                 None => return Err(damaged(format!("`{name}` is missing"))),
                 Some(there) if there != text => {
-                    return Err(damaged(format!("`{name}` is not as coldstart makes it")));
+                    return Err(damaged(format!("`{name}` differs from coldstart's definition")));
                 }
                 Some(_) => {}
             }
@@ -154,19 +155,19 @@ fn check_header(path: &Path) -> Result<u64, TraceFileError> {
     let mut header = [0; 100];
     match file.read_exact(&mut header) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            return something_else("it is not a SQLite database");
+            return something_else("not a SQLite database");
         }
         read => read.map_err(not_readable)?,
     }
     if !header.starts_with(b"SQLite format 3\0") {
-        return something_else("it is not a SQLite database");
+        return something_else("not a SQLite database");
     }
     let number = |at: usize| header.get(at..)?.first_chunk().copied().map(u32::from_be_bytes);
     match number(68) {
         Some(APPLICATION) => {}
         // The history's: `docs/formats/history.md`.
-        Some(0x636f_6c64) => return something_else("it is a history of measurements"),
-        _ => return something_else("it is another program's database"),
+        Some(0x636f_6c64) => return something_else("a history of measurements"),
+        _ => return something_else("another program's database"),
     }
     match number(60) {
         Some(FORMAT) => Ok(size),
@@ -204,8 +205,8 @@ fn looks_at(left: Arc<AtomicI64>) -> impl FnMut() -> bool + Send + 'static {
     move || left.fetch_sub(1, Ordering::Relaxed) <= 0
 }
 
-/// The file's address for SQLite (`sqlite.org/uri.html`): every byte escaped that might mean something. Immutable: no locks,
-/// and no journal is looked for; so files can be read where nothing may be written.
+/// The file's address for SQLite (`sqlite.org/uri.html`): every byte escaped that might mean something. Immutable: no
+/// locks, and no journal is looked for; so files can be read where nothing may be written.
 fn immutable_address(path: &Path) -> String {
     let mut address = "file:".to_owned();
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -1,7 +1,7 @@
-//! Questions of people's own.
+//! User queries.
 //!
-//! One statement, which reads. SQLite itself says whether a statement reads only; besides that an authoriser looks at each
-//! thing that a statement would do, so that no file but the trace is reached.
+//! One read-only statement. SQLite itself reports whether a statement only reads; in addition, an authoriser checks
+//! each action of a statement, so that no file but the trace is accessed.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use rusqlite::{ErrorCode, InterruptHandle};
 use crate::error::TraceFileError;
 use crate::open::TraceFile;
 
-/// One value of an answer.
+/// One value of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// There is none.
+    /// NULL.
     Null,
     /// A whole number.
     Integer(i64),
@@ -24,11 +24,11 @@ pub enum Value<'a> {
     Real(f64),
     /// Text.
     Text(&'a str),
-    /// Bytes that are no text: a path, say, that is not UTF-8.
+    /// Bytes that are not text: a path, say, that is not UTF-8.
     Bytes(&'a [u8]),
 }
 
-/// A part of an answer, in the order in which they come.
+/// A part of a result, in order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer<'a> {
     /// First, and once: the names of the columns.
@@ -37,19 +37,19 @@ pub enum Answer<'a> {
     Row(&'a [Value<'a>]),
 }
 
-/// Interrupts a question from another thread.
+/// Interrupts a query from another thread.
 pub struct Interrupter(InterruptHandle);
 
 impl Interrupter {
-    /// Ends the question that is being answered, if there is one, with [`TraceFileError::Interrupted`].
+    /// Ends the running query, if any, with [`TraceFileError::Interrupted`].
     pub fn interrupt(&self) {
         self.0.interrupt();
     }
 }
 
 impl TraceFile {
-    /// Answers one question in SQL, row by row. A `limit` counts the whole time, also that which `take` needs; `take` may
-    /// break off.
+    /// Runs one SQL query, row by row. `limit` applies to the total time, including that of `take`; `take` may stop
+    /// early.
     ///
     /// # Errors
     /// [`TraceFileError::Question`], [`TraceFileError::NotOneStatement`], [`TraceFileError::NotAQuestion`],
@@ -97,7 +97,7 @@ impl TraceFile {
         }
         // `VACUUM INTO` changes nothing here, and writes a file all the same: it has no columns.
         if !statement.readonly() || statement.column_count() == 0 {
-            return Err(TraceFileError::NotAQuestion { what: "do something else than read the trace".to_owned() });
+            return Err(TraceFileError::NotAQuestion { what: "do something other than read the trace".to_owned() });
         }
         let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         if take(Answer::Columns(&names)).is_break() {
@@ -136,7 +136,7 @@ impl TraceFile {
         };
         match error.sqlite_error_code() {
             Some(ErrorCode::AuthorizationForStatementDenied | ErrorCode::ReadOnly) => {
-                TraceFileError::NotAQuestion { what: "do something else than read the trace".to_owned() }
+                TraceFileError::NotAQuestion { what: "do something other than read the trace".to_owned() }
             }
             Some(ErrorCode::OperationInterrupted) => TraceFileError::Interrupted,
             Some(ErrorCode::DatabaseCorrupt) => TraceFileError::damaged(&self.path, reason),

@@ -1,12 +1,12 @@
 //! The tables.
 //!
-//! `docs/formats/trace.md` explains each column. Tables are named in the singular, the views made of them (`views.rs`) in
-//! the plural. Numbers of rows are places in the lists of the data model, from 0 on, and rows stand in that order; so the
-//! order of a list needs no column, and a row that is missing or stands twice is found out.
+//! `docs/formats/trace.md` explains each column. Table names are singular, the names of views (`views.rs`) plural.
+//! Row numbers are indices in the lists of the data model, from 0 on, and rows are in that order; so the order of a
+//! list needs no column, and a missing or duplicate row is detected.
 //!
-//! What a newcomer would not guess: the number of an event is its moment, times 64, plus its place among the events of the
-//! same nanosecond. SQLite stores the number of a row in any case, and so the moment, the widest value of all, costs
-//! nothing, and the events of a stretch of time are found without an index.
+//! What a newcomer would not guess: the number of an event is its moment, times 64, plus its index among the events
+//! of the same nanosecond. SQLite stores the number of a row in any case, so the moment, the widest value of all,
+//! costs nothing, and the events in a range of time are found without an index.
 
 /// SQLite's `application_id` of trace files: "cldt".
 pub const APPLICATION: u32 = 0x636c_6474;

@@ -1,7 +1,8 @@
-//! Which section an event belongs to.
+//! The section of each event.
 //!
-//! It could be asked of the tables, but not fast and not in a few words of SQL: a page often holds parts of several
-//! sections, and segments move addresses against places in the file. So it is found once, when the event is written.
+//! It could be queried from the tables, but neither fast nor in a few words of SQL: a page often contains parts of
+//! several sections, and segments shift addresses relative to file offsets. So it is determined once, when the event
+//! is written.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
-//! Counts of a whole trace in one pass over its events, for a first look at it.
+//! Counts of a whole trace in one pass over its events.
 //!
-//! SQL could count as well, but once for each grouping; a million events are read once here.
+//! SQL could count as well, but once per grouping; a million events are read only once here.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use coldstart_profile::trace::{Event, EventKind, FileId, Moment, Phase, PhaseId,
 use crate::error::TraceFileError;
 use crate::open::TraceFile;
 
-/// How often what happened.
+/// Counts of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Touches.
@@ -30,7 +30,7 @@ pub struct Counts {
     pub pages_filled: u64,
 }
 
-/// How far apart touches were that followed one another in a file, in bytes.
+/// The distances of consecutive touches in a file, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seeks {
     /// Sum of all steps towards the file's end; one to the very next page is none.
@@ -39,7 +39,7 @@ pub struct Seeks {
     pub backward: u64,
 }
 
-/// A first look at a trace.
+/// The summary of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     /// Everything but events and lookups.
@@ -145,7 +145,7 @@ impl Innermost {
     }
 }
 
-/// A phase stands behind the one that holds it: of those that run at a moment the last is the innermost.
+/// A phase is after the one that holds it: of those that run at a moment the last is the innermost.
 fn innermost(phases: &[Phase]) -> HashMap<ProcessId, Innermost> {
     let mut ends: HashMap<ProcessId, Vec<(Moment, bool, PhaseId)>> = HashMap::new();
     for (number, phase) in (0..).zip(phases).filter(|(_, phase)| phase.begin < phase.end) {

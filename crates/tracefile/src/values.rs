@@ -1,4 +1,4 @@
-//! Values of the data model that are none of SQLite's.
+//! Values of the data model without a SQLite type.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -17,8 +17,8 @@ impl ToSql for Bytes<'_> {
     }
 }
 
-/// SQLite's integers have a sign: numbers from 2^63 on become negative (two's complement). No page, moment or user-space
-/// address gets there; what does (the kernel's `[vsyscall]`) comes back as it was.
+/// SQLite's integers have a sign: numbers from 2^63 on become negative (two's complement). No page, moment or
+/// user-space address gets there; what does (the kernel's `[vsyscall]`) comes back as it was.
 pub(crate) fn signed(number: u64) -> i64 {
     number.cast_signed()
 }

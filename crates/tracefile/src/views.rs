@@ -1,8 +1,8 @@
-//! The views: the tables with names in place of numbers, and milliseconds in place of nanoseconds.
+//! The views: the tables with names instead of numbers, and milliseconds instead of nanoseconds.
 //!
-//! `CROSS JOIN` tells SQLite to take the tables in the order in which they are written: without indices and statistics it
-//! might begin with a small table and read all events once for each of its rows. Joins and look-ups for columns that a
-//! question does not ask for are left out by SQLite itself.
+//! `CROSS JOIN` tells SQLite to use the tables in the written order: without indices and statistics it might begin
+//! with a small table and read all events once for each of its rows. SQLite itself omits joins and lookups for
+//! columns that a query does not use.
 
 /// The symbol that holds `code_address`: the last that begins there or before, if it reaches that far.
 macro_rules! symbol_at_code {

@@ -1,11 +1,11 @@
-//! The words that stand in the file for the choices of the data model.
+//! The text values of the data model's enumerations.
 //!
-//! Words and no numbers, except in events, so that a question needs no table of codes. They are part of the format: a word
-//! that was written once is never given another meaning.
+//! Words instead of numbers, except in events, so that a query needs no table of codes. They are part of the format:
+//! a word is never given another meaning.
 
 use coldstart_profile::trace::{FileCategory, Known, Layer, LookupKind, PagesSeen, PhaseKind, RunEnd, StartState};
 
-/// A choice that is written as a word.
+/// An enumeration that is stored as a word.
 pub(crate) trait Word: Copy + Sized + 'static {
     /// All of them.
     const ALL: &'static [Self];

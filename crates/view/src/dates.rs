@@ -1,4 +1,4 @@
-//! Moments as people read them, in UTC. The calendar itself is jiff's.
+//! Formats moments, in UTC. The calendar itself is jiff's.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;

@@ -1,4 +1,4 @@
-//! What all pictures (SVG) are drawn with.
+//! Shared elements of all pictures (SVG).
 
 use svg::node::Value;
 use svg::node::element::{Rectangle, Text};
@@ -18,7 +18,8 @@ pub fn text(x: f64, y: f64, class: &str, content: &str) -> Text {
     Text::new(legal(content)).set("class", class).set("x", decimal(x)).set("y", decimal(y))
 }
 
-/// XML has no place for these two, not even escaped (XML 1.0, section 2.2); control characters were made readable before.
+/// XML has no place for these two, not even escaped (XML 1.0, section 2.2); control characters were made readable
+/// before.
 pub fn legal(content: &str) -> String {
     content.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }

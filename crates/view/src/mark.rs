@@ -1,10 +1,10 @@
-//! The mark in pages, pictures and other viewers' files by which an earlier one is told from other files.
+//! The mark in pages, pictures and other viewers' files that identifies them as coldstart's.
 //!
 //! | kind | mark |
 //! |---|---|
 //! | page | `<meta name="generator" content="coldstart VERSION">` |
 //! | SVG | a comment, the first thing in the picture |
-//! | PNG | a `tEXt` chunk with the keyword `Software` (PNG, 11.3.4.3), right behind the header |
+//! | PNG | a `tEXt` chunk with the keyword `Software` (PNG, 11.3.4.3), right after the header |
 //! | Perfetto's JSON | `written-by` in `otherData`, at the end |
 //! | Firefox's JSON | `schema`, at the start |
 
@@ -41,7 +41,7 @@ pub fn comment() -> svg::node::Comment {
 pub(crate) fn marked_png(png: Vec<u8>) -> Vec<u8> {
     let Some((header, rest)) = png.split_at_checked(BEHIND_HEADER) else { return png };
     let content = [SOFTWARE, GENERATOR.as_bytes()].concat();
-    // The length counts what stands behind the type; the checksum covers both.
+    // The length counts what is after the type; the checksum covers both.
     let length = u32::try_from(content.len().saturating_sub(4)).unwrap_or(0);
     let mut checksum = flate2::Crc::new();
     checksum.update(&content);

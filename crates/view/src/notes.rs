@@ -1,4 +1,4 @@
-//! What stands against taking a trace for the whole truth.
+//! Caveats about the completeness of a trace.
 
 use coldstart_profile::trace::{Layer, PagesSeen, Trace};
 

@@ -1,4 +1,4 @@
-//! Numbers as people read them. Sizes are decimal, because disks, networks and their vendors count so.
+//! Formats numbers. Sizes are decimal, as is usual for disks and networks.
 
 const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
 

@@ -1,4 +1,4 @@
-//! What came of a start, with times as pages write them.
+//! The outcome of a start, with times as in pages.
 
 use coldstart_profile::trace::{Moment, Run};
 

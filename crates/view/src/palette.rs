@@ -1,13 +1,14 @@
-//! The colours of pages and pictures, with the words that say the same to those who cannot tell them apart.
+//! The colours of pages and pictures, with text equivalents for those who cannot distinguish them.
 //!
-//! They stand once, in `assets/palette.json`, which the page's stylesheet and TypeScript are built from, too. A newcomer would
-//! not guess that no colour here may be the only sign of anything: dots have shapes, bands and phases have labels.
+//! They stand once, in `assets/palette.json`, which the page's stylesheet and TypeScript are built from, too. A
+//! newcomer would not guess that no colour here may be the only sign of anything: dots have shapes, bands and phases
+//! have labels.
 
 use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-/// What stands in the file.
+/// What is in the file.
 const PALETTE: &str = include_str!("../assets/palette.json");
 
 /// All colours.

@@ -1,8 +1,9 @@
-//! What a section is for, told from its name and place.
+//! Classifies sections by name and address.
 //!
-//! Names come first, as linkers agree on them; for others the access rights of the segment decide. What a newcomer would not
-//! guess: most of what is read-only after relocation looks like data, and a trace does not keep PT_GNU_RELRO, so it is told
-//! from the names that linkers put there (binutils `scripttempl/elf.sc`, lld `isRelroSection`).
+//! Names come first, as linkers agree on them; for others the access rights of the segment decide. What a newcomer
+//! would not guess: most of what is read-only after relocation looks like data, and a trace does not keep
+//! PT_GNU_RELRO, so it is told from the names that linkers put there (binutils `scripttempl/elf.sc`, lld
+//! `isRelroSection`).
 
 use coldstart_profile::trace::{ObjectSection, ObjectSegment, TracedObject};
 
@@ -14,7 +15,7 @@ const WRITE: u32 = 2;
 /// handful, and a hostile file must not make us ask each of all.
 const ASKED: usize = 64;
 
-/// Names by class; what follows behind a dot makes no difference (`.text.unlikely`).
+/// Names by class; what follows after a dot makes no difference (`.text.unlikely`).
 const CLASSES: [(&str, &[&str]); 7] = [
     ("relocations", &[".rela", ".rel", ".relr", ".gnu.conflict"]),
     ("symbols", &[".dynsym", ".dynstr", ".hash", ".gnu.hash", ".gnu.liblist", ".symtab", ".strtab"]),
@@ -86,9 +87,9 @@ fn by_name(name: &str) -> Option<&'static str> {
     CLASSES.iter().find(|(_, stems)| stems.iter().any(|stem| is(stem))).map(|(class, _)| *class)
 }
 
-/// What becomes read-only begins with its segment and ends behind `.got`, so all in front of such a section is of it: lists
-/// of a library's own, like `__libc_IO_vtables`. `.got.plt` stands behind it, and is of it only where lld and mold, asked to
-/// bind at once, give the part a segment of its own in front of that of the data.
+/// What becomes read-only begins with its segment and ends after `.got`, so all in front of such a section is of it:
+/// lists of a library's own, like `__libc_IO_vtables`. `.got.plt` is after it, and is of it only where lld and mold,
+/// asked to bind at once, give the part a segment of its own in front of that of the data.
 fn is_before_relro(section: &ObjectSection, segment: &ObjectSegment, object: &TracedObject) -> bool {
     if section.name == ".got.plt" {
         return object.segments.iter().any(|other| other.flags & WRITE != 0 && other.address > segment.address);

@@ -1,7 +1,7 @@
-//! Where the bytes go, as a picture: one bar per object, in one SVG file that needs nothing else.
+//! The use of a file's bytes as a picture: one bar per object, in one self-contained SVG file.
 //!
-//! Each part is labelled in or below its bar, so that colours only help. The library's types stay in this file. It escapes
-//! text but not the quotes of attributes: names from files go into text alone.
+//! Each part is labelled in or below its bar, so that colours only help. The library's types stay in this file. It
+//! escapes text but not the quotes of attributes: names from files go into text alone.
 
 use svg::Document;
 use svg::node::element::{Group, Style, Title};
@@ -26,7 +26,7 @@ const CHARACTER: f64 = 6.4;
 pub enum SpaceUse {
     /// Instructions.
     Code,
-    /// Data that nobody writes.
+    /// Read-only data.
     Constants,
     /// Data that only the loader writes.
     RelocatedConstants,
@@ -110,8 +110,8 @@ pub struct Bar {
     pub parts: Vec<(SpaceUse, u64)>,
 }
 
-/// The picture of the largest files, of which `bars` are the [`MOST_BARS`] largest, in descending order. `all` is how many there
-/// are.
+/// The picture of the largest files, of which `bars` are the [`MOST_BARS`] largest, in descending order. `all` is how
+/// many there are.
 pub fn svg(bars: &[Bar], all: usize) -> String {
     let largest = bars.first().map_or(0, |bar| bar.bytes);
     let drawn = if bars.len() < all { format!("the {} largest of ", bars.len()) } else { String::new() };
@@ -247,7 +247,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { (part as f64 / whole as f64).min(1.0) }
 }
 
-/// At most, since nobody knows the reader's font.
+/// An upper bound, since the reader's font is unknown.
 fn width_of(label: &str) -> f64 {
     label.chars().count() as f64 * CHARACTER
 }

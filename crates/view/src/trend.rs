@@ -1,7 +1,7 @@
-//! How times went, as a picture: one panel per row of measurements, in one SVG file that needs nothing else.
+//! Measurements over time as a picture: one panel per series, in one self-contained SVG file.
 //!
 //! The library's types stay in this file. It escapes text but not the quotes of attributes: names go into text alone.
-//! Measurements stand at even distances and not by their dates: a change is between two measurements, and a pause of a
+//! Measurements are at even distances and not by their dates: a change is between two measurements, and a pause of a
 //! month would squeeze all others together.
 
 use svg::Document;
@@ -73,7 +73,7 @@ fn cut(text: &str, columns: usize) -> String {
     width::cut(text, columns, '…')
 }
 
-/// What else was done to get to the state, to stand behind its name.
+/// What else was done to get to the state, to be after its name.
 fn condition(series: &Series) -> String {
     if series.condition.is_empty() { String::new() } else { format!(", {}", series.condition) }
 }

@@ -1,4 +1,4 @@
-//! Text that has to fit into columns.
+//! Fits text into columns.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 

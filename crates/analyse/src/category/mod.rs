@@ -1,8 +1,9 @@
-//! Whose file it is: the program's, the system's, the user's.
+//! Classifies files by owner: the program, the system, the user.
 //!
-//! Only paths are looked at. What a newcomer would not guess: most programs' own folder is not where their file is. `/usr/bin` holds
-//! everybody's programs, so the folders that bear the program's name count (`/usr/share/NAME`), and of programs in a prefix of their
-//! own (`/opt/NAME/bin`, `/nix/store/HASH-NAME/bin`) the whole prefix.
+//! Only paths are used. What a newcomer would not guess: for most programs, their own directory is not the one with
+//! the executable. `/usr/bin` contains all programs, so directories with the program's name count
+//! (`/usr/share/NAME`), and for programs in a prefix of their own (`/opt/NAME/bin`, `/nix/store/HASH-NAME/bin`) the
+//! whole prefix.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -12,8 +13,8 @@ use std::path::{Path, PathBuf};
 use coldstart_host::mounts::Mounts;
 use coldstart_profile::trace::FileCategory;
 
-/// Folders where each package has a folder of its own name.
-const FOLDERS_OF_PACKAGES: [&str; 8] = [
+/// Directories with a subdirectory per package, named after the package.
+const DIRECTORIES_OF_PACKAGES: [&str; 8] = [
     "/usr/lib",
     "/usr/lib64",
     "/usr/libexec",
@@ -23,18 +24,18 @@ const FOLDERS_OF_PACKAGES: [&str; 8] = [
     "/usr/local/share",
     "/opt",
 ];
-/// Folders where each package has a folder that nobody else writes to, whatever its name.
+/// Directories with a subdirectory per package under any name.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
-/// Prefixes whose `bin` belongs to all.
+/// Prefixes with a shared `bin`.
 const SHARED_PREFIXES: [&str; 3] = ["/", "/usr", "/usr/local"];
-/// Folders in a prefix where programs are.
-const FOLDERS_OF_PROGRAMS: [&str; 4] = ["bin", "sbin", "libexec", "games"];
+/// Directories with programs in a prefix.
+const DIRECTORIES_OF_PROGRAMS: [&str; 4] = ["bin", "sbin", "libexec", "games"];
 const SYSTEM: [&str; 15] = [
     "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/etc", "/var", "/nix", "/gnu", "/opt", "/snap",
     "/boot", "/app",
 ];
 const MEMORY: [&str; 3] = ["/proc", "/sys", "/dev"];
-/// Types of file systems that keep their files in memory only.
+/// File systems that are in memory only.
 const MEMORY_FILE_SYSTEMS: [&str; 12] = [
     "tmpfs",
     "ramfs",
@@ -50,43 +51,43 @@ const MEMORY_FILE_SYSTEMS: [&str; 12] = [
     "mqueue",
 ];
 
-/// The places by which a file's owner is told. All paths are absolute, without symbolic links.
+/// The paths that determine a file's owner. All are absolute, without symbolic links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// The program's file.
     pub program: PathBuf,
-    /// Folders that belong to the program alone.
-    pub program_folders: BTreeSet<PathBuf>,
-    /// The user's home.
+    /// Directories of the program alone.
+    pub program_directories: BTreeSet<PathBuf>,
+    /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// Folders for settings, caches and the like outside dot-folders of the home.
-    pub profile_folders: BTreeSet<PathBuf>,
+    /// Directories for settings, caches and the like, outside of hidden directories in the home directory.
+    pub profile_directories: BTreeSet<PathBuf>,
     /// Mount points; whether their files are in memory only.
     pub mounts: Vec<(PathBuf, bool)>,
 }
 
 impl Places {
-    /// From the program's real path and what its environment says (`HOME`, `XDG_*_HOME`). Mounts are not known yet.
+    /// From the program's real path and its environment (`HOME`, `XDG_*_HOME`). Mounts are not known yet.
     pub fn new(program: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Self {
         let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = absolute("HOME").filter(|home| home != Path::new("/"));
-        let profile_folders = ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"]
+        let profile_directories = ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"]
             .into_iter()
             .filter_map(absolute)
-            .filter(|folder| !home.as_ref().is_some_and(|home| home.starts_with(folder)))
+            .filter(|directory| !home.as_ref().is_some_and(|home| home.starts_with(directory)))
             .collect();
-        let program_folders = program_folders(program, home.as_deref());
-        Self { program: program.to_path_buf(), program_folders, home, profile_folders, mounts: Vec::new() }
+        let program_directories = program_directories(program, home.as_deref());
+        Self { program: program.to_path_buf(), program_directories, home, profile_directories, mounts: Vec::new() }
     }
 
-    /// The same, for a program started from here with our own environment.
+    /// The same, for a program started with our own environment.
     pub fn here(program: &Path) -> Self {
         let mut places = Self::new(program, &|name| std::env::var_os(name));
         places.mounts = which_are_in_memory(&Mounts::here().unwrap_or_default());
         places
     }
 
-    /// Whose file it is.
+    /// The owner of a file.
     pub fn category(&self, path: &Path, is_block_device: bool) -> FileCategory {
         if is_block_device {
             return FileCategory::Metadata;
@@ -94,17 +95,17 @@ impl Places {
         if self.is_in_memory(path) {
             return FileCategory::Memory;
         }
-        if path == self.program || self.program_folders.iter().any(|folder| path.starts_with(folder)) {
+        if path == self.program || self.program_directories.iter().any(|directory| path.starts_with(directory)) {
             return FileCategory::Program;
         }
-        if self.profile_folders.iter().any(|folder| path.starts_with(folder)) {
+        if self.profile_directories.iter().any(|directory| path.starts_with(directory)) {
             return FileCategory::Profile;
         }
         if let Some(inside) = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
             let is_hidden = inside.as_os_str().as_bytes().starts_with(b".");
             return if is_hidden { FileCategory::Profile } else { FileCategory::Data };
         }
-        let is_system = SYSTEM.iter().any(|folder| path.starts_with(folder)) && !path.starts_with("/var/tmp");
+        let is_system = SYSTEM.iter().any(|directory| path.starts_with(directory)) && !path.starts_with("/var/tmp");
         // What has no path has a name like `(unnamed inode 12 of 254:0)`.
         if is_system || !path.is_absolute() || path == Path::new("/") {
             return FileCategory::System;
@@ -112,7 +113,9 @@ impl Places {
         FileCategory::Data
     }
 
-    /// The innermost mount decides: a disk may be mounted below `/run`. A root that is in memory (a live system) says nothing.
+    /// The innermost mount decides: a disk may be mounted below `/run`. A root file system in memory (a live system)
+    /// is ignored.
+    /// nothing.
     fn is_in_memory(&self, path: &Path) -> bool {
         let depth = |mount: &Path| mount.components().count();
         let innermost = self
@@ -123,40 +126,40 @@ impl Places {
             .max_by_key(|(mount, _)| depth(mount));
         match innermost {
             Some((_, in_memory)) => *in_memory,
-            None => MEMORY.iter().any(|folder| path.starts_with(folder)),
+            None => MEMORY.iter().any(|directory| path.starts_with(directory)),
         }
     }
 }
 
-/// Folders that belong to the program alone.
-fn program_folders(program: &Path, home: Option<&Path>) -> BTreeSet<PathBuf> {
-    let mut folders = BTreeSet::new();
-    let Some(folder) = program.parent() else { return folders };
+/// Directories of the program alone.
+fn program_directories(program: &Path, home: Option<&Path>) -> BTreeSet<PathBuf> {
+    let mut directories = BTreeSet::new();
+    let Some(directory) = program.parent() else { return directories };
     let mut names: BTreeSet<OsString> = program.file_name().map(names_of).unwrap_or_default();
     if let Some(package) = STORES.iter().find_map(|store| first_below(program, store)) {
-        folders.insert(package);
-        return folders;
+        directories.insert(package);
+        return directories;
     }
-    match FOLDERS_OF_PACKAGES.iter().find_map(|shared| below_shared(program, shared)) {
+    match DIRECTORIES_OF_PACKAGES.iter().find_map(|shared| below_shared(program, shared)) {
         Some(package) => {
             names.extend(package.file_name().map(names_of).unwrap_or_default());
-            folders.insert(package);
+            directories.insert(package);
         }
         None => {
-            let own = own_prefix(folder, home).unwrap_or(folder);
+            let own = own_prefix(directory, home).unwrap_or(directory);
             if !is_shared(own, home) {
-                folders.insert(own.to_path_buf());
+                directories.insert(own.to_path_buf());
             }
         }
     }
     for name in names {
-        folders.extend(FOLDERS_OF_PACKAGES.iter().map(|shared| Path::new(shared).join(&name)));
-        folders.extend(architecture_folders().map(|shared| shared.join(&name)));
+        directories.extend(DIRECTORIES_OF_PACKAGES.iter().map(|shared| Path::new(shared).join(&name)));
+        directories.extend(architecture_directories().map(|shared| shared.join(&name)));
     }
-    folders
+    directories
 }
 
-/// `/usr/lib/NAME` of what is below it; also `/usr/lib/ARCH/NAME`. `None` for a program right in the shared folder.
+/// `/usr/lib/NAME` of what is below it; also `/usr/lib/ARCH/NAME`. `None` for a program right in the shared directory.
 fn below_shared(program: &Path, shared: &str) -> Option<PathBuf> {
     let package = first_below(program, shared)?;
     let package = if package.file_name().is_some_and(is_architecture) {
@@ -167,47 +170,48 @@ fn below_shared(program: &Path, shared: &str) -> Option<PathBuf> {
     (package != program).then_some(package)
 }
 
-/// Whether it is a folder for libraries of one machine (Debian's multiarch).
+/// Whether it is a directory for libraries of one architecture (Debian's multiarch).
 fn is_architecture(name: &OsStr) -> bool {
     name.as_bytes().ends_with(b"-linux-gnu")
 }
 
-/// The first folder below `above` on the way to `path`.
+/// The first directory below `above` on the way to `path`.
 fn first_below(path: &Path, above: &str) -> Option<PathBuf> {
     let first = path.strip_prefix(above).ok()?.components().next()?;
     Some(Path::new(above).join(first))
 }
 
-/// Of `PREFIX/bin` the prefix, where that is not everybody's.
-fn own_prefix<'path>(folder: &'path Path, home: Option<&Path>) -> Option<&'path Path> {
-    let is_folder_of_programs =
-        folder.file_name().is_some_and(|name| FOLDERS_OF_PROGRAMS.iter().any(|known| name == *known));
-    let prefix = folder.parent().filter(|_| is_folder_of_programs)?;
+/// The prefix of `PREFIX/bin`, unless it is shared.
+fn own_prefix<'path>(directory: &'path Path, home: Option<&Path>) -> Option<&'path Path> {
+    let is_directory_of_programs =
+        directory.file_name().is_some_and(|name| DIRECTORIES_OF_PROGRAMS.iter().any(|known| name == *known));
+    let prefix = directory.parent().filter(|_| is_directory_of_programs)?;
     let is_users = home.is_some_and(|home| prefix == home.join(".local"));
     (!is_users && !is_shared(prefix, home)).then_some(prefix)
 }
 
-/// Folders that hold more than one program's files.
-fn is_shared(folder: &Path, home: Option<&Path>) -> bool {
-    let holds_home = home.is_some_and(|home| home.starts_with(folder));
+/// Directories shared by several programs.
+fn is_shared(directory: &Path, home: Option<&Path>) -> bool {
+    let holds_home = home.is_some_and(|home| home.starts_with(directory));
     let of_a_prefix = |prefix: &&str| {
         let is_known = |inside: &Path| {
-            inside.as_os_str().is_empty() || FOLDERS_OF_PROGRAMS.iter().any(|name| inside == Path::new(name))
+            inside.as_os_str().is_empty() || DIRECTORIES_OF_PROGRAMS.iter().any(|name| inside == Path::new(name))
         };
-        folder.strip_prefix(prefix).is_ok_and(is_known)
+        directory.strip_prefix(prefix).is_ok_and(is_known)
     };
-    let of_the_user = home.is_some_and(|home| folder == home.join(".local/bin") || folder == home.join("bin"));
-    let is_whole = folder.components().count() <= 2 || folder == Path::new("/var/tmp");
-    let of_packages = FOLDERS_OF_PACKAGES.iter().any(|shared| folder == Path::new(shared))
-        || folder.file_name().is_some_and(is_architecture);
+    let of_the_user = home.is_some_and(|home| directory == home.join(".local/bin") || directory == home.join("bin"));
+    let is_whole = directory.components().count() <= 2 || directory == Path::new("/var/tmp");
+    let of_packages = DIRECTORIES_OF_PACKAGES.iter().any(|shared| directory == Path::new(shared))
+        || directory.file_name().is_some_and(is_architecture);
     holds_home || of_the_user || is_whole || of_packages || SHARED_PREFIXES.iter().any(of_a_prefix)
 }
 
-fn architecture_folders() -> impl Iterator<Item = PathBuf> {
+fn architecture_directories() -> impl Iterator<Item = PathBuf> {
     [std::env::consts::ARCH].into_iter().map(|machine| PathBuf::from(format!("/usr/lib/{machine}-linux-gnu")))
 }
 
-/// The names that a program's folders may have: `python3.11` is also `python3` and `python`, `soffice.bin` also `soffice`.
+/// The names that a program's directories may have: `python3.11` is also `python3` and `python`, `soffice.bin` also
+/// `soffice`.
 fn names_of(name: &OsStr) -> BTreeSet<OsString> {
     let name = name.as_bytes();
     let mut names = vec![name];
@@ -231,7 +235,7 @@ fn names_of(name: &OsStr) -> BTreeSet<OsString> {
     names.into_iter().filter(is_a_name).map(|name| OsString::from_vec(name.to_vec())).collect()
 }
 
-/// Names of folders that hold more than one package's files.
+/// Names of directories shared by several packages.
 const COMMON_NAMES: [&[u8]; 5] = [b"lib", b"bin", b"share", b"doc", b"locale"];
 
 /// Mount points with whether they are in memory, in order of mounting.

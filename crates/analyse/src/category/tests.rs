@@ -16,13 +16,13 @@ fn check(program: &str, expected: &[(&str, FileCategory)]) {
             places.category(Path::new(path), false),
             *category,
             "{path} of {program}: {:?}",
-            places.program_folders
+            places.program_directories
         );
     }
 }
 
 #[test]
-fn a_program_in_a_folder_of_its_package() {
+fn a_program_in_a_directory_of_its_package() {
     check(
         "/usr/lib/libreoffice/program/soffice.bin",
         &[
@@ -87,7 +87,7 @@ fn a_program_in_a_prefix_of_its_own() {
 }
 
 #[test]
-fn folders_of_all_are_nobody_s() {
+fn directories_of_all_are_nobody_s() {
     check("/home/u/x", &[("/home/u/x", Program), ("/home/u/y", Data), ("/home/u/.y", Profile)]);
     check("/home/u/bin/x", &[("/home/u/bin/y", Data), ("/home/u/z", Data)]);
     check("/home/u/.local/bin/x", &[("/home/u/.local/bin/y", Profile), ("/home/u/.local/share/y", Profile)]);
@@ -133,7 +133,7 @@ fn the_environment_may_put_the_profile_elsewhere() {
     };
     let places = Places::new(Path::new("/usr/bin/x"), &variable);
     assert_eq!(places.category(Path::new("/srv/settings/x"), false), Profile);
-    assert_eq!(places.category(Path::new("/home/u/x"), false), Data, "a folder above the home is none for settings");
+    assert_eq!(places.category(Path::new("/home/u/x"), false), Data, "a directory above the home is none for settings");
     assert_eq!(
         places.category(Path::new(coldstart_host::process::own::MAPS), false),
         Memory,

@@ -1,9 +1,9 @@
-//! Phases: what the time of each process went into.
+//! Phases: what each process spent its time on.
 //!
-//! Three sources of different worth: the follower's stops are exact, touches say what the loader was busy with in between, and where
-//! neither tells an end it is the next thing that was seen. [`Known`](coldstart_profile::trace::Known) says which it was. What a
-//! newcomer would not guess: notes may be missing, late or in an order that makes no sense (programs crash, and processes are
-//! killed between two stops), so every phase is cut to the one that holds it.
+//! Three sources of different quality: the follower's stops are exact, touches show the loader's activity in between,
+//! and if neither gives an end, it is the next observation. [`Known`](coldstart_profile::trace::Known) says which it
+//! was. What a newcomer would not guess: notes may be missing, late or inconsistent (programs crash, and processes
+//! are killed between two stops), so every phase is cut to its parent.
 
 mod dlopen;
 mod initialisers;
@@ -17,13 +17,13 @@ mod zeroing;
 use coldstart_profile::trace::{Event, Phase, TracedObject};
 
 use super::joined::Joined;
-use super::loads::{Objects, Places};
+use super::loads::{LoadedObjects, Objects};
 use relocated_pages::RelocatedPages;
 use timeline::{Shared, Timeline, timelines};
 use tree::Tree;
 
-/// The phases of all processes, in the order in which they began; a phase stands behind the one that holds it.
-pub(super) fn phases(joined: &Joined, objects: &Objects<'_>, places: &Places, events: &[Event]) -> Vec<Phase> {
+/// The phases of all processes, in order of start; a phase comes after its parent.
+pub(super) fn phases(joined: &Joined, objects: &Objects<'_>, places: &LoadedObjects, events: &[Event]) -> Vec<Phase> {
     let described: Vec<&TracedObject> = joined_objects(joined, objects);
     let relocated = RelocatedPages::new(&described);
     let shared = Shared { joined, objects, places, relocated: &relocated };

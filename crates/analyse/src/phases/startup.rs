@@ -1,6 +1,6 @@
-//! From the call of `execve` to `main`, and what follows.
+//! From the call of `execve` to `main`, and after.
 //!
-//! Each stage is told only as far as something noted it: a program may have no loader, no `main` that anybody knows of, or die
+//! Each stage is reported only as far as it was noted: a program may have no loader, no known `main`, or crash
 //! half-way.
 
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ use super::timeline::Timeline;
 use super::tree::{Tree, Wanted};
 use crate::note::LoaderState;
 
-/// The moments of a start that were noted.
+/// The noted moments of a start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Noted {
     /// When `execve` was called.
@@ -52,7 +52,8 @@ impl Noted {
         Self { called, executed: Some(executed), adding, consistent, entry, libc_start, main, has_loader }
     }
 
-    /// From when on changes to the list of objects are the program's own; `None` if they always are, in a child that was forked.
+    /// From when on changes to the list of objects are the program's own; `None` if they always are, in a child that
+    /// was forked.
     pub(super) fn began_to_run(&self, timeline: &Timeline<'_>) -> Option<Moment> {
         let executed = self.executed?;
         let never = self.adding.map(|_| timeline.end);
@@ -85,7 +86,7 @@ fn add_loading(tree: &mut Tree, timeline: &Timeline<'_>, noted: &Noted, executed
     let (end, end_known) = match (noted.consistent, noted.handed_over(), noted.adding) {
         (Some(consistent), ..) => (consistent, Known::Exactly),
         (None, Some(over), _) => {
-            // Nothing told of the end of relocation, but initialisers come right behind it.
+            // The end of relocation was not observed, but initialisers follow directly.
             let first = unclaimed(&timeline.called, claimed, executed, over).first().map(|called| called.at);
             (first.unwrap_or(over), Known::EndAtMost)
         }
@@ -138,8 +139,8 @@ fn add_runtime(tree: &mut Tree, timeline: &Timeline<'_>, noted: &Noted, executed
         // `main` is the first argument there, so it would have been seen: the program never came so far.
         (None, Some(_)) => timeline.end,
         (None, None) => {
-            // A program without a loader whose symbols are gone, or with another C library, or none (Go's): nothing tells where
-            // its runtime ends.
+            // A program without a loader whose symbols are gone, or with another C library, or none (Go's): nothing
+            // tells where its runtime ends.
             tree.add(None, Wanted::new(PhaseKind::Main, begin, timeline.end, Known::EndAtMost));
             return;
         }

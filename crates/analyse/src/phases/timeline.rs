@@ -1,11 +1,11 @@
-//! What is known of one process, in order of time.
+//! The data of one process, in order of time.
 
 use std::collections::HashSet;
 
 use coldstart_profile::trace::{Event, EventKind, FileId, Moment, ProcessId, ThreadId};
 
 use super::super::joined::{Joined, Stop, StopKind};
-use super::super::loads::{Objects, Place, Places};
+use super::super::loads::{LoadedObject, LoadedObjects, Objects};
 use super::super::placement::PlacementId;
 use super::relocated_pages::RelocatedPages;
 use crate::note::Image;
@@ -39,20 +39,20 @@ pub(super) struct Timeline<'all> {
     pub(super) called: Vec<Called>,
     pub(super) protected: Vec<Protected>,
     /// Objects that it mapped itself, and whose mapping was seen, without program and loader.
-    pub(super) libraries: Vec<Place>,
+    pub(super) libraries: Vec<LoadedObject>,
     pub(super) image: Option<&'all Image>,
     pub(super) program: Option<FileId>,
     pub(super) loader: Option<FileId>,
     pub(super) objects: &'all Objects<'all>,
-    pub(super) places: &'all Places,
+    pub(super) places: &'all LoadedObjects,
     pub(super) relocated: &'all RelocatedPages,
 }
 
-/// What is the same for all processes.
+/// The data shared by all processes.
 pub(super) struct Shared<'all> {
     pub(super) joined: &'all Joined,
     pub(super) objects: &'all Objects<'all>,
-    pub(super) places: &'all Places,
+    pub(super) places: &'all LoadedObjects,
     pub(super) relocated: &'all RelocatedPages,
 }
 
@@ -113,13 +113,13 @@ impl Timeline<'_> {
             _ => None,
         });
         let own = shared.places.of(self.process);
-        let placement = |place: &Place| shared.joined.placement(place.id);
-        let is_program = |place: &&Place| placement(place).is_some_and(|placement| placement.entry.is_some());
+        let placement = |place: &LoadedObject| shared.joined.placement(place.id);
+        let is_program = |place: &&LoadedObject| placement(place).is_some_and(|placement| placement.entry.is_some());
         self.program = own.iter().find(is_program).map(|place| place.file);
         let base = self.image.map(|image| image.loader_base).filter(|&base| base != 0);
         self.loader = base.and_then(|base| own.iter().find(|place| place.bias == base)).map(|place| place.file);
         let known = [self.program, self.loader];
-        let was_mapped = |place: &&Place| place.was_mapped && !known.contains(&Some(place.file));
+        let was_mapped = |place: &&LoadedObject| place.was_mapped && !known.contains(&Some(place.file));
         self.libraries = own.iter().filter(was_mapped).copied().collect();
         let protected = self.stops.iter().filter_map(|stop| match stop.what {
             StopKind::Protected { address } => {
@@ -151,13 +151,14 @@ impl Timeline<'_> {
     }
 
     /// The libraries whose first mapping was seen in a stretch of time, its end left out.
-    pub(super) fn libraries_in(&self, begin: Moment, end: Moment) -> &[Place] {
+    pub(super) fn libraries_in(&self, begin: Moment, end: Moment) -> &[LoadedObject] {
         let first = self.libraries.partition_point(|place| place.at < begin);
         let behind = self.libraries.partition_point(|place| place.at < end);
         self.libraries.get(first..behind).unwrap_or_default()
     }
 
-    /// The object whose relocation a touch is a part of: the loader reads its table, or changes a word that the table names.
+    /// The object whose relocation a touch is a part of: the loader reads its table, or changes a word that the table
+    /// names.
     pub(super) fn relocates(&self, event: &Event) -> Option<FileId> {
         let EventKind::Touch(touch) = event.kind else { return None };
         let by_loader = match (self.loader, event.code) {
@@ -177,8 +178,8 @@ impl Timeline<'_> {
         relocates.then_some(file)
     }
 
-    /// Whether a thread is known to have left a library's initialiser by this event: it executes what initialisers do not call. Those
-    /// of the libraries themselves, the loader and the language's own libraries they do call.
+    /// Whether a thread is known to have left a library's initialiser by this event: it executes what initialisers do
+    /// not call. Those of the libraries themselves, the loader and the language's own libraries they do call.
     pub(super) fn is_outside(&self, event: &Event, thread: ThreadId, libraries: &HashSet<FileId>) -> bool {
         event.thread == thread
             && event.code.is_some_and(|code| {

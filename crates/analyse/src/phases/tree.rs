@@ -1,14 +1,14 @@
-//! Phases of one process while they are put together: nested properly, whatever the notes say.
+//! The phases of one process while they are assembled: properly nested, whatever the notes say.
 
 use std::collections::HashMap;
 
 use coldstart_profile::trace::{FileId, Known, Moment, Phase, PhaseId, PhaseKind, ProcessId};
 
-/// A place in the tree.
+/// A node of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Node(usize);
 
-/// What a phase is to be, before the tree has cut it to what holds it.
+/// A requested phase, before the tree has cut it to its parent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) kind: PhaseKind,
@@ -31,10 +31,10 @@ impl Wanted {
     }
 }
 
-/// Phases of one process.
+/// The phases of one process.
 pub(super) struct Tree {
     process: ProcessId,
-    /// Nothing is told of what came later.
+    /// Later times are ignored.
     until: Moment,
     phases: Vec<Phase>,
     /// By parent, in order of time.
@@ -48,8 +48,8 @@ impl Tree {
         Self { process, until, phases: Vec::new(), children: HashMap::new(), last_end: HashMap::new() }
     }
 
-    /// Adds a phase, cut to its parent, to readiness and to the end of its elder sibling of the same kind. `None` if nothing is left;
-    /// only an instant may be empty. Phases of a kind are added in order of time.
+    /// Adds a phase, cut to its parent, to readiness and to the end of its previous sibling of the same kind. `None`
+    /// if nothing is left; only an instant may be empty. Phases of a kind are added in order of time.
     pub(super) fn add(&mut self, parent: Option<Node>, wanted: Wanted) -> Option<Node> {
         let (first, last) = match parent {
             Some(parent) => self.bounds(parent)?,
@@ -94,7 +94,8 @@ impl Tree {
         self.phase(node).map(|phase| phase.kind)
     }
 
-    /// The innermost phase at a moment, within another one if wanted. Those for which `enter` says no are not looked into.
+    /// The innermost phase at a moment, within another one if wanted. Those for which `enter` says no are not looked
+    /// into.
     pub(super) fn innermost(
         &self,
         at: Moment,
@@ -118,7 +119,7 @@ impl Tree {
     }
 }
 
-/// One list of many processes' phases: in the order in which they began, each behind the one that holds it.
+/// One list of many processes' phases: in the order in which they began, each after the one that holds it.
 pub(super) fn together(processes: Vec<Vec<Phase>>) -> Vec<Phase> {
     let mut all: Vec<Phase> = Vec::new();
     for phases in processes {

@@ -1,7 +1,8 @@
-//! Where a data segment's last page is cleared behind the bytes of the file: a page that is copied although nobody asked for it.
+//! Clearing a data segment's last page after the file's bytes: a page that is copied although the program did not ask
+//! for it.
 //!
-//! The loader does it for libraries (`_dl_map_segments` in glibc's `elf/dl-map-segments.h`), the kernel for the program and the loader
-//! (`elf_load` in `fs/binfmt_elf.c`). Each is an instant, for only its page fault is seen.
+//! The loader does it for libraries (`_dl_map_segments` in glibc's `elf/dl-map-segments.h`), the kernel for the
+//! program and the loader (`elf_load` in `fs/binfmt_elf.c`). Each is an instant, for only its page fault is seen.
 
 use coldstart_profile::trace::{Event, EventKind, FileId, Known, PhaseKind, Touch};
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use coldstart_loader::cache::{
-    CacheEntry, EntryHwcap, Family, FolderAsked, Folders, LdSoCache, Library, NewHwcap, NoLibrary, ScanRules,
-    ScannedLibrary, scan,
+    CacheEntry, DirectorySource, EntryHwcap, Family, LdSoCache, Library, NewHwcap, NoLibrary, RequestedDirectory,
+    ScanRules, ScannedLibrary, scan,
 };
 use coldstart_startup::Root;
 use coldstart_startup::cache::{NEWEST_RELEASE, family_loader, file_name, parent};
@@ -81,8 +81,8 @@ fn compare_directories(
     }
     directories.sort_unstable();
     directories.dedup();
-    let asked: Vec<FolderAsked> =
-        directories.iter().map(|path| FolderAsked { path: path.to_vec(), kind: None }).collect();
+    let asked: Vec<RequestedDirectory> =
+        directories.iter().map(|path| RequestedDirectory { path: path.to_vec(), kind: None }).collect();
     let found = scan(&asked, root, &ScanRules { family, release, levels: levels.cloned() });
     let known: BTreeSet<(&[u8], &[u8])> = cache.entries().map(|entry| (entry.name, entry.path)).collect();
     let mut paths: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
@@ -98,7 +98,7 @@ fn compare_directories(
     for library in &found.libraries {
         let entry = &library.entry;
         if !known.contains(&(entry.name.as_slice(), entry.path.as_slice())) && !same_file(library) {
-            let file = [library.folder.as_slice(), b"/", &library.file].concat();
+            let file = [library.directory.as_slice(), b"/", &library.file].concat();
             findings.push(Finding::of(
                 "missing",
                 true,
@@ -114,7 +114,7 @@ fn compare_directories(
 
 /// A newer library with the soname than the one that the soname's link leads to.
 fn newer(root: &Root, library: &ScannedLibrary) -> Option<Finding> {
-    let file = [library.folder.as_slice(), b"/", &library.file].concat();
+    let file = [library.directory.as_slice(), b"/", &library.file].concat();
     let (chosen, linked) = (root.identity(path(&file)).ok()?, root.identity(path(&library.entry.path)).ok()?);
     let message = || {
         format!(

@@ -202,7 +202,7 @@ fn from_directories(
         make_absolute(options, root, &mut library.entry.path);
     }
     written.machine(rules.family, rules.release);
-    written.directories = scan.folders.iter().map(|folder| ShownPath::new(folder)).collect();
+    written.directories = scan.directories.iter().map(|directory| ShownPath::new(directory)).collect();
     written.mixed = scan.mixed.iter().map(|path| ShownPath::new(path)).collect();
     let reason = |path: &[u8], reason: String| Reason { path: ShownPath::new(path), reason };
     written.unreadable = scan.unreadable.iter().map(|(path, error)| reason(path, error.clone())).collect();

@@ -1,6 +1,7 @@
 //! The resolution as `--json` prints it. Objects refer to one another by their number in `objects`.
 //!
-//! Names from files are bytes; where one is no UTF-8, its text holds replacement characters. Paths have the bytes beside.
+//! Names from files are bytes; where one is no UTF-8, its text holds replacement characters. Paths have the bytes
+//! beside.
 
 use std::path::Path;
 
@@ -267,7 +268,7 @@ fn surroundings(resolution: &Resolution) -> Surroundings {
         cache_entries: environment.cache.as_ref().map(|cache| cache.entries().len()),
         cache_problem: surroundings.cache_problem.clone(),
         hwcaps: environment.hwcaps.levels.iter().map(|level| lossy(level)).collect(),
-        subfolders: environment.hwcaps.subfolders().iter().map(|subfolder| lossy(subfolder)).collect(),
+        subfolders: environment.hwcaps.subdirectories().iter().map(|subfolder| lossy(subfolder)).collect(),
         ld_library_path: environment.ld_library_path.as_deref().map(lossy),
         ld_preload: environment.ld_preload.as_deref().map(lossy),
         secure: environment.secure,

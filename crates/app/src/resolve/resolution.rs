@@ -60,7 +60,7 @@ impl Resolution {
         for (index, probe) in closure.failed_probes.iter().enumerate() {
             failed.entry((probe.requester, probe.needed.clone())).or_default().push(index);
         }
-        let mut subdirectories = start.surroundings.environment.hwcaps.subfolders();
+        let mut subdirectories = start.surroundings.environment.hwcaps.subdirectories();
         subdirectories.retain(|subdirectory| !subdirectory.is_empty());
         Ok(Self { start, closure, notes, opened, subdirectories, brought_by, failed })
     }

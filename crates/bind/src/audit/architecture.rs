@@ -1,29 +1,29 @@
-//! The machines that the audit library has been built for.
+//! The architectures that the audit library is built for.
 
 use coldstart_elf::{ByteOrder, Class, Encoding};
 
-/// A machine that the audit library has been built for, with `cargo xtask gen`.
+/// An architecture that the audit library is built for, with `cargo xtask gen`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Architecture {
     /// x86-64 with 64-bit addresses.
     X86_64,
-    /// Intel's 32 bits.
+    /// 32-bit x86.
     I386,
-    /// ARM's 64 bits, little-endian.
+    /// 64-bit ARM, little-endian.
     Aarch64,
-    /// ARM's 32 bits, little-endian, from version 7 on.
+    /// 32-bit ARM, little-endian, from version 7 on.
     Arm,
-    /// RISC-V's 64 bits.
+    /// 64-bit RISC-V.
     Riscv64,
     /// IBM Z, the only big-endian one.
     S390x,
 }
 
 impl Architecture {
-    /// All there are.
+    /// All architectures.
     pub const ALL: [Self; 6] = [Self::X86_64, Self::I386, Self::Aarch64, Self::Arm, Self::Riscv64, Self::S390x];
 
-    /// The one that a program of this encoding needs; none where there is no audit library for it.
+    /// The architecture of a program with this encoding; none without an audit library for it.
     pub fn of(encoding: Encoding) -> Option<Self> {
         // `e_machine` of the psABIs.
         Some(match (encoding.machine, encoding.class, encoding.byte_order) {
@@ -37,7 +37,7 @@ impl Architecture {
         })
     }
 
-    /// Its name, as `stubs/audit/` has it.
+    /// Its name in `stubs/audit/`.
     pub fn name(self) -> &'static str {
         match self {
             Self::X86_64 => "x86-64",
@@ -49,7 +49,7 @@ impl Architecture {
         }
     }
 
-    /// The library without a table, as it was built: the loader takes it and finds that it has nothing to say.
+    /// The library without a table, as built: the loader accepts it and finds nothing to audit.
     pub fn template(self) -> &'static [u8] {
         match self {
             Self::X86_64 => include_bytes!("../../../../stubs/audit/x86-64.so"),

@@ -1,7 +1,7 @@
-//! The whole library: the built code with a table in place of the empty one.
+//! Builds the whole library: the compiled code with a table in place of the empty one.
 //!
-//! The empty table is the last that the template's last segment maps from the file, so a longer one needs no other
-//! address. Behind it stand names of sections and section headers, which move on.
+//! The empty table is at the end of the file part of the template's last segment, so a longer one needs no new
+//! address. The section names and section headers after it move.
 
 use coldstart_elf::{ByteOrder, Class, ElfFile, Encoding, FileOffset, SegmentKind};
 
@@ -13,15 +13,15 @@ use super::table::Table;
 /// The section that holds the table.
 pub(super) const TABLE_SECTION: &str = ".coldstart";
 
-/// The bytes of an audit library that answers from this table.
+/// Builds an audit library with this table.
 ///
 /// # Errors
-/// If a name or path cannot be said in a table, or there is more of them than it has room for.
+/// If the table cannot represent a name or path, or is too small for all of them.
 pub fn build(architecture: Architecture, table: &Table) -> Result<Vec<u8>, BuildError> {
     let template = Template::of(architecture)?;
     let mut table = encode(table, template.encoding.byte_order)?;
     let size = table.len() as u64;
-    // What follows keeps its alignment, of which section headers need the most: 8.
+    // The rest of the file keeps its alignment; the section headers need the most: 8.
     let growth = size.saturating_sub(template.table_size).next_multiple_of(8);
     table.resize(growth.saturating_add(template.table_size) as usize, 0);
     let mut bytes = template.before.to_vec();
@@ -31,15 +31,15 @@ pub fn build(architecture: Architecture, table: &Table) -> Result<Vec<u8>, Build
     Ok(bytes)
 }
 
-/// A built library and where in it the empty table is.
+/// A compiled library and the position of its empty table.
 struct Template {
     encoding: Encoding,
     before: &'static [u8],
     behind: &'static [u8],
     table_size: u64,
-    /// File offsets of numbers of a word's size that become larger by the table's growth.
+    /// File offsets of words that grow by the table's growth.
     later: Vec<FileOffset>,
-    /// Those that become larger by what the table itself grows, without what aligns the rest.
+    /// File offsets of words that grow by the table's own size only, without padding.
     larger: Vec<FileOffset>,
 }
 
@@ -47,16 +47,17 @@ impl Template {
     fn of(architecture: Architecture) -> Result<Self, BuildError> {
         let damaged = |reason| BuildError::Template { architecture: architecture.name(), reason };
         let bytes = architecture.template();
-        let file = ElfFile::parse(bytes).map_err(|_| damaged("it is no ELF file"))?;
-        let section = file.section(TABLE_SECTION).ok_or_else(|| damaged("it has no section .coldstart"))?.header;
-        let end = section.offset.checked_add(section.size).ok_or_else(|| damaged("its table has no end"))?;
-        let (before, behind) = split(bytes, section.offset, end).ok_or_else(|| damaged("it ends before its table"))?;
-        let places = Places::of(file.encoding().class);
+        let file = ElfFile::parse(bytes).map_err(|_| damaged("not an ELF file"))?;
+        let section = file.section(TABLE_SECTION).ok_or_else(|| damaged("missing section .coldstart"))?.header;
+        let end = section.offset.checked_add(section.size).ok_or_else(|| damaged("the table's size overflows"))?;
+        let (before, behind) =
+            split(bytes, section.offset, end).ok_or_else(|| damaged("truncated before the table"))?;
+        let places = FieldOffsets::of(file.encoding().class);
         let last = file.segments().iter().rposition(|segment| segment.kind == SegmentKind::Load);
-        let last = last.ok_or_else(|| damaged("it has no segments"))?;
-        let load = file.segments().get(last).ok_or_else(|| damaged("it has no segments"))?;
+        let last = last.ok_or_else(|| damaged("no segments"))?;
+        let load = file.segments().get(last).ok_or_else(|| damaged("no segments"))?;
         if load.offset.checked_add(load.file_size) != Some(end) || load.memory_size != load.file_size {
-            return Err(damaged("its table is not the end of what is mapped"));
+            return Err(damaged("the table is not at the end of the last segment"));
         }
         let header = file.header();
         let record = |table: FileOffset, size: u64, index: usize, field: u64| {
@@ -74,12 +75,12 @@ impl Template {
             }
         }
         if header.sections_offset < end {
-            return Err(damaged("its section headers are not at its end"));
+            return Err(damaged("the section headers are not at the end of the file"));
         }
         Ok(Self { encoding: file.encoding(), before, behind, table_size: section.size, later, larger })
     }
 
-    /// Corrects the headers.
+    /// Updates the headers.
     fn enlarge(&self, bytes: &mut [u8], size: u64, growth: u64) {
         let by = size.saturating_sub(self.table_size);
         for &place in &self.larger {
@@ -90,7 +91,7 @@ impl Template {
         }
     }
 
-    /// Adds to a number at a place of the template, which may have moved.
+    /// Adds to a number of the template, whose offset may have moved.
     fn add(&self, bytes: &mut [u8], place: FileOffset, more: u64, growth: u64) {
         let moved = if place.0 < self.before.len() as u64 { 0 } else { growth };
         let at = place.0.saturating_add(moved) as usize;
@@ -112,8 +113,8 @@ fn split(bytes: &'static [u8], start: FileOffset, end: FileOffset) -> Option<(&'
     Some((bytes.get(..start)?, bytes.get(end..)?))
 }
 
-/// Where in their records the numbers stand that change (gABI, "ELF Header", "Program Header", "Section Header").
-struct Places {
+/// Offsets of the changing fields in their records (gABI, "ELF Header", "Program Header", "Section Header").
+struct FieldOffsets {
     sections_offset: u64,
     segment_file_size: u64,
     segment_memory_size: u64,
@@ -121,7 +122,7 @@ struct Places {
     section_size: u64,
 }
 
-impl Places {
+impl FieldOffsets {
     fn of(class: Class) -> Self {
         match class {
             Class::Elf32 => Self {
@@ -158,18 +159,18 @@ mod tests {
     fn what_the_loader_would_change_is_refused() {
         let refused = |table: &Table| build(Architecture::X86_64, table).unwrap_err().to_string();
         let dollar = refused(&table_with("a", Place::Absolute("/$ORIGIN/a".into())));
-        assert!(dollar.contains("`/$ORIGIN/a`: the loader replaces"), "{dollar}");
+        assert!(dollar.contains("`/$ORIGIN/a`: it contains a `$`"), "{dollar}");
         for place in [Place::Absolute("a".into()), Place::FromProgram("/a".into())] {
-            assert!(refused(&table_with("a", place)).contains("begins with a slash"));
+            assert!(refused(&table_with("a", place)).contains("begin with a slash"));
         }
-        assert!(refused(&table_with("a", Place::Absolute(vec![b'/'; 4096]))).contains("that long"));
+        assert!(refused(&table_with("a", Place::Absolute(vec![b'/'; 4096]))).contains("PATH_MAX"));
         assert!(refused(&table_with("a", Place::Absolute("/a\0b".into()))).contains("zero byte"));
-        assert!(refused(&table_with("", Place::Absolute("/a".into()))).contains("no name"));
+        assert!(refused(&table_with("", Place::Absolute("/a".into()))).contains("not a valid library name"));
         let group = Group { requesters: BTreeSet::from([Requester::Program]), ..Group::default() };
         let twice = Table { groups: vec![group.clone(), group], ..Table::default() };
-        assert!(refused(&twice).contains("two groups"));
+        assert!(refused(&twice).contains("more than one group"));
         let many = Table { groups: vec![Group::default(); 65536], ..Table::default() };
-        assert!(refused(&many).contains("65535 at most"));
+        assert!(refused(&many).contains("limit 65535"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! From a table to its bytes.
+//! Encodes a table.
 //!
-//! Two hash tables with open addressing, a quarter or more of whose slots are empty: a lookup touches one place of them
-//! and two strings, however many entries there are. Sorted entries would touch a page for each step of the search, and a
-//! cold page is read from the disk.
+//! Two hash tables with open addressing, at most three quarters full: a lookup reads one spot of them and two
+//! strings, however many entries there are. Sorted entries would need a page per search step, and a cold page is read
+//! from the disk.
 
 use std::collections::HashMap;
 
@@ -15,13 +15,13 @@ use super::layout::{
 };
 use super::table::{Found, Place, Requester, Table};
 
-/// No part of a table may be larger, so that sums of them stay numbers of 4 bytes.
+/// Size limit for each part of a table, so that sums of them fit in 4 bytes.
 const PART_LIMIT: u32 = 1 << 28;
 
 /// A slot of a hash table: its hash and the numbers after it.
 type Slot<const N: usize> = Option<(u32, [u32; N])>;
 
-/// The bytes of a table.
+/// Serialises a table.
 pub(super) fn encode(table: &Table, order: ByteOrder) -> Result<Vec<u8>, BuildError> {
     let mut strings = Strings::new();
     let mut requesters: Vec<(u32, [u32; 2])> = Vec::new();
@@ -67,8 +67,8 @@ pub(super) fn encode(table: &Table, order: ByteOrder) -> Result<Vec<u8>, BuildEr
     push_slots(&mut bytes, &entries, order);
     let strings_at = position(&bytes)?;
     bytes.extend_from_slice(&strings.bytes);
-    // Room for a copy of LD_LIBRARY_PATH, then for the program's folder with a relative path behind it. Mapped from the
-    // file, so that it costs no call.
+    // Space for a copy of LD_LIBRARY_PATH, then for the program's directory followed by a relative path. Mapped from
+    // the file, so it costs no system call.
     let below_program = if longest_relative == 0 { 0 } else { PATH_MAXIMUM.saturating_add(longest_relative) };
     let scratch_size = PATH_MAXIMUM.saturating_add(below_program);
     let scratch_at = position(&bytes)?;
@@ -98,7 +98,7 @@ pub(super) fn encode(table: &Table, order: ByteOrder) -> Result<Vec<u8>, BuildEr
     Ok(bytes)
 }
 
-/// A number in the target's order of bytes.
+/// A number in the target's byte order.
 fn in_order(value: u32, order: ByteOrder) -> [u8; 4] {
     match order {
         ByteOrder::Little => value.to_le_bytes(),
@@ -116,7 +116,7 @@ fn number(count: usize, what: &'static str, limit: u32) -> Result<u32, BuildErro
     u32::try_from(count).ok().filter(|&count| count <= limit).ok_or(BuildError::TooLarge { what, limit })
 }
 
-/// Where the next part begins.
+/// The offset of the next part.
 fn position(bytes: &[u8]) -> Result<u32, BuildError> {
     number(bytes.len(), "bytes", PART_LIMIT.saturating_mul(4))
 }
@@ -131,25 +131,26 @@ fn check_name(name: &[u8]) -> Result<(), BuildError> {
     sound.then_some(()).ok_or_else(|| BuildError::Name { name: name.to_vec() })
 }
 
-/// The length of a path that is relative, with its final zero; 0 for an absolute one.
+/// The length of a relative path with its final zero; 0 for an absolute one.
 fn check_place(place: &Place) -> Result<usize, BuildError> {
     let path = place.path();
     let absolute = path.first() == Some(&b'/');
     let reason = if path.contains(&b'$') {
-        "the loader replaces what follows a dollar"
+        "it contains a `$`, which the loader expands"
     } else if path.contains(&0) || path.is_empty() {
-        "it is empty or holds a zero byte"
+        "it is empty or contains a zero byte"
     } else if path.len() >= PATH_MAXIMUM {
-        "no path may be that long"
+        "it is longer than PATH_MAX"
     } else if absolute != matches!(place, Place::Absolute(_)) {
-        "an absolute path begins with a slash, and one from the program's folder does not"
+        "only an absolute path may begin with a slash"
     } else {
         return Ok(if absolute { 0 } else { path.len().saturating_add(1) });
     };
     Err(BuildError::Path { path: path.to_vec(), reason })
 }
 
-/// Places each record at the first empty slot from its hash on. A power of two of slots, at most three quarters full.
+/// Inserts each record at the first empty slot after its hash. The slot count is a power of two; at most three
+/// quarters are used.
 fn slots<const N: usize>(records: &[(u32, [u32; N])]) -> Result<Vec<Slot<N>>, BuildError> {
     if records.is_empty() {
         return Ok(Vec::new());
@@ -171,7 +172,7 @@ fn slots<const N: usize>(records: &[(u32, [u32; N])]) -> Result<Vec<Slot<N>>, Bu
 fn push_slots<const N: usize>(bytes: &mut Vec<u8>, slots: &[Slot<N>], order: ByteOrder) {
     const { assert!(N == REQUESTER_SIZE / 4 - 1 || N == ENTRY_SIZE / 4 - 1) };
     for slot in slots {
-        // An empty slot is known by its name, the empty string at the start.
+        // An empty slot has the empty string at the start as its name.
         let (hash, numbers) = slot.unwrap_or((0, [0; N]));
         for value in std::iter::once(hash).chain(numbers) {
             bytes.extend_from_slice(&in_order(value, order));
@@ -179,7 +180,7 @@ fn push_slots<const N: usize>(bytes: &mut Vec<u8>, slots: &[Slot<N>], order: Byt
     }
 }
 
-/// Strings with a zero behind each, each once. The first is empty.
+/// Zero-terminated strings, each stored once. The first is empty.
 struct Strings {
     bytes: Vec<u8>,
     known: HashMap<Vec<u8>, u32>,
@@ -190,7 +191,7 @@ impl Strings {
         Self { bytes: vec![0], known: HashMap::new() }
     }
 
-    /// Where a string begins.
+    /// Offset of a string; adds it if needed.
     fn enter(&mut self, string: &[u8]) -> Result<u32, BuildError> {
         if let Some(&at) = self.known.get(string) {
             return Ok(at);

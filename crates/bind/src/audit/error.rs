@@ -1,11 +1,11 @@
-//! Why a table cannot become a library, and why none can be read from a file.
+//! Errors in building and reading the library's table.
 
 use coldstart_elf::ElfError;
 
-/// Why a table cannot become a library.
+/// Why a library cannot be built from a table.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// The loader would replace what follows the dollar, or the path does not fit its kind of place.
+    /// The loader would expand the path, or it does not fit its kind.
     #[error("the audit library cannot answer with the path `{}`: {reason}", String::from_utf8_lossy(path))]
     Path {
         /// The path.
@@ -13,32 +13,32 @@ pub enum BuildError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// An empty name, or one with a zero byte, which nobody can ask for.
-    #[error("`{}` is no name that a program could ask for", String::from_utf8_lossy(name))]
+    /// An empty name, or one with a zero byte, which no program can request.
+    #[error("`{}` is not a valid library name", String::from_utf8_lossy(name))]
     Name {
         /// The name.
         name: Vec<u8>,
     },
-    /// One requester, two groups.
-    #[error("`{}` is in two groups of the audit library's table", String::from_utf8_lossy(path))]
+    /// A requester in two groups.
+    #[error("`{}` is in more than one group of the audit library's table", String::from_utf8_lossy(path))]
     TwoGroups {
         /// The requester's path; empty for the program.
         path: Vec<u8>,
     },
-    /// More than the format has room for.
-    #[error("the audit library's table has no room for {what}: {limit} at most")]
+    /// A format limit is exceeded.
+    #[error("too many {what} for the audit library's table (limit {limit})")]
     TooLarge {
-        /// What there is too much of.
+        /// The items.
         what: &'static str,
-        /// The format's limit.
+        /// Their limit.
         limit: u32,
     },
-    /// The built library that is part of coldstart is not as it should be.
+    /// The library built into coldstart is damaged.
     #[error("the built-in audit library for {architecture} is damaged: {reason}")]
     Template {
-        /// Its machine.
+        /// Its architecture.
         architecture: &'static str,
-        /// What is not as it should be.
+        /// The reason.
         reason: &'static str,
     },
 }
@@ -46,18 +46,18 @@ pub enum BuildError {
 /// Why no table can be read from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It is no ELF file, or a broken one.
+    /// Not an ELF file, or a malformed one.
     #[error(transparent)]
     Elf(#[from] ElfError),
-    /// It is another ELF file, or one whose sections were dropped.
-    #[error("this is not an audit library of coldstart's: there is no section .coldstart with a table")]
+    /// Another ELF file, or one whose sections were removed.
+    #[error("not a coldstart audit library: no section .coldstart with a table")]
     NotOurs,
-    /// The table itself is damaged, or not of this version.
+    /// The table itself is damaged, or of another version.
     #[error("the audit library's table is damaged: {what} (byte {offset:#x} of the table)")]
     Damaged {
-        /// What is not as it should be.
+        /// The reason.
         what: &'static str,
-        /// Where, in bytes from the table's start.
+        /// Offset in the table, in bytes.
         offset: u64,
     },
 }

@@ -1,13 +1,13 @@
-//! The places and marks of the table's bytes, shared by writer and reader: docs/formats/audit-table.md. The library's
+//! Offsets and flags in the table's bytes, shared by writer and reader: docs/formats/audit-table.md. The library's
 //! own reader is `stubs/audit/table.h`.
 
-/// What a table begins with; the digit is the format's version.
+/// The table's magic number; the digit is the format version.
 pub(super) const MAGIC: &[u8; 8] = b"COLDTBL1";
 
 /// Size of the header, in bytes.
 pub(super) const HEADER_SIZE: usize = 64;
 
-/// Where the header's numbers begin, in bytes from the table's start. Each is an unsigned number of 4 bytes.
+/// Offsets of the header's fields in the table. Each is an unsigned number of 4 bytes.
 pub(super) mod field {
     pub(in super::super) const CHECKSUM: usize = 8;
     pub(in super::super) const SIZE: usize = 12;
@@ -28,7 +28,7 @@ pub(super) mod field {
 pub(super) const CHECKS_FILES: u32 = 1;
 pub(super) const RELATIVE_REQUESTERS: u32 = 2;
 
-/// Marks beside a group's number, which takes the low half.
+/// Flags in the upper half of a group number.
 pub(super) const FROM_PROGRAM: u32 = 0x8000_0000;
 pub(super) const BEFORE_LIBRARY_PATH: u32 = 0x4000_0000;
 pub(super) const GROUP: u32 = 0xffff;
@@ -47,13 +47,14 @@ fn hash(bytes: impl IntoIterator<Item = u8>) -> u32 {
     bytes.into_iter().fold(HASH_START, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// The hash of a name in a group, or of a requester's path, for which the second number says whether it is relative.
+/// The hash of a name in a group, or of a requester's path; for the latter, the second number says whether it is
+/// relative.
 pub(super) fn hash_name(name: &[u8], group: u32) -> u32 {
     let [low, high, ..] = group.to_le_bytes();
     hash(name.iter().copied().chain([low, high]))
 }
 
-/// The checksum of a header, in which its own place counts as zero.
+/// The checksum of a header, with its own field as zero.
 pub(super) fn checksum(header: &[u8]) -> u32 {
     let own = field::CHECKSUM..field::SIZE;
     hash(header.iter().take(HEADER_SIZE).enumerate().map(|(at, &byte)| if own.contains(&at) { 0 } else { byte }))

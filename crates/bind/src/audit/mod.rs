@@ -1,17 +1,17 @@
-//! The library that tells the loader where each library is, for `bind --mode audit`: machine code that is the same for
-//! all, and a table for one program behind it.
+//! The library that gives the loader each library's path, for `bind --mode audit`: generic machine code, followed by
+//! a table for one program.
 //!
 //! | step | file |
 //! |---|---|
-//! | who asks, which names, which files | `table.rs` |
-//! | such a table from lists of directories | `of_search.rs` |
-//! | a table that may move with its program | `relative.rs` |
-//! | its bytes, as `stubs/audit/table.h` reads them | `layout.rs`, `encode.rs` |
+//! | requesters, names, files | `table.rs` |
+//! | a table from lists of directories | `of_search.rs` |
+//! | a table that moves with its program | `relative.rs` |
+//! | its encoding, as read by `stubs/audit/table.h` | `layout.rs`, `encode.rs` |
 //! | the whole library | `architecture.rs`, `build.rs` |
-//! | a library read again | `read.rs` |
+//! | reading a library back | `read.rs` |
 //!
-//! A newcomer would not guess that the code is not linked with the table: the table becomes the end of the last segment,
-//! so the loader maps it together with the code, and finding it costs nothing.
+//! A newcomer would not guess that the code is not linked with the table: the table is appended to the last segment,
+//! so the loader maps it together with the code, and locating it costs nothing.
 
 mod architecture;
 mod build;
@@ -30,8 +30,8 @@ pub use of_search::{Listing, Names, Search};
 pub use read::read;
 pub use table::{Found, Group, Place, Requester, Table};
 
-/// The name that the library gives itself (`DT_SONAME`); a good name for its file, too.
+/// The library's `DT_SONAME`; also a good file name for it.
 pub const SONAME: &str = "libcoldstart-audit.so";
 
-/// The variable that switches the table off when it is set to something other than nothing or `0`.
+/// The variable that disables the table, unless it is empty or `0`.
 pub const DISABLE_VARIABLE: &str = "COLDSTART_DISABLE";

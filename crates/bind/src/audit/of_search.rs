@@ -1,39 +1,39 @@
-//! A table from what each requester would search: everything that its directories answer, so that a library that is
-//! asked for only at run time, by a name that nobody wrote down, is found at the first try, too.
+//! A table from the requesters' search paths: everything in their directories, so that a library requested only at
+//! run time, by a name stored nowhere, is also found at the first try.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::table::{Found, Group, Place, Requester, Table};
 
-/// Where a requester searches, in the loader's order. Directories are absolute, with everything replaced that the loader
-/// replaces (`$ORIGIN`); a slash at the end makes no difference.
+/// The directories that a requester searches, in the loader's order: absolute, with tokens such as `$ORIGIN`
+/// expanded; a trailing slash makes no difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {
-    /// Who searches: the program, or a library by the path it is opened under.
+    /// The requester: the program, or a library by the path it is opened under.
     pub requester: Requester,
-    /// What comes before `LD_LIBRARY_PATH`: `DT_RPATH`, its own and inherited.
+    /// Directories before `LD_LIBRARY_PATH`: `DT_RPATH`, its own and inherited.
     pub before_library_path: Vec<Vec<u8>>,
-    /// What comes after: `DT_RUNPATH`, and further as far as it may be foreseen.
+    /// Directories after it: `DT_RUNPATH`, and further ones as far as they are predictable.
     pub after_library_path: Vec<Vec<u8>>,
 }
 
-/// What a directory has.
+/// The contents of a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// Names of files that the loader would take. One of another machine, which a search passes over, must not be among
-    /// them: it is fatal where a path is given. Nor one that cannot be read.
+    /// Names of files that the loader would accept. Files for another architecture, which a search skips, must not be
+    /// included: given as a path they are fatal. So are unreadable ones.
     pub files: BTreeSet<Vec<u8>>,
-    /// Names of files in subfolders that the loader looks into first on some processors (`glibc-hwcaps/x86-64-v3`, and
-    /// `tls` and its like up to glibc 2.36). Which of them it takes is known when the program runs, not before.
+    /// Names of files in subdirectories that the loader searches first on some processors (`glibc-hwcaps/x86-64-v3`,
+    /// and `tls` and the like up to glibc 2.36). Which of them it uses is known only at run time.
     pub variants: BTreeSet<Vec<u8>>,
 }
 
-/// Which names get an entry.
+/// The names that get an entry.
 #[derive(Clone, Copy, Debug)]
 pub enum Names<'names> {
-    /// Each that a directory has.
+    /// All names in a directory.
     All,
-    /// These only.
+    /// Only these.
     Only(&'names BTreeSet<Vec<u8>>),
 }
 
@@ -47,9 +47,9 @@ impl Names<'_> {
 }
 
 impl Table {
-    /// The answers that searching would give: for each name, the first directory that has it. Requesters that search the
-    /// same directories form a group. A name that has a variant in the first directory with the name, or in one before
-    /// it, gets no entry, and the loader searches for it as ever. Each directory is listed once.
+    /// The results of searching: for each name, the first directory that contains it. Requesters with the same
+    /// directories form a group. A name with a variant in that directory or an earlier one gets no entry; the loader
+    /// searches for it as before. Each directory is listed once.
     pub fn of_search(searches: &[Search], mut listing: impl FnMut(&[u8]) -> Listing, names: Names<'_>) -> Self {
         let mut listings: HashMap<Vec<u8>, Listing> = HashMap::new();
         let mut group_numbers: HashMap<Lists<'_>, usize> = HashMap::new();
@@ -72,10 +72,10 @@ impl Table {
     }
 }
 
-/// The directories before `LD_LIBRARY_PATH`, and those after.
+/// The directories before `LD_LIBRARY_PATH`, and those after it.
 type Lists<'search> = (&'search [Vec<u8>], &'search [Vec<u8>]);
 
-/// What the directories of one requester answer.
+/// The results for one requester's directories.
 fn answers(
     (before, after): Lists<'_>,
     listings: &HashMap<Vec<u8>, Listing>,
@@ -89,7 +89,7 @@ fn answers(
         let undecided = listing.variants.iter().filter(|name| !entries.contains_key(*name));
         settled_otherwise.extend(undecided.map(Vec::as_slice));
         for name in listing.files.iter().filter(|name| names.wanted(name)) {
-            // A path with a dollar cannot be given: the loader would replace what follows it.
+            // A path with a `$` cannot be given: the loader would expand it.
             let sayable = !directory.contains(&b'$') && !name.contains(&b'$') && directory.first() == Some(&b'/');
             if entries.contains_key(name) || settled_otherwise.contains(name.as_slice()) {
                 continue;
@@ -105,7 +105,7 @@ fn answers(
     entries
 }
 
-/// The path as the loader would write it: one slash, however many the directory ends in.
+/// The path in the loader's spelling: one slash, however many the directory ends in.
 fn joined(directory: &[u8], name: &[u8]) -> Vec<u8> {
     let end = directory.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last.saturating_add(1));
     [directory.get(..end).unwrap_or_default(), b"/", name].concat()

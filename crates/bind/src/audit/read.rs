@@ -1,4 +1,4 @@
-//! A library read again, for whoever must know later what was bound: `status`, `verify`, tests.
+//! Reads a library back, for `status`, `verify` and tests.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,11 @@ use super::layout::{
 };
 use super::table::{Found, Group, Place, Requester, Table};
 
-/// The table of an audit library. Groups without requesters and entries are kept, so the table is as it was written.
+/// The table of an audit library. Groups without requesters and entries are kept, so the table is exactly the written
+/// one.
 ///
 /// # Errors
-/// If the file is none of [`super::build()`]'s, or its table is damaged.
+/// If the file was not built by [`super::build()`], or its table is damaged.
 pub fn read(library: &[u8]) -> Result<Table, ReadError> {
     let file = ElfFile::parse(library)?;
     let section = file.section(TABLE_SECTION).ok_or(ReadError::NotOurs)?;
@@ -25,30 +26,30 @@ pub fn read(library: &[u8]) -> Result<Table, ReadError> {
     }
     let reader = Reader { bytes, encoding: file.encoding() };
     if reader.number(field::CHECKSUM)? != checksum(bytes) {
-        return Err(damaged("the header's checksum does not fit", field::CHECKSUM));
+        return Err(damaged("wrong header checksum", field::CHECKSUM));
     }
     let flags = reader.number(field::FLAGS)?;
     let mut table = Table { check_files: flags & CHECKS_FILES != 0, ..Table::default() };
     let group_count = reader.number(field::GROUP_COUNT)?;
     if group_count > GROUP {
-        return Err(damaged("there are too many groups", field::GROUP_COUNT));
+        return Err(damaged("too many groups", field::GROUP_COUNT));
     }
     table.groups.resize(group_count as usize, Group::default());
     let program = reader.number(field::PROGRAM_GROUP)?;
     if program != 0 {
-        let group = table.group_mut(program).ok_or(damaged("there is no such group", field::PROGRAM_GROUP))?;
+        let group = table.group_mut(program).ok_or(damaged("no such group", field::PROGRAM_GROUP))?;
         group.requesters.insert(Requester::Program);
     }
     for (at, [_, path, group]) in reader.records(field::REQUESTERS, field::REQUESTER_COUNT, REQUESTER_SIZE)? {
         let place = reader.place(path, group, at)?;
-        let group = table.group_mut(group & GROUP).ok_or(damaged("there is no such group", at))?;
+        let group = table.group_mut(group & GROUP).ok_or(damaged("no such group", at))?;
         group.requesters.insert(Requester::Library(place));
     }
     for (at, [_, name, path, group]) in reader.records(field::ENTRIES, field::ENTRY_COUNT, ENTRY_SIZE)? {
         let place = reader.place(path, group, at)?;
         let found = Found { place, before_library_path: group & BEFORE_LIBRARY_PATH != 0 };
         let name = reader.string(name, at)?.to_vec();
-        let entries = table.entries_mut(group & GROUP).ok_or(damaged("there is no such group", at))?;
+        let entries = table.entries_mut(group & GROUP).ok_or(damaged("no such group", at))?;
         entries.insert(name, found);
     }
     Ok(table)
@@ -59,7 +60,7 @@ fn damaged(what: &'static str, offset: usize) -> ReadError {
 }
 
 impl Table {
-    /// A group by its number in the file, from 1 on.
+    /// The group with this number in the file, from 1.
     fn group_mut(&mut self, number: u32) -> Option<&mut Group> {
         self.groups.get_mut(number.checked_sub(1)? as usize)
     }
@@ -76,11 +77,11 @@ struct Reader<'bytes> {
 
 impl<'bytes> Reader<'bytes> {
     fn number(&self, at: usize) -> Result<u32, ReadError> {
-        let bytes = self.bytes.get(at..).ok_or(damaged("it ends too early", at))?;
-        self.encoding.u32(bytes).ok_or(damaged("it ends too early", at))
+        let bytes = self.bytes.get(at..).ok_or(damaged("truncated", at))?;
+        self.encoding.u32(bytes).ok_or(damaged("truncated", at))
     }
 
-    /// The slots of a hash table that are not empty, and where they are.
+    /// The used slots of a hash table, with their offsets.
     fn records<const N: usize>(
         &self,
         place: usize,
@@ -90,7 +91,7 @@ impl<'bytes> Reader<'bytes> {
         let (start, slots) = (self.number(place)? as usize, self.number(count)? as usize);
         let whole = size.checked_mul(slots).and_then(|bytes| start.checked_add(bytes));
         if whole.is_none_or(|end| end > self.bytes.len()) {
-            return Err(damaged("a part of it lies beyond its end", place));
+            return Err(damaged("a part is outside the table", place));
         }
         let mut records = Vec::new();
         for at in (start..).step_by(size).take(slots) {
@@ -105,14 +106,14 @@ impl<'bytes> Reader<'bytes> {
         Ok(records)
     }
 
-    /// A string by its place among the strings, named by the record at `at`.
+    /// The string at `place`, referred to by the record at `at`.
     fn string(&self, place: u32, at: usize) -> Result<&'bytes [u8], ReadError> {
         let (start, size) = (self.number(field::STRINGS)? as usize, self.number(field::STRINGS_SIZE)? as usize);
-        let end = start.checked_add(size).ok_or(damaged("its strings have no end", field::STRINGS_SIZE))?;
-        let strings = self.bytes.get(start..end).ok_or(damaged("its strings lie beyond its end", field::STRINGS))?;
-        let string = strings.get(place as usize..).ok_or(damaged("a string lies beyond the strings", at))?;
-        let length = string.iter().position(|&byte| byte == 0).ok_or(damaged("a string does not end", at))?;
-        string.get(..length).ok_or(damaged("a string does not end", at))
+        let end = start.checked_add(size).ok_or(damaged("the size of the strings overflows", field::STRINGS_SIZE))?;
+        let strings = self.bytes.get(start..end).ok_or(damaged("the strings are outside the table", field::STRINGS))?;
+        let string = strings.get(place as usize..).ok_or(damaged("a string is outside the string area", at))?;
+        let length = string.iter().position(|&byte| byte == 0).ok_or(damaged("a string is not terminated", at))?;
+        string.get(..length).ok_or(damaged("a string is not terminated", at))
     }
 
     fn place(&self, path: u32, marks: u32, at: usize) -> Result<Place, ReadError> {

@@ -1,16 +1,16 @@
-//! A table that may move: paths below a folder that is moved as a whole become relative to the program's folder.
+//! Relocatable tables: paths below a directory that is moved as a whole become relative to the program's directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::table::{Found, Group, Place, Requester, Table};
 
 impl Table {
-    /// The same table for a program that may be moved together with everything below `root`. `program_folder` is the
-    /// folder that the program is in, links followed, and itself in `root`; both are absolute and without `.` and `..`.
-    /// Places outside `root` stay absolute. A table whose program is not in `root` stays as it is.
+    /// The same table for a program that may be moved together with everything below `root`. `program_directory` is
+    /// the program's directory with links resolved, inside `root`; both are absolute and without `.` and `..`. Paths
+    /// outside `root` stay absolute. The table is unchanged if the program is not in `root`.
     #[must_use]
-    pub fn relative_to(&self, program_folder: &[u8], root: &[u8]) -> Self {
-        let Some(deeper) = below(program_folder, root) else { return self.clone() };
+    pub fn relative_to(&self, program_directory: &[u8], root: &[u8]) -> Self {
+        let Some(deeper) = below(program_directory, root) else { return self.clone() };
         let depth = deeper.split(|&byte| byte == b'/').filter(|part| !part.is_empty()).count();
         let up = b"../".repeat(depth);
         let moved = |place: &Place| match place {
@@ -39,10 +39,10 @@ impl Table {
     }
 }
 
-/// The path from a folder on; empty for the folder itself.
-fn below<'path>(path: &'path [u8], folder: &[u8]) -> Option<&'path [u8]> {
-    let folder = folder.strip_suffix(b"/").unwrap_or(folder);
-    let rest = path.strip_prefix(folder)?;
+/// The path relative to a directory; empty for the directory itself.
+fn below<'path>(path: &'path [u8], directory: &[u8]) -> Option<&'path [u8]> {
+    let directory = directory.strip_suffix(b"/").unwrap_or(directory);
+    let rest = path.strip_prefix(directory)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix(b"/") }
 }
 
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_in_the_folder_follow_the_program_and_others_stay() {
+    fn places_in_the_directory_follow_the_program_and_others_stay() {
         let found = |path: &str| Found { place: Place::Absolute(path.into()), before_library_path: false };
         let mut table = Table::default();
         for (name, path) in [("in", "/t/lib/in"), ("out", "/usr/lib/out"), ("near", "/tt/near")] {

@@ -1,78 +1,78 @@
-//! Why a folder of links cannot be put in place or taken away.
+//! Why a link directory cannot be written or removed.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-/// Why a folder of links cannot be put in place or taken away. What stood there before still stands.
+/// Why a link directory cannot be written or removed. The previous state is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum FarmError {
-    /// Something else stands in its place.
-    #[error("`{}` is there already, and is no folder of links that coldstart made", .0.display())]
+    /// Something else exists at its path.
+    #[error("`{}` exists and is not a link directory made by coldstart", .0.display())]
     NotOurs(PathBuf),
-    /// It is another program's.
-    #[error("`{}` holds the links of another program, `{}`", directory.display(), program.display())]
+    /// It belongs to another program.
+    #[error("`{}` contains the links of another program, `{}`", directory.display(), program.display())]
     OtherProgram {
-        /// The folder.
+        /// The directory.
         directory: PathBuf,
-        /// Whose it is.
+        /// Its program.
         program: PathBuf,
     },
-    /// Something was put into it.
-    #[error("`{}` was not put there by coldstart", .0.display())]
+    /// A file was added to it.
+    #[error("`{}` was not created by coldstart", .0.display())]
     Foreign(PathBuf),
-    /// The folder to put it in is not there.
-    #[error("there is no folder `{}` to put the links in", .0.display())]
+    /// Its parent directory does not exist.
+    #[error("no such directory: `{}` (parent of the link directory)", .0.display())]
     NoParent(PathBuf),
-    /// Somebody else is at it.
-    #[error("somebody else is working on links in `{}`", .0.display())]
+    /// Another process holds the lock.
+    #[error("another process is changing links in `{}`", .0.display())]
     Busy(PathBuf),
-    /// Two folders cannot be exchanged.
-    #[error("the file system of `{}` cannot exchange two folders at one blow", .0.display())]
+    /// Two directories cannot be swapped.
+    #[error("the file system of `{}` cannot atomically swap two directories", .0.display())]
     NoExchange(PathBuf),
-    /// A link's path would leave the folder.
-    #[error("`{0}` cannot be a link's name")]
+    /// A link's path would leave the directory.
+    #[error("`{0}` is not a valid link name")]
     LinkName(String),
-    /// The system's answer.
+    /// A system error.
     #[error("cannot {doing} `{}`: {source}", path.display())]
     System {
-        /// What was done.
+        /// The action.
         doing: &'static str,
-        /// To what.
+        /// The path.
         path: PathBuf,
-        /// The answer.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl FarmError {
-    /// The system's answer, with what was done to which path.
+    /// A system error with the action and the path.
     pub(super) fn system(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::System { doing, path, source }
     }
 
-    /// What would help, where something would.
+    /// A hint, if there is one.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NotOurs(_) | Self::OtherProgram { .. } => "give another folder with `--farm`".to_owned(),
+            Self::NotOurs(_) | Self::OtherProgram { .. } => "give another directory with `--farm`".to_owned(),
             Self::Foreign(path) => format!("move `{}` away", path.display()),
             Self::NoParent(path) => {
                 format!("make it with `mkdir -p {}`, or give another with `--farm`", path.display())
             }
-            Self::Busy(_) => "wait until it is done".to_owned(),
-            Self::NoExchange(_) => "take the binding back with `coldstart unbind` first".to_owned(),
+            Self::Busy(_) => "wait until it has finished".to_owned(),
+            Self::NoExchange(_) => "run `coldstart unbind` first".to_owned(),
             Self::LinkName(_) => return None,
             Self::System { path, source, .. } => match source.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::ROFS) => {
-                    "the file system is mounted read-only; give a folder elsewhere with `--farm`".to_owned()
+                    "the file system is mounted read-only; give another directory with `--farm`".to_owned()
                 }
                 Some(Errno::NOSPC | Errno::DQUOT) => {
-                    "there is no room for links; free some, or give a folder elsewhere with `--farm`".to_owned()
+                    "the file system is full; free space, or give another directory with `--farm`".to_owned()
                 }
                 Some(Errno::ACCESS | Errno::PERM) => format!(
-                    "it takes the right to write to `{}`; run it as its owner, or give another folder with `--farm`",
+                    "`{}` is not writable; run as its owner, or give another directory with `--farm`",
                     path.parent().unwrap_or(path).display()
                 ),
                 _ => return None,

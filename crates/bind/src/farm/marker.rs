@@ -1,4 +1,4 @@
-//! The file that tells a folder of links from any other folder.
+//! The marker file that identifies a link directory.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 use super::{FarmError, FarmPlan};
 use crate::{BoundLink, Mode};
 
-/// Name of the marker in a folder of links.
+/// Name of the marker in a link directory.
 pub const MARKER_NAME: &str = ".coldstart-farm";
-/// The largest marker that is read, in bytes; a link takes some hundred.
+/// The largest marker that is read, in bytes; a link takes a few hundred.
 const LARGEST: u64 = 64 << 20;
 
-/// What made a folder of links, for which program, and what is in it.
+/// The contents of a link directory, the program it is for, and the release that wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Marker {
-    /// Version of this form.
+    /// Format version.
     pub(super) version: u32,
-    /// The release of coldstart that made it.
+    /// The release of coldstart that wrote it.
     pub(super) coldstart: String,
     pub(super) mode: Mode,
     /// The bound program.
     pub(super) program: PathBuf,
-    /// Where the folder was made; none in folders of earlier releases.
+    /// The path where the directory was written; none in directories of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) directory: Option<PathBuf>,
     pub(super) links: Vec<BoundLink>,
@@ -42,10 +42,10 @@ impl Marker {
         }
     }
 
-    /// Reads the marker of a folder; none when it is no folder of links.
+    /// Reads the marker of a directory; none if it is not a link directory.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, FarmError> {
         let path = directory.join(MARKER_NAME);
-        // A link would lead to another folder's marker.
+        // A symbolic link could point to another directory's marker.
         let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LARGEST);
         if !is_file {
             return Ok(None);
@@ -54,8 +54,8 @@ impl Marker {
         Ok(serde_json::from_slice(&text).ok())
     }
 
-    /// Whether the folder is this program's: made for it, or moved or copied here together with it. The program that a copy
-    /// was made for follows the links in the first folder, as long as that is there.
+    /// Whether the directory belongs to this program: made for it, or moved or copied together with it. The original
+    /// of a copied program uses the links in the first directory, as long as that exists.
     pub(super) fn is_for(&self, program: &Path, directory: &Path) -> bool {
         let is_copy = || {
             let made_at = self.directory.as_deref().filter(|made_at| *made_at != directory);
@@ -64,13 +64,13 @@ impl Marker {
         self.program == program || !self.program.exists() || is_copy()
     }
 
-    /// The first thing in a folder that is none of the marker's links, level folders, or the marker itself.
+    /// The first entry other than the marker's links, level directories and the marker itself.
     pub(super) fn foreign_in(&self, directory: &Path) -> Result<Option<PathBuf>, FarmError> {
         Ok(self.contents(directory)?.foreign)
     }
 
-    /// Removes a directory with the links that the marker lists and nothing else; the marker last, so that a directory in which
-    /// it is missing holds nothing of ours. The directory stays when others have put something into it.
+    /// Removes only the links that the marker lists and their directory; the marker last, so that a directory without
+    /// it contains nothing of ours. The directory stays if others have added files.
     pub(super) fn remove(&self, directory: &Path) -> Result<(), FarmError> {
         let contents = self.contents(directory)?;
         if let Some(foreign) = contents.foreign {
@@ -79,9 +79,9 @@ impl Marker {
         for link in contents.links {
             fs::remove_file(&link).map_err(FarmError::system("remove", &link))?;
         }
-        // Each folder was found before those in it.
-        for folder in contents.folders.iter().rev() {
-            fs::remove_dir(folder).map_err(FarmError::system("remove", folder))?;
+        // Parents come before their subdirectories.
+        for level in contents.directories.iter().rev() {
+            fs::remove_dir(level).map_err(FarmError::system("remove", level))?;
         }
         let marker = directory.join(MARKER_NAME);
         match fs::remove_file(&marker) {
@@ -90,20 +90,20 @@ impl Marker {
         }
     }
 
-    /// What is in a folder. It is looked for there and not taken from the marker, whose paths might lead out of it.
+    /// The contents of a directory, listed and not taken from the marker, whose paths might leave the directory.
     fn contents(&self, directory: &Path) -> Result<Contents, FarmError> {
         let mut contents = Contents::default();
-        let mut folders = vec![PathBuf::new()];
-        while let Some(folder) = folders.pop() {
-            let here = directory.join(&folder);
+        let mut open = vec![PathBuf::new()];
+        while let Some(below) = open.pop() {
+            let here = directory.join(&below);
             let entries = fs::read_dir(&here).map_err(FarmError::system("read", &here))?;
             for entry in entries {
                 let entry = entry.map_err(FarmError::system("read", &here))?;
-                let inside = folder.join(entry.file_name());
+                let inside = below.join(entry.file_name());
                 let kind = entry.file_type().map_err(FarmError::system("read", &here))?;
                 if kind.is_dir() && self.links.iter().any(|link| Path::new(&link.path).starts_with(&inside)) {
-                    contents.folders.push(entry.path());
-                    folders.push(inside);
+                    contents.directories.push(entry.path());
+                    open.push(inside);
                 } else if kind.is_symlink() && self.has_link(&inside, &entry.path()) {
                     contents.links.push(entry.path());
                 } else if !(kind.is_file() && inside == Path::new(MARKER_NAME)) {
@@ -115,7 +115,7 @@ impl Marker {
         Ok(contents)
     }
 
-    /// Whether a link is one of the marker's, and leads where it was made to lead.
+    /// Whether a link is one of the marker's and has its original target.
     fn has_link(&self, inside: &Path, path: &Path) -> bool {
         let link = self.links.iter().find(|link| Path::new(&link.path) == inside);
         let target = || fs::read_link(path).ok();
@@ -123,13 +123,13 @@ impl Marker {
     }
 }
 
-/// What is in a folder of links.
+/// The contents of a link directory.
 #[derive(Debug, Default)]
 struct Contents {
     /// The marker's links.
     links: Vec<PathBuf>,
-    /// Folders of levels, each before those in it.
-    folders: Vec<PathBuf>,
-    /// The first that is neither, nor the marker.
+    /// Level directories, parents first.
+    directories: Vec<PathBuf>,
+    /// The first other entry, except the marker.
     foreign: Option<PathBuf>,
 }

@@ -1,9 +1,9 @@
-//! The folder of links: planned, put in place at one blow, taken away.
+//! The link directory ("farm"): planned, put in place atomically, removed.
 //!
-//! It is made under a temporary name beside its place and renamed, or exchanged with the one that stands there. Whoever
-//! works on a farm holds a lock on the folder it stands in, so that a folder with a temporary name and our marker in it that is
-//! seen under the lock was left behind by a process that was killed. One that was killed between making the folder and
-//! marking it, or between removing the marker and the folder, leaves an empty one, which stays: it could be a user's.
+//! It is created under a temporary name in the same parent directory and renamed, or swapped with the existing one.
+//! Writers hold a lock on the parent directory. So a directory with a temporary name and our marker, seen under the
+//! lock, was left by a killed process. A process that was killed between creating the directory and its marker, or
+//! between removing the two, leaves an empty directory; it stays, because it could be a user's.
 
 mod error;
 mod marker;

@@ -1,4 +1,4 @@
-//! The folder that a folder of links stands in, held against others who work on links in it.
+//! The parent of a link directory, locked against other writers of links in it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,28 +14,28 @@ use rustix::io::Errno;
 use super::FarmError;
 use super::marker::Marker;
 
-/// Between a folder's name and the number of the process in a temporary name.
+/// Between a directory's name and the process id in a temporary name.
 const MARK: &[u8] = b".coldstart-links.";
-/// The longest beginning of a folder's name that a temporary name keeps, in bytes: with mark and number it stays below
+/// Limit on the part of a directory's name in a temporary name, in bytes: with mark and number it stays below
 /// `NAME_MAX`, 255.
 const LONGEST: usize = 200;
-/// How often a lock is asked for, with [`PAUSE`] between.
+/// Number of lock attempts, with [`PAUSE`] between.
 const TRIES: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The folder that a folder of links stands in.
+/// The parent of a link directory.
 #[derive(Debug)]
 pub(super) struct Parent {
     pub(super) path: PathBuf,
     pub(super) file: File,
     name: OsString,
-    /// The lock is held. Some network file systems lock no folders; leftovers are then left alone.
+    /// The lock is held. Some network file systems cannot lock directories; leftovers are then left alone.
     locked: bool,
 }
 
 impl Parent {
-    /// Opens and locks the directory around `farm`, and removes what killed writers of the same farm have left, if it was made
-    /// for `program`.
+    /// Opens and locks the parent of `farm`, and removes the leftovers of killed writers of the same farm, if they
+    /// were made for `program`.
     pub(super) fn of(farm: &Path, program: Option<&Path>) -> Result<Self, FarmError> {
         let (path, name) = match (farm.parent(), farm.file_name()) {
             (Some(path), Some(name)) => (path.to_owned(), name.to_owned()),
@@ -54,19 +54,19 @@ impl Parent {
         Ok(parent)
     }
 
-    /// A temporary name in the directory that is free: the process's number, and one more where that is taken.
+    /// A free temporary name in the directory: the process id, with a suffix if that is taken.
     pub(super) fn temporary(&self) -> PathBuf {
         let process = std::process::id().to_string();
         let name = |number: u32| {
             let number = if number == 0 { String::new() } else { format!(".{number}") };
             self.path.join(OsString::from_vec([&self.prefix(), process.as_bytes(), number.as_bytes()].concat()))
         };
-        // Under the lock no other process of ours takes it meanwhile; without, whoever makes it fails.
+        // Under the lock no other process of ours takes it; without, creating it fails.
         let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
         (0..TRIES).map(name).find(is_free).unwrap_or_else(|| name(TRIES))
     }
 
-    /// Waits until the names in the folder are on disk.
+    /// Waits until the directory's entries are on disk.
     pub(super) fn flush(&self) -> Result<(), FarmError> {
         flush(&self.file).map_err(FarmError::system("flush", &self.path))
     }
@@ -76,8 +76,8 @@ impl Parent {
         [b".", name.get(..LONGEST).unwrap_or(name), MARK].concat()
     }
 
-    /// Removes directories that were made under a temporary name for this farm by a process that is gone. The name alone says
-    /// nothing: users have directories of such names, too. The marker in it does, and only what it lists is removed.
+    /// Removes directories that a terminated process created under a temporary name for this farm. The name alone
+    /// proves nothing: users may have such directories. The marker does, and only the links listed in it are removed.
     fn remove_leftovers(&self, farm: &Path, program: &Path) {
         let Some(entries) = std::fs::read_dir(&self.path).ok().filter(|_| self.locked) else { return };
         for entry in entries.flatten() {
@@ -87,31 +87,31 @@ impl Parent {
             }
             let Ok(Some(marker)) = Marker::read(&entry.path()) else { continue };
             if marker.program == program && marker.directory.as_deref() == Some(farm) {
-                // What cannot be removed now is tried again next time.
+                // A failed removal is retried by the next run.
                 let _: Result<(), FarmError> = marker.remove(&entry.path());
             }
         }
     }
 }
 
-/// Renames a directory to a name that must be free, also where it would replace an empty directory.
+/// Renames a directory to a free name; fails even for an empty directory there.
 pub(super) fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Nothing stood there a moment ago; a plain rename replaces an empty directory at most.
+        // The name was free a moment ago; a plain rename replaces an empty directory at most.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => std::fs::rename(from, to),
         other => Ok(other?),
     }
 }
 
-/// Waits until the names in an open folder are on disk, where the file system knows how.
-pub(super) fn flush(folder: &File) -> io::Result<()> {
-    match rustix::fs::fsync(folder) {
+/// Waits until an open directory's entries are on disk, if the file system supports it.
+pub(super) fn flush(directory: &File) -> io::Result<()> {
+    match rustix::fs::fsync(directory) {
         Ok(()) | Err(Errno::INVAL | Errno::ROFS | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// The number of the process in a temporary name.
+/// The process id in a temporary name.
 fn process_in(name: &OsStr, prefix: &[u8]) -> Option<u32> {
     let rest = std::str::from_utf8(name.as_bytes().strip_prefix(prefix)?).ok()?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -119,12 +119,12 @@ fn process_in(name: &OsStr, prefix: &[u8]) -> Option<u32> {
     is_number(more).then_some(process).filter(|process| is_number(process))?.parse().ok()
 }
 
-/// Whether no process has this number. We are none that could have left something, but may have the number of one.
+/// Whether no process has this id. Our own id may be that of an earlier process, but we have left nothing.
 fn is_gone(process: u32) -> bool {
     process == std::process::id() || !coldstart_host::process::exists(process)
 }
 
-/// Locks an open folder; false where that cannot be done.
+/// Locks an open directory; false if that is not supported.
 fn lock(file: &File, path: &Path) -> Result<bool, FarmError> {
     for _ in 0..TRIES {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {

@@ -1,4 +1,4 @@
-//! The folder of links as a plan.
+//! The plan of a link directory.
 
 use std::path::{Path, PathBuf};
 
@@ -6,38 +6,38 @@ use crate::hoist::{Hoisted, utf8};
 use crate::origin::{Tree, behind_origin, bytes, path, way};
 use crate::{BoundFarm, BoundLink, Refusal};
 
-/// A folder with a symbolic link for each library.
+/// A directory with a symbolic link for each library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FarmPlan {
-    /// Where it shall stand: an absolute path.
+    /// Its absolute path.
     pub directory: PathBuf,
-    /// As it stands on the search path.
+    /// Its name on the search path.
     pub text: String,
-    /// The bound program, which the folder is for.
+    /// The bound program that the directory is for.
     pub program: PathBuf,
     /// The links: plain ones in load order, then those for each level.
     pub links: Vec<FarmLink>,
-    /// Levels at which nothing else is found than at the level below.
+    /// Levels without libraries of their own: they find the same files as the level below.
     pub same_levels: Vec<SameLevel>,
 }
 
-/// A level whose folder is a link to that of the level below: the loader looks there first, and finds each library at its
-/// first try, however many folders of other features it would look into next.
+/// A level whose directory is a link to that of the level below. The loader searches it first and finds each library
+/// at the first try, without trying the directories of other features.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SameLevel {
     /// The processor level.
     pub level: String,
-    /// The level below whose folder it shares; none for the plain links.
+    /// The level below, whose directory it shares; none for the plain links.
     pub below: Option<String>,
 }
 
 impl SameLevel {
-    /// Its path in the folder of links.
+    /// Its path in the link directory.
     pub fn path(&self) -> String {
         format!("glibc-hwcaps/{}", self.level)
     }
 
-    /// What stands in the link: the way from the folder that it is in.
+    /// The link's target, relative to its directory.
     pub fn target(&self) -> String {
         self.below.clone().unwrap_or_else(|| "..".to_owned())
     }
@@ -46,18 +46,18 @@ impl SameLevel {
 /// A link to a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FarmLink {
-    /// The name asked for.
+    /// The requested name.
     pub name: String,
-    /// The processor level it is for.
+    /// Its processor level.
     pub level: Option<String>,
-    /// What stands in the link: an absolute path, or the way from the link's folder.
+    /// The link's target: absolute, or relative to the link's directory.
     pub target: String,
     /// The path by which the loader found the library.
     pub found: PathBuf,
 }
 
 impl FarmLink {
-    /// Its path in the folder.
+    /// Its path in the directory.
     pub fn path(&self) -> String {
         match &self.level {
             Some(level) => format!("glibc-hwcaps/{level}/{}", self.name),
@@ -67,7 +67,7 @@ impl FarmLink {
 }
 
 impl FarmPlan {
-    /// What the note says of it.
+    /// Its description for the note.
     pub fn bound(&self) -> BoundFarm {
         let link = |link: &FarmLink| BoundLink { path: link.path(), target: link.target.clone() };
         let same = |same: &SameLevel| BoundLink { path: same.path(), target: same.target() };
@@ -76,24 +76,24 @@ impl FarmPlan {
     }
 }
 
-/// Where the folder of links stands, what it is for.
+/// The path of a link directory, and its program.
 pub(crate) struct Place<'a> {
     pub(crate) directory: &'a Path,
     pub(crate) text: String,
     pub(crate) program: &'a Path,
 }
 
-/// A level with the names that a processor of this level finds, from none to the highest.
+/// A level with the names that such a processor finds; levels are ordered from none to the highest.
 pub(crate) struct LevelNames<'a> {
     pub(crate) level: Option<&'a str>,
     pub(crate) hoisted: &'a [Hoisted],
     pub(crate) tree: &'a Tree,
 }
 
-/// The links for all levels. Names that `kept` has stay without.
+/// The links for all levels, without the names in `kept`.
 ///
-/// Each level has all names, in links of its own or by a link to the folder of the level below: the loader looks into the
-/// folder of the highest level first, and a try that fails is what is to be saved.
+/// Each level has all names, either as links of its own or through a link to the directory of the level below: the
+/// loader searches the directory of the highest level first, and failed probes are what binding avoids.
 pub(crate) fn plan_farm(place: Place<'_>, levels: &[LevelNames<'_>], kept: &[String]) -> Result<FarmPlan, Refusal> {
     let (mut links, mut same_levels) = (Vec::new(), Vec::new());
     let mut below: Vec<(&str, &PathBuf)> = Vec::new();
@@ -110,7 +110,7 @@ pub(crate) fn plan_farm(place: Place<'_>, levels: &[LevelNames<'_>], kept: &[Str
         }
         below = here;
         level_below = level.level;
-        let folder = match level.level {
+        let directory = match level.level {
             Some(level) => place.directory.join("glibc-hwcaps").join(level),
             None => place.directory.to_owned(),
         };
@@ -118,7 +118,7 @@ pub(crate) fn plan_farm(place: Place<'_>, levels: &[LevelNames<'_>], kept: &[Str
             links.push(FarmLink {
                 name: name.to_owned(),
                 level: level.level.map(str::to_owned),
-                target: target(&folder, &place, level.tree, object, path)?,
+                target: target(&directory, &place, level.tree, object, path)?,
                 found: path.clone(),
             });
         }
@@ -127,14 +127,15 @@ pub(crate) fn plan_farm(place: Place<'_>, levels: &[LevelNames<'_>], kept: &[Str
     Ok(FarmPlan { directory, text: place.text, program, links, same_levels })
 }
 
-/// What stands in a link: the way from its folder for what moves along with the program, as long as the links do, too.
-fn target(folder: &Path, place: &Place<'_>, tree: &Tree, object: usize, found: &Path) -> Result<String, Refusal> {
+/// A link's target: relative to its directory for a library that moves along with the program, as long as the links
+/// do, too.
+fn target(directory: &Path, place: &Place<'_>, tree: &Tree, object: usize, found: &Path) -> Result<String, Refusal> {
     let origin = place.program.parent().unwrap_or(Path::new("/"));
     let links_move = behind_origin(place.text.as_bytes()).is_some();
     let text = match tree.behind(bytes(found)).filter(|_| links_move && tree.moves_along(object)) {
         Some(rest) => {
             let rest = rest.strip_prefix(b"/").unwrap_or(rest);
-            bytes(&way(folder, origin).join(path(rest))).to_vec()
+            bytes(&way(directory, origin).join(path(rest))).to_vec()
         }
         None => bytes(found).to_vec(),
     };

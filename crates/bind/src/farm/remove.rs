@@ -1,4 +1,4 @@
-//! Taking a folder of links away.
+//! Removing a link directory.
 
 use std::io;
 use std::path::Path;
@@ -7,21 +7,21 @@ use super::FarmError;
 use super::marker::Marker;
 use super::parent::{Parent, rename_to_free};
 
-/// What became of a folder of links that was to go.
+/// The result of removing a link directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FarmRemoved {
-    /// It is gone.
+    /// It was removed.
     Removed,
-    /// It was not there.
+    /// It did not exist.
     WasGone,
 }
 
-/// Removes a folder of links, if it is one and nothing else was put into it. `program` is whose it must be; none for any.
+/// Removes a link directory, unless other files were added to it. `program` is its expected program; none for any.
 ///
-/// It loses its name at one blow, so that no program sees half of it; take the binding back before.
+/// It is first renamed, so that no program sees half of it; undo the binding before.
 ///
 /// # Errors
-/// When it is not ours, holds something else, or the system refuses; it then stays as it is.
+/// If it is not ours, contains other files, or the system refuses; it is then unchanged.
 pub fn remove_farm(directory: &Path, program: Option<&Path>) -> Result<FarmRemoved, FarmError> {
     match directory.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FarmRemoved::WasGone),
@@ -40,7 +40,7 @@ pub fn remove_farm(directory: &Path, program: Option<&Path>) -> Result<FarmRemov
     let temporary = parent.temporary();
     rename_to_free(directory, &temporary).map_err(FarmError::system("remove", directory))?;
     parent.flush()?;
-    // What stays is removed by the next run.
+    // The next run removes what remains.
     marker.remove(&temporary)?;
     Ok(FarmRemoved::Removed)
 }

@@ -1,4 +1,4 @@
-//! Putting a folder of links in place.
+//! Writing a link directory.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -14,32 +14,32 @@ use super::marker::{MARKER_NAME, Marker};
 use super::parent::{Parent, flush, rename_to_free};
 use super::{FarmError, FarmPlan};
 
-/// What became of a folder of links.
+/// The result of writing a link directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FarmWritten {
-    /// It was not there.
+    /// It was created.
     Made,
-    /// It took the place of an earlier one.
+    /// It replaced an earlier one.
     Exchanged,
-    /// It was there, just so.
+    /// It existed already, with the same links.
     Unchanged,
 }
 
-/// Whether the place of a planned folder of links is free, or taken by an earlier one of the same program. Changes nothing.
+/// Whether the path of a planned link directory is free or has an earlier one of the same program. Changes nothing.
 ///
 /// # Errors
-/// What stands in its place.
+/// If something else exists there.
 pub fn check_farm_place(plan: &FarmPlan) -> Result<(), FarmError> {
     earlier(plan, &plan.directory).map(|_| ())
 }
 
-/// Puts the planned links into `directory`, at one blow: killed at any instant, either what was there before or the new
-/// folder stands there, whole and on disk. What killed runs have left is removed.
+/// Puts the planned links into `directory`, atomically: if the process is killed at any instant, the directory is
+/// either the previous or the complete new one, on disk. Leftovers of killed runs are removed.
 ///
-/// `directory` is the plan's own, or another place from which its links mean the same.
+/// `directory` is the plan's own, or another path where its links have the same meaning.
 ///
 /// # Errors
-/// When something else stands there, or the system refuses; what was there before stays.
+/// If something else exists there, or the system refuses; the previous state is unchanged.
 pub fn write_farm(plan: &FarmPlan, directory: &Path) -> Result<FarmWritten, FarmError> {
     for BoundLink { path, target } in plan.bound().links {
         let mut parts = Path::new(&path).components();
@@ -54,16 +54,16 @@ pub fn write_farm(plan: &FarmPlan, directory: &Path) -> Result<FarmWritten, Farm
         return Ok(FarmWritten::Unchanged);
     }
     let temporary = parent.temporary();
-    make_folder(&temporary)?;
+    make_directory(&temporary)?;
     let made = fill(&marker, &temporary).and_then(|()| put_in_place(&parent, &temporary, directory, earlier.is_some()));
-    // After an exchange the earlier one has the temporary name; what stays is removed by the next run.
+    // After a swap, the earlier one has the temporary name; the next run removes what remains.
     let left = if made.is_ok() { earlier.as_ref() } else { Some(&marker) };
     let _: Option<Result<(), FarmError>> = left.map(|left| left.remove(&temporary));
     made?;
     Ok(if earlier.is_some() { FarmWritten::Exchanged } else { FarmWritten::Made })
 }
 
-/// The folder of links that stands at a place; an error when something else stands there.
+/// The link directory at a path; an error if something else is there.
 fn earlier(plan: &FarmPlan, directory: &Path) -> Result<Option<Marker>, FarmError> {
     match directory.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -81,16 +81,16 @@ fn earlier(plan: &FarmPlan, directory: &Path) -> Result<Option<Marker>, FarmErro
     }
 }
 
-/// Whether all links of a marker are there.
+/// Whether all links of a marker exist.
 fn is_complete(marker: &Marker, directory: &Path) -> bool {
     let stands = |link: &BoundLink| fs::read_link(directory.join(&link.path));
     marker.links.iter().all(|link| stands(link).is_ok_and(|target| target.as_os_str() == link.target.as_str()))
 }
 
-/// Fills the folder under its temporary name, with all that is in it on disk. The marker comes first: whoever is killed
-/// meanwhile leaves a folder that the next run knows by it.
-fn fill(marker: &Marker, folder: &Path) -> Result<(), FarmError> {
-    let path = folder.join(MARKER_NAME);
+/// Fills the directory under its temporary name and flushes its contents. The marker comes first: the next run
+/// recognises the leftovers of a killed process by it.
+fn fill(marker: &Marker, directory: &Path) -> Result<(), FarmError> {
+    let path = directory.join(MARKER_NAME);
     let written = || -> io::Result<File> {
         let mut file = File::options().write(true).create_new(true).mode(0o644).open(&path)?;
         file.write_all(&[serde_json::to_vec(marker)?.as_slice(), b"\n"].concat())?;
@@ -98,34 +98,34 @@ fn fill(marker: &Marker, folder: &Path) -> Result<(), FarmError> {
         Ok(file)
     };
     let file = written().map_err(FarmError::system("write", &path))?;
-    let mut folders = vec![folder.to_owned()];
+    let mut directories = vec![directory.to_owned()];
     for link in &marker.links {
-        let path = folder.join(&link.path);
-        let above: Vec<_> = path.ancestors().skip(1).take_while(|above| *above != folder).collect();
+        let path = directory.join(&link.path);
+        let above: Vec<_> = path.ancestors().skip(1).take_while(|above| *above != directory).collect();
         for above in above.into_iter().rev() {
-            if !folders.iter().any(|known| known == above) {
-                make_folder(above)?;
-                folders.push(above.to_owned());
+            if !directories.iter().any(|known| known == above) {
+                make_directory(above)?;
+                directories.push(above.to_owned());
             }
         }
         symlink(&link.target, &path).map_err(FarmError::system("make the link", &path))?;
     }
-    // Only now: while it waits for the disk, a kill would otherwise leave a directory whose marker cannot be read.
+    // Flushed last: a kill during the flush would otherwise leave a directory without a readable marker.
     file.sync_all().map_err(FarmError::system("flush", &path))?;
-    for folder in folders.iter().rev() {
-        File::open(folder).and_then(|open| flush(&open)).map_err(FarmError::system("flush", folder))?;
+    for directory in directories.iter().rev() {
+        File::open(directory).and_then(|open| flush(&open)).map_err(FarmError::system("flush", directory))?;
     }
     Ok(())
 }
 
-/// Makes a folder that everybody may read, whatever the process's mask is.
-fn make_folder(folder: &Path) -> Result<(), FarmError> {
-    let made = fs::DirBuilder::new().mode(0o755).create(folder);
-    let made = made.and_then(|()| fs::set_permissions(folder, Permissions::from_mode(0o755)));
-    made.map_err(FarmError::system("make the folder", folder))
+/// Creates a world-readable directory, whatever the process's umask is.
+fn make_directory(directory: &Path) -> Result<(), FarmError> {
+    let made = fs::DirBuilder::new().mode(0o755).create(directory);
+    let made = made.and_then(|()| fs::set_permissions(directory, Permissions::from_mode(0o755)));
+    made.map_err(FarmError::system("make the directory", directory))
 }
 
-/// Renames the new folder to its place, or exchanges it with the earlier one.
+/// Renames the new directory into place, or swaps it with the earlier one.
 fn put_in_place(parent: &Parent, from: &Path, to: &Path, exchange: bool) -> Result<(), FarmError> {
     let renamed = match exchange {
         true => renameat_with(CWD, from, CWD, to, RenameFlags::EXCHANGE).map_err(io::Error::from),

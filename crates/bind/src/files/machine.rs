@@ -1,4 +1,4 @@
-//! The files of this machine, each looked at once.
+//! The files of this machine, each read once.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,9 +17,9 @@ use super::{Details, Files};
 /// `DF_1_PIE` of `DT_FLAGS_1` (`elf.h`).
 const PIE: u64 = 0x0800_0000;
 
-/// Functions that tell a caller by which path it was opened: the C library's own, and the wraps of libraries that are met
-/// often. Who calls a wrap imports none of the former: libnss3.so finds its modules by one of libnssutil3.so, which asks
-/// libnspr4.so; LibreOffice's libraries ask libuno_sal.so.3.
+/// Functions that return the path by which their caller was opened: the C library's own, and wrappers in common
+/// libraries. A caller of a wrapper imports none of the former: libnss3.so finds its modules by one in
+/// libnssutil3.so, which calls libnspr4.so; LibreOffice's libraries call libuno_sal.so.3.
 const TELL_OWN_PATH: [&[u8]; 7] = [
     b"dladdr",
     b"dladdr1",
@@ -30,7 +30,7 @@ const TELL_OWN_PATH: [&[u8]; 7] = [
     b"osl_getModuleURLFromFunctionAddress",
 ];
 
-/// The files of this machine as they were when first asked for. A new one sees changes.
+/// The files of this machine as of the first access. A new instance sees changes.
 #[derive(Debug)]
 pub struct MachineFiles {
     files: coldstart_startup::Files,
@@ -39,12 +39,12 @@ pub struct MachineFiles {
 }
 
 impl MachineFiles {
-    /// Nothing looked at yet.
+    /// An empty cache.
     pub fn new() -> Self {
         Self { files: coldstart_startup::Files::host(), seen: RefCell::default(), details: RefCell::default() }
     }
 
-    /// The same files, of which nothing is remembered.
+    /// The same files, without a cache.
     pub(crate) fn files(&self) -> &coldstart_startup::Files {
         &self.files
     }
@@ -62,7 +62,7 @@ impl FileSystem for MachineFiles {
             return seen.clone();
         }
         let probe = match self.files.object(path) {
-            // The loader's words are terse ("invalid ELF header"); ours tell what it is instead.
+            // The loader's messages are terse ("invalid ELF header"); ours are more specific.
             Probe::NotAnObject(reason) => {
                 Probe::NotAnObject(self.files.object_file(path).err().map_or(reason, |error| error.to_string()))
             }
@@ -105,10 +105,10 @@ impl Files for MachineFiles {
     }
 
     fn changeable_by_others(&self, directory: &Path) -> io::Result<Option<PathBuf>> {
-        for folder in directory.ancestors() {
-            match std::fs::metadata(folder) {
+        for ancestor in directory.ancestors() {
+            match std::fs::metadata(ancestor) {
                 Ok(metadata) if metadata.uid() != 0 || metadata.mode() & 0o022 != 0 => {
-                    return Ok(Some(folder.to_owned()));
+                    return Ok(Some(ancestor.to_owned()));
                 }
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -119,7 +119,7 @@ impl Files for MachineFiles {
     }
 }
 
-/// What is to be known of a file beyond what the loader asks.
+/// The properties of a file that the loader does not check.
 fn details(path: &Path) -> io::Result<Details> {
     let file = open_regular(path)?;
     let metadata = file.metadata()?;

@@ -1,17 +1,17 @@
-//! Sets of processor levels that machines of a kind have, from none to all.
+//! The sets of processor levels of an architecture, from none to all.
 
 use coldstart_loader::{Hwcaps, ObjectFacts, Rules};
 
-/// Whether the older subfolders are searched, too.
+/// Whether legacy subdirectories are searched, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Legacy {
-    /// As the environment has it.
+    /// As in the environment.
     AsGiven,
-    /// Levels alone.
+    /// Levels only.
     Without,
 }
 
-/// The levels of a machine's kind, best first (`sysdeps/*/dl-hwcaps-subdirs.c`, `dl-hwcaps_subdirs.c` of glibc).
+/// The levels of an architecture, best first (`sysdeps/*/dl-hwcaps-subdirs.c`, `dl-hwcaps_subdirs.c` of glibc).
 fn levels_of(facts: &ObjectFacts) -> &'static [&'static str] {
     match (facts.machine, facts.little_endian) {
         // EM_X86_64
@@ -24,10 +24,10 @@ fn levels_of(facts: &ObjectFacts) -> &'static [&'static str] {
     }
 }
 
-/// Sets of levels from none to all, each best first: processors have the lower levels of the highest they have.
+/// Sets of levels from none to all, each best first: a processor supports all levels below its highest.
 pub(crate) fn level_sets(rules: Rules, program: &ObjectFacts, given: Option<&[String]>) -> Vec<Vec<String>> {
     let all: Vec<String> = match given {
-        // musl knows no levels.
+        // musl has no levels.
         _ if rules == Rules::Musl => Vec::new(),
         Some(given) => given.to_vec(),
         None => levels_of(program).iter().map(|level| (*level).to_owned()).collect(),
@@ -36,16 +36,16 @@ pub(crate) fn level_sets(rules: Rules, program: &ObjectFacts, given: Option<&[St
 }
 
 impl Legacy {
-    /// Subfolders for a set of levels.
+    /// Subdirectories for a set of levels.
     pub(crate) fn with(self, levels: &[String], given: &Hwcaps) -> Hwcaps {
         let combined = if self == Self::AsGiven { given.combined.clone() } else { None };
         Hwcaps { levels: levels.iter().map(|level| level.clone().into_bytes()).collect(), combined }
     }
 }
 
-/// The same subfolders with every older name that some x86-64 processor has, so that what none of them finds no machine
-/// finds (`_dl_x86_cap_flags`, `GLRO(dl_platform)` of glibc 2.36).
-pub(crate) fn with_all_legacy_folders(program: &ObjectFacts, hwcaps: Hwcaps) -> Hwcaps {
+/// The same subdirectories with every legacy name of any x86-64 processor, so that a library not found by them is
+/// found on no machine (`_dl_x86_cap_flags`, `GLRO(dl_platform)` of glibc 2.36).
+pub(crate) fn with_all_legacy_directories(program: &ObjectFacts, hwcaps: Hwcaps) -> Hwcaps {
     let is_x86_64 = program.machine == 62;
     let names = ["x86_64", "avx512_1", "haswell", "xeon_phi"];
     let all = names.iter().map(|name| name.as_bytes().to_vec()).collect();

@@ -1,4 +1,4 @@
-//! What a program loads, for one set of processor levels, and by which path each name was found.
+//! What a program loads for one set of processor levels, and the path by which each name was found.
 
 mod levels;
 
@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 
 use coldstart_loader::{Closure, Environment, FileSystem, Hwcaps, Request, resolve};
 
-pub(crate) use levels::{Legacy, level_sets, with_all_legacy_folders};
+pub(crate) use levels::{Legacy, level_sets, with_all_legacy_directories};
 
 use crate::Refusal;
 
-/// What a program loads, and by which path each name was found.
+/// What a program loads, and the path by which each name was found.
 #[derive(Debug)]
 pub(crate) struct Survey {
     pub(crate) closure: Closure,
 }
 
 impl Survey {
-    /// Resolves `program` with the given subfolders.
+    /// Resolves `program` with the given subdirectories.
     ///
     /// # Errors
-    /// When something is missing, or the start would end.
+    /// If a library is missing, or the start would end.
     pub(crate) fn of(
         program: &Path,
         files: &impl FileSystem,

@@ -1,4 +1,5 @@
-//! Mode `soname` on small programs, each rule by the real loader: the same files in the same order, found at the first try.
+//! Mode `soname` on small programs, each rule by the real loader: the same files in the same order, found at the
+//! first try.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -329,7 +330,7 @@ fn folders_of_older_releases_are_refused_by_name() {
     let files = coldstart_bind::MachineFiles::new();
     let refusal = coldstart_bind::plan(&subject, &files, &environment, &Options::default()).unwrap_err();
     let path = shop.at("bin/../a/tls/haswell");
-    assert_eq!(refusal, Refusal::LegacyFolder { library: "liba.so".to_owned(), path });
+    assert_eq!(refusal, Refusal::LegacyDirectory { library: "liba.so".to_owned(), path });
 }
 
 #[test]

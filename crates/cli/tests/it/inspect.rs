@@ -133,7 +133,7 @@ fn the_ranked_findings_stand_on_the_first_screen() {
         What could be better: [N] finding, the most worthwhile fix first
 
           finding  a fix saves  figures  fix
-          long-search-path  [N] failed probes  at most  fewer directories, the fullest first
+          long-search-path  [N] failed probes  at most  fewer directories, those with the most libraries first
         ");
     });
 }

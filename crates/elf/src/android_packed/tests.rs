@@ -102,15 +102,15 @@ fn what_is_wrong_is_refused_with_its_place_and_ends_the_walk() {
         }
     };
     let (offset, text) = problem(&stream(&[2, 0, 3, 0]), PackedForm::Rela);
-    assert_eq!((offset, text), (0x106, "a group holds more relocations than the table has left"));
+    assert_eq!((offset, text), (0x106, "a group has more relocations than the table"));
     let (offset, text) = problem(&stream(&[1, 0, 1, 8, 1]), PackedForm::Rel);
-    assert_eq!((offset, text), (0x106, "a group has addends although the table is of the form without"));
+    assert_eq!((offset, text), (0x106, "a group has addends, but the table is a DT_ANDROID_REL one"));
     let (offset, text) = problem(&stream(&[2, 0, 2, 0, 1, 1]), PackedForm::Rela);
-    assert_eq!((offset, text), (0x10a, "it ends within a number"));
+    assert_eq!((offset, text), (0x10a, "truncated number"));
     let mut long = stream(&[1, 0]);
     long.extend([0xff; 9]);
     long.push(1);
-    assert_eq!(problem(&long, PackedForm::Rela), (0x106, "a number in it is wider than 64 bits"));
+    assert_eq!(problem(&long, PackedForm::Rela), (0x106, "a number is wider than 64 bits"));
 
     assert!(parse(b"APS1\x00\x00", PackedForm::Rela).is_err());
     assert!(parse(b"", PackedForm::Rela).is_err());

@@ -117,7 +117,7 @@ fn a_chain_ends_with_its_segment() {
     let end = file.size();
     let bytes = file.finish(&[(0x6fff_fef5, address)]);
     let whole = ElfFile::parse(&bytes).unwrap();
-    // The file is cut off behind the chain, which has no end mark.
+    // The file is cut off after the chain, which has no end mark.
     let cut = ElfFile::parse(&bytes[..end]).unwrap();
     let found = GnuHashTable::parse(&cut, &whole.dynamic().unwrap().unwrap());
     assert!(matches!(found, Err(ElfError::Malformed { .. })), "{found:?}");

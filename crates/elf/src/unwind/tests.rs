@@ -20,7 +20,7 @@ type Function = (u64, u64);
 /// Makes the search table's pairs from the functions and where their entries begin.
 type Pairs = fn(&[Function], &[u64]) -> Vec<(u64, u64)>;
 
-/// The entries of functions, behind the one that they share, and where each begins.
+/// The entries of functions, after the one that they share, and where each begins.
 fn frames(file: &TestFile, functions: &[Function]) -> (Vec<u8>, Vec<u64>) {
     // Version 1, no augmentation, factors 1 and 1, return address in register 0, no instructions, padding.
     let shared = [0, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 0];
@@ -101,7 +101,7 @@ fn an_empty_entry_does_not_hide_the_function_at_the_same_place() {
 #[test]
 fn search_tables_that_lead_elsewhere_find_nothing() {
     let wrong: [Pairs; 4] = [
-        // Before all entries, behind them, and to the shared entry.
+        // Before all entries, after them, and to the shared entry.
         |_, _| vec![(0x1000, 0)],
         |_, _| vec![(0x1000, u64::MAX)],
         |_, places| vec![(0x1000, places[0] - 16)],
@@ -135,12 +135,12 @@ fn a_file_without_unwind_tables_has_none() {
 fn entries_that_are_cut_off_are_refused() {
     let mut file = TestFile::new(LITTLE_64);
     let (bytes, _) = frames(&file, &[(0x1000, 0x10)]);
-    // The second entry begins behind 16 bytes; its length is now past the end of the segment.
+    // The second entry begins after 16 bytes; its length is now past the end of the segment.
     let bytes = [&bytes[..16], &file.u32_bytes(0x1000_0000)].concat();
     let address = file.add(&bytes);
     let header = [&[1, ADDRESS, NONE, NONE][..], &file.word(address)].concat();
     file.add_segment(EH_FRAME_HEADER, &header, 4);
     let bytes = file.finish(&[]);
     let problem = UnwindTable::parse(&ElfFile::parse(&bytes).unwrap()).unwrap_err();
-    assert!(problem.to_string().contains("reaches past the end"), "{problem}");
+    assert!(problem.to_string().contains("extends past the end"), "{problem}");
 }

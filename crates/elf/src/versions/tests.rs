@@ -120,7 +120,7 @@ fn lists_that_lead_outside_are_refused() {
 
 #[test]
 fn lists_that_share_entries_come_to_an_end() {
-    // Each of 5000 libraries has the same 5000 versions, which stand behind them.
+    // Each of 5000 libraries has the same 5000 versions, which are after them.
     let count = 5000;
     let needed = (0..count).map(|number| verneed(u16::MAX, LIBA, 16 * (count - number), 16));
     let versions = (0..count).map(|_| vernaux(0, 0, 2, A_1, 16));

@@ -67,8 +67,8 @@ fn wrong_bytes_anywhere() {
 #[test]
 fn what_is_no_recording_is_named() {
     for (bytes, expected) in [
-        (&b""[..], "it is empty"),
-        (b"\x7fELF\x02\x01\x01\0\0", "does not begin with `PERFILE2`"),
+        (&b""[..], "empty"),
+        (b"\x7fELF\x02\x01\x01\0\0", "missing magic number `PERFILE2`"),
         (b"PERFFILE\0\0\0\0", "before Linux 3.0"),
         (b"SQLite format 3\0", "it is a database"),
     ] {

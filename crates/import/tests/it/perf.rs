@@ -1,5 +1,5 @@
-//! Recordings of the real perf: what becomes of them is held against `perf script`, and against the pages that a program says it
-//! touches.
+//! Recordings of the real perf: what becomes of them is held against `perf script`, and against the pages that a
+//! program says it touches.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -220,12 +220,12 @@ fn of_a_recording_that_was_cut_off_there_is_what_there_is() {
     let trace = import(&recorded.recording).unwrap();
     assert!(!trace.run.complete && trace.events.len() < whole.events.len());
     let note = trace.run.notes.iter().find(|note| note.contains("file offset")).unwrap();
-    assert!(note.contains("cut off"), "{note}");
+    assert!(note.contains("truncated"), "{note}");
 
     // Before any record.
     std::fs::write(&recorded.recording, &bytes[..from + 4]).unwrap();
     let error = import(&recorded.recording).unwrap_err();
     assert!(error.to_string().contains(&format!("file offset {from:#x}")), "{error}");
     std::fs::write(&recorded.recording, &bytes[..50]).unwrap();
-    assert!(import(&recorded.recording).unwrap_err().to_string().contains("ends within its header"));
+    assert!(import(&recorded.recording).unwrap_err().to_string().contains("truncated header"));
 }

@@ -21,7 +21,7 @@ fn own_symbols(object: &Object<'_>, parts: &Parts) -> Option<Finding> {
     if own < MANY_REFERENCES || object.is_program() {
         return None;
     }
-    // Calls that wait for the first use cost nothing at the start.
+    // Lazily bound calls cost nothing at the start.
     let binds_now = parts.layout.dynamic.as_ref().is_some_and(|dynamic| dynamic.binding == Binding::Now);
     let calls_at_start = if binds_now { references.own_calls } else { 0 };
     Some(Finding {
@@ -32,19 +32,18 @@ fn own_symbols(object: &Object<'_>, parts: &Parts) -> Option<Finding> {
             counted(references.own_calls, "call")
         ),
         place: "symbolic entries of the relocation tables".to_owned(),
-        why: "each is looked up by name in every library before it, in case that one defines the symbol too",
+        why: "each is looked up by name in every library before it, because that one may define the symbol, too",
         fixes: vec![
             Fix::Linker("-Bsymbolic-functions, or -Bsymbolic-non-weak-functions of lld"),
-            Fix::Compiler("-fvisibility=hidden, or protected visibility for what is exported"),
+            Fix::Compiler("-fvisibility=hidden, or protected visibility for exported symbols"),
         ],
         saves: Saving { lookups: references.could_be_relative().saturating_add(calls_at_start), ..Saving::default() },
         certainty: Certainty::UpperBound,
-        condition: "other libraries and LD_PRELOAD can no longer replace these symbols",
+        condition: "other libraries and LD_PRELOAD can no longer interpose these symbols",
     })
 }
 
-/// References by name only: those to a hidden function of the object's own are relative already, and there is nothing to
-/// mend.
+/// By name only: references to the object's own hidden function are relative already and need no fix.
 fn pure_virtual(parts: &Parts) -> Option<Finding> {
     let count = parts.relocations.references.pure_virtual_by_name;
     if count < MANY_REFERENCES {
@@ -60,6 +59,6 @@ fn pure_virtual(parts: &Parts) -> Option<Finding> {
         )],
         saves: Saving { lookups: count, ..Saving::default() },
         certainty: Certainty::UpperBound,
-        condition: "the loader remembers the last symbol it looked up, so that many of these are cheap",
+        condition: "the loader caches the last symbol it looked up, so many of these are cheap",
     })
 }

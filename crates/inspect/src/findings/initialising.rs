@@ -1,4 +1,4 @@
-//! Findings about what runs before the program's own code.
+//! Findings about code that runs before `main`.
 
 use super::{Certainty, Finding, FindingKind, Fix, Saving, counted, seeks_in};
 use crate::file_pages::PAGE;
@@ -7,7 +7,7 @@ use crate::loader_reads::LoaderStep;
 use crate::object::Object;
 use crate::parts::Parts;
 
-/// Fewer initialisers than this are what a compiler and the C library bring by themselves.
+/// Fewer initialisers than this come from the compiler and the C library themselves.
 const MANY_INITIALISERS: u64 = 16;
 
 pub(super) fn findings(_: &Object<'_>, parts: &Parts) -> Vec<Finding> {
@@ -31,19 +31,19 @@ fn many(parts: &Parts) -> Option<Finding> {
             counted(totals.readahead_windows, "window")
         ),
         place: "DT_INIT and DT_INIT_ARRAY".to_owned(),
-        why: "their code, and what they touch, is read and run at every start, needed or not",
+        why: "their code, and the pages they touch, are read and run at every start, needed or not",
         fixes: vec![
             Fix::Source("constant initialisation (constexpr, constinit), or at first use"),
             Fix::Verb("order"),
             Fix::Linker("--symbol-ordering-file, with the initialisers together"),
         ],
-        // Ordered together they would need as many pages as their bytes fill; what they call is not counted.
+        // Placed together, they would need only the pages that their bytes fill; callees are not counted.
         saves: Saving {
             read_pages: totals.code_pages.saturating_sub(totals.code_bytes.div_ceil(PAGE)),
             ..Saving::default()
         },
         certainty: Certainty::UpperBound,
-        condition: "code that is needed soon afterwards anyway is only read earlier",
+        condition: "code that is needed soon afterwards is only read earlier",
     })
 }
 
@@ -53,16 +53,16 @@ fn backward(parts: &Parts) -> Option<Finding> {
     if ctors < 2 {
         return None;
     }
-    // Code that one read brings in may run in any order.
+    // The order does not matter for code within one read.
     let seeks = parts.initialisers.totals.backward_jumps.min(ctors).min(seeks_in(parts, LoaderStep::Initialisers));
     Some(Finding {
         kind: FindingKind::BackwardInitialisers,
         what: format!("{} in .ctors, which runs from its end to its beginning", counted(ctors, "initialiser")),
         place: ".ctors".to_owned(),
-        why: "their code lies in the opposite order, and readahead only works forwards",
+        why: "their code is in the opposite order, and readahead only works forwards",
         fixes: vec![Fix::Compiler("a compiler configured with --enable-initfini-array, as all are since GCC 4.7")],
         saves: Saving { seeks, ..Saving::default() },
         certainty: Certainty::UpperBound,
-        condition: "initialisers that depend on the order of translation units would run in another one",
+        condition: "changes the order of initialisers across translation units",
     })
 }

@@ -7,9 +7,9 @@ use crate::loader_reads::LoaderStep;
 use crate::object::Object;
 use crate::parts::Parts;
 
-/// Fewer seeks than this a plan cannot better by much.
+/// With fewer seeks than this, a plan gains little.
 const MANY_SEEKS: u64 = 8;
-/// Padding up to this much is what alignment to the page size costs.
+/// Padding up to this size is normal for page alignment.
 const USUAL_PADDING: u64 = 64 << 10;
 
 pub(super) fn findings(object: &Object<'_>, parts: &Parts) -> Vec<Finding> {
@@ -41,14 +41,14 @@ fn scattered(parts: &Parts) -> Option<Finding> {
     Some(Finding {
         kind: FindingKind::ScatteredReads,
         what: format!(
-            "the loader's work alone reads in {}, {} of them seeks, and {} of {} pages in vain",
+            "the loader alone makes {}, {} of them seeks; {} of {} pages are read but not used",
             counted(reads.requests, "request"),
             reads.seeks,
             reads.read_pages.saturating_sub(reads.useful_pages),
             reads.read_pages
         ),
         place: format!("most seeks: {}", far_apart.join(", ")),
-        why: "from a cold cache each seek waits for the disk or the network, one after the other",
+        why: "from a cold cache each seek waits for the disk or the network in turn",
         fixes,
         saves: Saving { seeks: reads.seeks.saturating_sub(1), ..Saving::default() },
         certainty: Certainty::Modelled,
@@ -68,7 +68,7 @@ fn text_relocations(parts: &Parts) -> Option<Finding> {
         why: "the loader makes the segment writable and back, and each page becomes private memory",
         fixes: vec![
             Fix::Compiler("-fPIC for every object file, assembly included"),
-            Fix::Linker("-z text, which names them"),
+            Fix::Linker("-z text, which lists them"),
         ],
         saves: Saving { private_pages: text.pages, ..Saving::default() },
         certainty: Certainty::UpperBound,
@@ -94,10 +94,10 @@ fn copy_relocations(parts: &Parts) -> Option<Finding> {
         }),
         why: "the library's own page is read for the copy, and the library then reaches its variable through the GOT",
         fixes: vec![Fix::Compiler("-fPIC, or -mno-direct-extern-access, for the program")],
-        // One page each, and those that a large one fills.
+        // One page each, and the pages that a large one fills.
         saves: Saving { read_pages: copies.count.saturating_add(copies.bytes / PAGE), ..Saving::default() },
         certainty: Certainty::UpperBound,
-        condition: "variables that lie together share a page",
+        condition: "adjacent variables share a page",
     })
 }
 
@@ -105,7 +105,7 @@ fn zero_fill(parts: &Parts) -> Option<Finding> {
     let shared = |zeros: &&crate::layout::ZeroFill| zeros.shared_file_page.is_some() && !zeros.shared_page_is_relocated;
     let pages = parts.layout.zero_fill.iter().filter(shared).count() as u64;
     let first = parts.layout.zero_fill.iter().find(shared)?;
-    // None where the read of the headers, or of another part, brings the page in.
+    // None if reading the headers or another part also reads the page.
     let seeks = pages.min(seeks_in(parts, LoaderStep::ZeroFill));
     Some(Finding {
         kind: FindingKind::BssInFilePage,
@@ -114,13 +114,13 @@ fn zero_fill(parts: &Parts) -> Option<Finding> {
             counted(first.cleared_bytes, "byte")
         ),
         place: format!("address {:#x}, page {} of the file", first.address, first.shared_file_page.unwrap_or(0)),
-        why: "that page is among the first to be read, before its neighbours, and copied only to clear its end",
+        why: "that page is read early, before its neighbours, and copied only to clear its end",
         fixes: vec![Fix::Linker(
             "a linker script that fills the file up to the end of that page; aligning .bss alone does not",
         )],
         saves: Saving { read_pages: pages, private_pages: pages, seeks, ..Saving::default() },
         certainty: Certainty::UpperBound,
-        condition: "a program that writes to the variables in front of it needs the page anyway",
+        condition: "a program that writes to the variables before it needs the page anyway",
     })
 }
 
@@ -136,7 +136,7 @@ fn padding(parts: &Parts) -> Option<Finding> {
             alignment.padding_bytes, alignment.largest_alignment_bytes
         ),
         place: "between the mapped segments".to_owned(),
-        why: "readahead reads padding with what lies around it, and packages carry it",
+        why: "readahead reads the padding with its surroundings, and packages contain it",
         fixes: vec![Fix::Linker("a smaller -z max-page-size; -z noseparate-code leaves the gap before the data")],
         saves: Saving { file_bytes: alignment.padding_bytes, ..Saving::default() },
         // A smaller alignment leaves smaller gaps.
@@ -145,7 +145,7 @@ fn padding(parts: &Parts) -> Option<Finding> {
     })
 }
 
-/// Machines on which kernels with pages of 64 KiB are in use: AArch64, PowerPC, MIPS, LoongArch.
+/// Architectures whose kernels may have 64 KiB pages: AArch64, PowerPC, MIPS, LoongArch.
 const LARGE_PAGE_MACHINES: [u16; 5] = [183, 20, 21, 8, 258];
 
 fn small_alignment(object: &Object<'_>, parts: &Parts) -> Option<Finding> {
@@ -158,7 +158,7 @@ fn small_alignment(object: &Object<'_>, parts: &Parts) -> Option<Finding> {
         kind: FindingKind::SmallAlignment,
         what: "cannot be loaded by kernels with 64 KiB pages".to_owned(),
         place: alignment.obstacles_to_64_kib_pages.first().cloned().unwrap_or_default(),
-        why: "distributions for this machine ship such kernels, and the loader refuses the file there",
+        why: "distributions for this architecture ship such kernels, and the loader refuses the file there",
         fixes: vec![Fix::Linker("-z max-page-size=65536")],
         saves: Saving::default(),
         certainty: Certainty::Counted,
@@ -172,8 +172,8 @@ fn prelink(parts: &Parts) -> Option<Finding> {
         kind: FindingKind::PrelinkIgnored,
         what: format!("prelinked against {}: {}", counted(prelink.library_count, "library"), prelink.reason),
         place: "DT_GNU_PRELINKED, DT_GNU_LIBLIST".to_owned(),
-        why: "the loader does the work again that prelink was meant to save",
-        fixes: vec![Fix::Source("build or install the file anew, or undo it by prelink -u")],
+        why: "the loader repeats the work that prelink was meant to save",
+        fixes: vec![Fix::Source("rebuild or reinstall the file, or undo it with prelink -u")],
         saves: Saving::default(),
         certainty: Certainty::Counted,
         condition: "glibc before 2.36 may still honour it for a file at its preferred address",

@@ -1,7 +1,7 @@
-//! What could be better, each with what, where, why it costs, the fix, what that saves, and how sure we are.
+//! Possible improvements, each with location, cost, fix, saving and certainty.
 //!
-//! A finding is only made when its fix saves something worth a line. The order is by [`Saving::weight`], which puts bytes,
-//! pages and seeks on one scale; it is there to sort and is never shown.
+//! A finding is made only when its fix saves something worth a line. They are ordered by [`Saving::weight`], which
+//! puts bytes, pages and seeks on one scale; it is used for sorting and never shown.
 
 mod binding;
 mod initialising;
@@ -16,11 +16,11 @@ use crate::loader_reads::LoaderStep;
 use crate::object::Object;
 use crate::parts::Parts;
 
-/// What kind of finding: its name is what `--fail-on` takes.
+/// The kind of a finding; its name is the argument of `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
-    /// Relative relocations that RELR could hold.
+    /// Relative relocations that RELR could encode.
     UnpackedRelocations,
     /// References to the object's own exported symbols.
     OwnSymbolReferences,
@@ -34,7 +34,7 @@ pub enum FindingKind {
     PrivatePages,
     /// `.bss` begins inside a page of the file.
     BssInFilePage,
-    /// The loader's first accesses are scattered over the file.
+    /// The loader's first accesses are scattered across the file.
     ScatteredReads,
     /// Many functions run before the program's own.
     ManyInitialisers,
@@ -44,19 +44,19 @@ pub enum FindingKind {
     SysvHashOnly,
     /// Both hash tables.
     TwoHashTables,
-    /// The bloom filter lets too much through.
+    /// The Bloom filter passes too many absent names.
     WeakBloomFilter,
     /// Padding for an alignment larger than any page in use.
     AlignmentPadding,
     /// Cannot be mapped by kernels with 64 KiB pages.
     SmallAlignment,
-    /// A search path of many directories.
+    /// A search path with many directories.
     LongSearchPath,
-    /// Prelinked, in vain.
+    /// Prelinked without effect.
     PrelinkIgnored,
-    /// A library that is needed by name and not used. Only seen with the whole closure.
+    /// A needed library that is not used. Found only with the whole closure.
     UnusedLibrary,
-    /// A library that cannot be found. Only seen with the whole closure.
+    /// A library that is not found. Found only with the whole closure.
     MissingLibrary,
 }
 
@@ -111,28 +111,28 @@ impl FindingKind {
 }
 
 impl FindingKind {
-    /// One number to sort findings of this kind by, of which the fixes save so much together. What keeps a program from
-    /// starting comes before all that makes it slow.
+    /// Sort key for findings of this kind whose fixes together save `saving`. Kinds that keep a program from starting
+    /// come before kinds that make it slow.
     pub fn weight(self, saves: &Saving) -> u64 {
         if self == Self::MissingLibrary { u64::MAX } else { saves.weight() }
     }
 }
 
-/// How a finding's figures came about.
+/// The origin of a finding's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
     /// Counted in the file.
     Counted,
-    /// Counted by following the loader's rules.
+    /// Counted by simulating the loader's rules.
     Followed,
-    /// From a model of what the kernel and the loader do.
+    /// From a model of the kernel and the loader.
     Modelled,
-    /// The most that it can be; usually less.
+    /// An upper bound; usually less.
     UpperBound,
 }
 
-/// What would mend it.
+/// How to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "by", content = "text", rename_all = "kebab-case")]
 pub enum Fix {
@@ -149,22 +149,22 @@ pub enum Fix {
 /// What a fix saves at each start, or on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Saving {
-    /// Bytes that are neither stored nor read.
+    /// Bytes no longer stored or read.
     pub file_bytes: u64,
-    /// Pages of the file that need not be read, of 4 KiB.
+    /// File pages no longer read, of 4 KiB.
     pub read_pages: u64,
     /// Pages of private memory in each process, of 4 KiB.
     pub private_pages: u64,
-    /// Requests to the disk that are not behind the one before.
+    /// Disk requests that do not follow the previous one.
     pub seeks: u64,
-    /// Symbols that need not be looked up.
+    /// Symbol lookups avoided.
     pub lookups: u64,
-    /// Files that the loader asks for in vain.
+    /// Failed probes avoided.
     pub probes: u64,
 }
 
 impl Saving {
-    /// Both together.
+    /// The sum.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
@@ -177,8 +177,8 @@ impl Saving {
         }
     }
 
-    /// One number to sort by. A seek counts as the 128 KiB that the kernel reads with it; a probe as a tenth, since its
-    /// answer is often in memory; a page as its bytes; a lookup as the cache lines that it touches.
+    /// Sort key. A seek counts as the 128 KiB that the kernel reads with it; a probe as a tenth of that, since its
+    /// result is often in memory; a page as its bytes; a lookup as the cache lines it touches.
     pub fn weight(&self) -> u64 {
         let weights = [
             (self.file_bytes, 1),
@@ -192,29 +192,29 @@ impl Saving {
     }
 }
 
-/// Something that could be better.
+/// A possible improvement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// Its kind.
     pub kind: FindingKind,
-    /// What is there, with figures; one sentence without its full stop.
+    /// What was found, with figures; one sentence without its full stop.
     pub what: String,
-    /// Where in the file.
+    /// Its location in the file.
     pub place: String,
-    /// Why it costs.
+    /// Its cost.
     pub why: &'static str,
-    /// What would mend it, best first.
+    /// Fixes, best first.
     pub fixes: Vec<Fix>,
-    /// What that saves.
+    /// The saving.
     pub saves: Saving,
-    /// How the figures came about.
+    /// The origin of the figures.
     pub certainty: Certainty,
-    /// What has to hold for the fix, or what would make it smaller. Empty when nothing.
+    /// Preconditions or side effects of the fix. Empty if there are none.
     pub condition: &'static str,
 }
 
 impl Finding {
-    /// One number to sort by; see [`FindingKind::weight`].
+    /// Sort key; see [`FindingKind::weight`].
     pub fn weight(&self) -> u64 {
         self.kind.weight(&self.saves)
     }

@@ -5,7 +5,7 @@ use crate::file_pages::PAGE;
 use crate::object::Object;
 use crate::parts::Parts;
 
-/// Less than this saves no page.
+/// Smaller tables save no page.
 pub(super) const WORTH_PACKING: u64 = PAGE;
 
 pub(super) fn findings(object: &Object<'_>, parts: &Parts) -> Vec<Finding> {
@@ -26,12 +26,12 @@ fn unpacked(object: &Object<'_>, parts: &Parts) -> Option<Finding> {
         what: format!(
             "{} take {} bytes, and {} bytes as RELR",
             counted(packing.packable_count, "relative relocation"),
-            // Of those that can be packed; what RELR cannot hold stays as it is.
+            // Only packable ones; what RELR cannot encode stays unchanged.
             packing.saved_bytes.saturating_add(packing.packed_bytes),
             packing.packed_bytes
         ),
         place: format!("{} at file offset {:#x}", table.name, table.file_offset),
-        why: "the loader reads the whole table before the program starts, while it writes to as many places",
+        why: "the loader reads the whole table before the program starts, and writes as many words",
         fixes: vec![Fix::Verb("pack"), Fix::Linker("-z pack-relative-relocs")],
         saves: Saving { file_bytes: packing.saved_bytes, read_pages: packing.saved_bytes / PAGE, ..Saving::default() },
         certainty: Certainty::Counted,
@@ -39,7 +39,7 @@ fn unpacked(object: &Object<'_>, parts: &Parts) -> Option<Finding> {
     })
 }
 
-/// Fewer private pages than this are not worth a change of source.
+/// Fewer private pages than this are not worth a source change.
 const MANY_PRIVATE_PAGES: u64 = 64;
 
 fn private_pages(parts: &Parts) -> Option<Finding> {
@@ -56,12 +56,12 @@ fn private_pages(parts: &Parts) -> Option<Finding> {
         kind: FindingKind::PrivatePages,
         what: format!("relocation writes to {}, {} bytes", counted(dirtied.pages, "page"), dirtied.bytes),
         place,
-        why: "each is read from the file, copied, and private memory of every process, used or not",
+        why: "each is read from the file and copied to private memory of every process, used or not",
         fixes: vec![
             Fix::Source("constant tables of offsets instead of pointers"),
             Fix::Compiler("-fno-rtti, -fvisibility=hidden"),
         ],
-        // What part of it a change of source would reach cannot be told from the file, so that nothing is promised.
+        // How many of them a source change would avoid is not in the file, so no saving is stated.
         saves: Saving::default(),
         certainty: Certainty::UpperBound,
         condition: "packing does not change this: the same words are written",

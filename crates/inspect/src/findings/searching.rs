@@ -6,9 +6,9 @@ use crate::layout::LoaderNames;
 use crate::object::Object;
 use crate::parts::Parts;
 
-/// A filter that lets more of absent names pass than this does little for the loader. Linkers aim at a few in a hundred.
+/// A filter that passes more absent names than this hardly helps the loader. Linkers aim at a few percent.
 const WEAK_FILTER: f64 = 0.25;
-/// Below this, a table is small enough to be searched however bad its filter is.
+/// Smaller tables are fast to search even with a bad filter.
 const LARGE_TABLE: u64 = 1000;
 
 pub(super) fn findings(object: &Object<'_>, parts: &Parts) -> Vec<Finding> {
@@ -32,7 +32,7 @@ fn hash_tables(parts: &Parts) -> Option<Finding> {
                 sysv.bytes
             ),
             place,
-            why: "it lies between tables that are read, and readahead reads it with them",
+            why: "it is between tables that are read, and readahead includes it",
             fixes,
             saves: Saving { file_bytes: sysv.bytes, ..Saving::default() },
             certainty: Certainty::Counted,
@@ -44,7 +44,7 @@ fn hash_tables(parts: &Parts) -> Option<Finding> {
         kind: FindingKind::SysvHashOnly,
         what: format!("only the old hash table, for {}", counted(symbols, "symbol")),
         place,
-        why: "every lookup of a symbol that is not here compares names along a chain; the newer table has a filter",
+        why: "every lookup of an absent symbol compares names along a chain; the newer table has a filter",
         fixes,
         saves: Saving::default(),
         certainty: Certainty::Counted,
@@ -61,21 +61,24 @@ fn weak_filter(parts: &Parts) -> Option<Finding> {
     Some(Finding {
         kind: FindingKind::WeakBloomFilter,
         what: format!(
-            "the filter of the hash table lets {:.0} of 100 absent names pass ({} bytes for {})",
+            "the hash table's filter passes {:.0} % of absent names ({} bytes for {})",
             gnu.bloom_false_positives * 100.0,
             gnu.bloom_bytes,
             counted(symbols, "symbol")
         ),
         place: format!("DT_GNU_HASH at file offset {:#x}", gnu.file_offset),
-        why: "each that passes costs a walk along a chain, for every symbol that other libraries look for here",
-        fixes: vec![Fix::Compiler("-fvisibility=hidden"), Fix::Linker("a linker that sizes the filter by the symbols")],
+        why: "each false positive costs a chain walk, for every symbol that other libraries look up here",
+        fixes: vec![
+            Fix::Compiler("-fvisibility=hidden"),
+            Fix::Linker("a linker that sizes the filter by the symbol count"),
+        ],
         saves: Saving::default(),
         certainty: Certainty::Counted,
         condition: "",
     })
 }
 
-/// A search path of up to so many directories is usual.
+/// Up to this many directories are normal in a search path.
 const USUAL_PATH: u64 = 2;
 
 fn search_path(object: &Object<'_>, names: &LoaderNames) -> Option<Finding> {
@@ -94,15 +97,15 @@ fn search_path(object: &Object<'_>, names: &LoaderNames) -> Option<Finding> {
             counted(directories, "directory")
         ),
         place: if names.runpath.is_some() { "DT_RUNPATH" } else { "DT_RPATH" }.to_owned(),
-        why: "the loader opens each candidate in turn, and again in the subfolders for this processor",
+        why: "the loader opens each candidate in turn, and again in the subdirectories for this processor",
         fixes: if is_program {
             vec![Fix::Verb("bind")]
         } else {
-            vec![Fix::Source("fewer directories, the fullest first")]
+            vec![Fix::Source("fewer directories, those with the most libraries first")]
         },
-        // All of them fail for libraries of the system, which are found behind this path.
+        // They all fail for system libraries, which are found after this path.
         saves: Saving { probes: plain.saturating_mul(directories), ..Saving::default() },
         certainty: Certainty::UpperBound,
-        condition: "without the subfolders for the processor; --closure counts the probes that really fail",
+        condition: "without the subdirectories for the processor; --closure counts the actual failed probes",
     })
 }

@@ -1,4 +1,4 @@
-//! A function that a pointer leads to: its code, name, size and place in the file.
+//! A function referred to by a pointer: its code, name, size and file offset.
 
 use coldstart_elf::{ByteOrder, Class, UnwindTable, Vaddr};
 
@@ -16,15 +16,15 @@ const POWERPC_64: u16 = 21;
 pub(super) struct Describe<'object, 'data> {
     object: &'object Object<'data>,
     words: Words<'object, 'data>,
-    /// For functions without a symbol; a broken table is the same as none here.
+    /// For functions without a symbol; a malformed table counts as none.
     unwind: Option<UnwindTable<'data>>,
 }
 
-/// What is known of a function before it was looked up by address.
+/// What is known of a function before the lookup by address.
 #[derive(Default)]
 struct Code<'data> {
     address: Option<Vaddr>,
-    /// The name by which relocation looks for it.
+    /// The name by which relocation looks it up.
     wanted: Option<&'data [u8]>,
 }
 
@@ -76,11 +76,11 @@ impl<'object, 'data> Describe<'object, 'data> {
         }
     }
 
-    /// Where the code is that a pointer with this value leads to.
+    /// The address of the code for a function pointer with this value.
     fn code_address(&mut self, pointer: Vaddr) -> Vaddr {
         let encoding = self.object.file.encoding();
-        // The first ABI of 64-bit PowerPC: the pointer leads to three words in `.opd`, of which the first is the code.
-        // (`e_flags` says 2 for the second ABI; 0 leaves it open, and only big-endian files had the first.)
+        // The first ABI of 64-bit PowerPC: the pointer refers to three words in `.opd`, and the first is the code's
+        // address. (`e_flags` is 2 for the second ABI; 0 leaves it open, and only big-endian files used the first.)
         let version = self.object.file.header().flags & 3;
         let is_descriptor = encoding.machine == POWERPC_64
             && encoding.class == Class::Elf64

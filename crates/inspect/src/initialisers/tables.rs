@@ -1,4 +1,4 @@
-//! Where the functions that run before `main` are named, in the order in which glibc runs them.
+//! The tables of functions that run before `main`, in the order in which glibc runs them.
 
 use coldstart_elf::{ElfFile, SectionHeader, SectionKind, Symbol, SymbolTable, Tag, Vaddr};
 
@@ -13,7 +13,7 @@ pub(super) struct Entry {
     pub(super) target: Target,
 }
 
-/// What the tables hold.
+/// The contents of the tables.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) entries: Vec<Entry>,
@@ -22,13 +22,13 @@ pub(super) struct Found {
     pub(super) problems: Vec<String>,
 }
 
-/// A table of pointers: where it begins and its size in bytes.
+/// A table of pointers: its address and its size in bytes.
 type Place = (Vaddr, u64);
 
 pub(super) fn find(object: &Object<'_>) -> Found {
     let mut found = Found::default();
     match array(object, &PREINIT_ARRAY) {
-        // `_dl_init` looks at that of the program alone.
+        // `_dl_init` reads only that of the program.
         Some(place) if object.is_program() => {
             found.add(object, InitialiserKind::PreinitArray, place, Direction::Forwards);
         }
@@ -40,7 +40,7 @@ pub(super) fn find(object: &Object<'_>) -> Found {
     }
     if let Some(address) = init_function(object) {
         found.entries.push(Entry { kind: InitialiserKind::Init, slot: None, target: Target::Address(address) });
-        // Nobody but the code in `.init` looks at this table; sentinels at both ends are skipped as empty entries.
+        // Only the code in `.init` reads this table; sentinels at both ends are skipped as empty entries.
         if let Some(section) = object.file.section(".ctors").filter(|section| section.header.is_loaded()) {
             let mut ctors = Found::default();
             let place = (section.header.address, section.header.size);
@@ -66,10 +66,10 @@ impl Found {
         let word = object.file.encoding().word_size();
         let there = object.file.memory_from(start).map_or(0, |bytes| bytes.len() as u64);
         if size > there {
-            let problem = format!("the table of {size} bytes at address {start} is cut off after {there} bytes");
+            let problem = format!("the table of {size} bytes at address {start} is truncated after {there} bytes");
             self.problems.push(problem);
         }
-        // Bounded by the bytes that the file has.
+        // Bounded by the bytes in the file.
         let count = size.min(there).checked_div(word).unwrap_or(0);
         let mut words = Words::new(&object.file);
         for index in 0..count {
@@ -86,8 +86,8 @@ impl Found {
     }
 }
 
-/// What the word at `slot` will point to: by relocation, else as it stands in the file, which is so in programs at fixed
-/// addresses and in files whose relocations were packed in a way of their own. `None` for 0 and -1.
+/// The value of the word at `slot` after relocation. Without a relocation, its value in the file, as in programs at
+/// fixed addresses and in files with a private form of packed relocations. `None` for 0 and -1.
 fn target(object: &Object<'_>, words: &mut Words<'_, '_>, slot: Vaddr) -> Option<Target> {
     let all_ones = match object.file.encoding().word_size() {
         4 => u64::from(u32::MAX),
@@ -118,7 +118,8 @@ const INIT_ARRAY: Array = Array {
     symbols: (b"__init_array_start", b"__init_array_end"),
 };
 
-/// The array as the dynamic table names it. A static program has none; its start code knows the array by two symbols.
+/// The array that the dynamic table refers to. A static program has none; its start code finds the array by two
+/// symbols.
 fn array(object: &Object<'_>, array: &Array) -> Option<Place> {
     let place = match &object.dynamic {
         Some(dynamic) => Some((Vaddr(dynamic.get(array.tags.0)?), dynamic.get(array.tags.1)?)),
@@ -132,7 +133,7 @@ fn array(object: &Object<'_>, array: &Array) -> Option<Place> {
     place.filter(|(_, size)| *size > 0)
 }
 
-/// `DT_INIT`, or what the start code of a static program calls instead.
+/// `DT_INIT`, or the equivalent in the start code of a static program.
 fn init_function(object: &Object<'_>) -> Option<Vaddr> {
     match &object.dynamic {
         Some(_) => object.tag(Tag::INIT).filter(|address| *address != 0).map(Vaddr),

@@ -1,4 +1,4 @@
-//! What all initialisers together come to: how much code there is, and how far one is from the next.
+//! Totals over all initialisers: the amount of code, and the distances between functions.
 
 use std::ops::Range;
 
@@ -10,21 +10,21 @@ use crate::file_pages::{PAGE, READAHEAD_WINDOW, distinct_units, merged, total};
 /// Sums over all functions that run before `main`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct InitialiserTotals {
-    /// Number of functions, those that run twice counted twice.
+    /// Number of functions; those that run twice count twice.
     pub count: u64,
-    /// Size of their code in bytes, as far as it is known, each byte counted once. What they call is not in it.
+    /// Size of their code in bytes, as far as known, each byte counted once, without callees.
     pub code_bytes: u64,
-    /// Functions whose size is not known.
+    /// Functions of unknown size.
     pub functions_of_unknown_size: u64,
-    /// Different 4 KiB pages of the file with their code. A function of unknown size counts for the page it begins in.
+    /// Distinct 4 KiB file pages with their code. A function of unknown size counts for its first page.
     pub code_pages: u64,
-    /// Different parts of the file of 128 KiB, the kernel's usual readahead, with their code.
+    /// Distinct 128 KiB ranges of the file (the kernel's default readahead) with their code.
     pub readahead_windows: u64,
-    /// Number of times that the next function lies before the last one in the file.
+    /// Number of backward jumps: the next function is before the last one in the file.
     pub backward_jumps: u64,
-    /// How far these jumps are together, in bytes from one function's beginning to the next one's.
+    /// Total length of these jumps, in bytes from one function's beginning to the next one's.
     pub backward_jump_bytes: u64,
-    /// How far all other steps are together, in bytes from one function's beginning to the next one's.
+    /// Total length of all other steps, in bytes from one function's beginning to the next one's.
     pub forward_jump_bytes: u64,
 }
 

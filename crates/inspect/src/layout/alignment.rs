@@ -1,4 +1,4 @@
-//! What segments are aligned to, and on which kernels the file can be mapped therefore.
+//! Segment alignment, and the kernels that can map the file.
 
 use std::ops::Range;
 
@@ -14,15 +14,15 @@ const HUGE_PAGE: u64 = 2 << 20;
 /// The alignment of a file's segments.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Alignment {
-    /// The largest that a mapped segment asks for, in bytes.
+    /// The largest alignment of a mapped segment, in bytes.
     pub largest_alignment_bytes: u64,
-    /// Bytes of the file between mapped segments that nobody uses, most of which are there for alignment.
+    /// Unused bytes of the file between mapped segments, most of them for alignment.
     pub padding_bytes: u64,
-    /// Whether it can be loaded where pages have 64 KiB, as on many ARM and PowerPC servers.
+    /// Whether it can be loaded with 64 KiB pages, as on many ARM and PowerPC servers.
     pub loads_with_64_kib_pages: bool,
-    /// Why it cannot, a sentence each.
+    /// Why not, a sentence each.
     pub obstacles_to_64_kib_pages: Vec<String>,
-    /// Whether all executable segments lie in file and memory so that huge pages of 2 MiB can hold them.
+    /// Whether all executable segments are in file and memory so that huge pages of 2 MiB can hold them.
     pub is_huge_page_aligned: bool,
 }
 
@@ -39,23 +39,23 @@ pub(super) fn alignment(file: &ElfFile<'_>, segments: &[LoadSegment]) -> Alignme
     }
 }
 
-/// Whether its place in the file and its address are the same within a page.
+/// Whether its file offset and address are congruent modulo the page size.
 fn is_congruent(segment: &Segment, page: u64) -> bool {
     segment.offset.0.abs_diff(segment.address.0).is_multiple_of(page)
 }
 
-/// glibc refuses an alignment below the page's (`elf/dl-load.c`, "not page-aligned"); the kernel maps whole pages of the
-/// file; and where two segments share a page, one of them gets the other's bytes or flags.
+/// glibc refuses an alignment below the page size (`elf/dl-load.c`, "not page-aligned"); the kernel maps whole pages
+/// of the file; and if two segments share a page, one of them gets the other's bytes or flags.
 fn obstacles(file: &ElfFile<'_>) -> Vec<String> {
     let mut obstacles = Vec::new();
     let mut last: Option<(Range<u64>, &Segment)> = None;
     for segment in file.load_segments() {
         let address = segment.address;
         if segment.alignment < LARGE_PAGE {
-            obstacles.push(format!("the segment at address {address} is aligned to {} bytes only", segment.alignment));
+            obstacles.push(format!("the segment at address {address} is aligned to only {} bytes", segment.alignment));
         }
         if !is_congruent(segment, LARGE_PAGE) {
-            obstacles.push(format!("the segment at address {address} lies at another place of its page in the file"));
+            obstacles.push(format!("the segment at address {address} has different page offsets in file and memory"));
         }
         let pages = round_down(address.0, LARGE_PAGE)..round_up(segment.end().0, LARGE_PAGE);
         if let Some((before, other)) = &last

@@ -1,4 +1,4 @@
-//! Where the dynamic table lies. The loader reads it before all else, and an editor may need its spare entries.
+//! The location of the dynamic table. The loader reads it before all else, and an editor may need its spare entries.
 
 use coldstart_elf::DynamicTable;
 use serde::Serialize;
@@ -7,34 +7,34 @@ use super::segments::flags;
 use crate::file_pages::page_of;
 use crate::object::Object;
 
-/// When symbols of the PLT are looked up.
+/// When the PLT's symbols are looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Binding {
     /// All of them at the start (`DT_BIND_NOW`, `DF_BIND_NOW`, `DF_1_NOW`).
     Now,
-    /// Each when it is called first.
+    /// Each at its first call.
     Lazy,
 }
 
-/// The dynamic table and its place.
+/// The dynamic table and its location.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DynamicLayout {
-    /// Where it begins in the file.
+    /// Its file offset.
     pub file_offset: u64,
-    /// The 4 KiB page of the file in which it begins, from 0.
+    /// The 4 KiB page of its file offset, from 0.
     pub file_page: u64,
-    /// Where it begins in memory, before the load bias.
+    /// Its address, before the load bias.
     pub address: u64,
     /// Its size in bytes, spare entries included.
     pub bytes: u64,
     /// Entries in use, the end mark not counted.
     pub used_entries: u64,
-    /// Entries behind the end mark.
+    /// Entries after the end mark.
     pub spare_entries: u64,
-    /// Flags of the mapped segment that it lies in, as in `rw-`; none when it is not mapped.
+    /// Flags of its mapped segment, such as `rw-`; none if it is not mapped.
     pub segment_flags: Option<String>,
-    /// When symbols of the PLT are looked up.
+    /// When the PLT's symbols are looked up.
     pub binding: Binding,
 }
 

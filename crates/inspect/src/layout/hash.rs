@@ -1,6 +1,6 @@
-//! The tables in which other objects look symbols up, and how good they are.
+//! The symbol hash tables, and their quality.
 //!
-//! glibc, musl and bionic use the GNU table where there is one; beside it, the older table only takes up space.
+//! glibc, musl and bionic prefer the GNU table; the older table next to it only takes space.
 
 use coldstart_elf::{ChainLengths, ElfError, GnuHashTable, SysvHashTable};
 use serde::Serialize;
@@ -14,11 +14,11 @@ pub struct HashTables {
     pub gnu: Option<GnuHash>,
     /// `DT_HASH`.
     pub sysv: Option<SysvHash>,
-    /// Bytes of the older table where both are there, in which case nobody reads it.
+    /// Size of the older table if both are present: it is then unused.
     pub unused_bytes: u64,
 }
 
-/// How a table spreads its symbols.
+/// How a table distributes its symbols.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HashChains {
     /// Number of buckets.
@@ -29,37 +29,37 @@ pub struct HashChains {
     pub symbols: u64,
     /// Symbols in the longest chain.
     pub longest_chain: u64,
-    /// Symbols in a chain, averaged over the buckets that have any.
+    /// Symbols per chain, averaged over the buckets that are not empty.
     pub average_chain: f64,
-    /// Comparisons until a symbol that is in the table is found, averaged over its symbols.
+    /// Comparisons to find a symbol of the table, averaged over its symbols.
     pub comparisons_per_symbol: f64,
 }
 
-/// The table in the GNU style.
+/// The GNU hash table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GnuHash {
-    /// Where it begins in the file.
+    /// Its file offset.
     pub file_offset: u64,
     /// Its size in bytes.
     pub bytes: u64,
-    /// Its chains; none when they are broken.
+    /// Its chains; none if they are malformed.
     pub chains: Option<HashChains>,
-    /// Size in bytes of the filter in front of the buckets.
+    /// Size of the Bloom filter in bytes.
     pub bloom_bytes: u64,
     /// Share of the filter's bits that are set, from 0 to 1.
     pub bloom_set_share: f64,
-    /// Probability, from 0 to 1, that the filter lets a name pass that is not in the table.
+    /// Probability, from 0 to 1, that the filter passes an absent name.
     pub bloom_false_positives: f64,
 }
 
-/// The table in the style of System V.
+/// The System V hash table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SysvHash {
-    /// Where it begins in the file.
+    /// Its file offset.
     pub file_offset: u64,
     /// Its size in bytes.
     pub bytes: u64,
-    /// Its chains; none when they are broken.
+    /// Its chains; none if they are malformed.
     pub chains: Option<HashChains>,
 }
 
@@ -91,7 +91,7 @@ pub(super) fn hash(object: &Object<'_>, problems: &mut Vec<String>) -> HashTable
     tables
 }
 
-/// Keeps what went wrong, and goes on.
+/// Records a problem and continues.
 struct Noted<'problems>(&'problems mut Vec<String>);
 
 impl Noted<'_> {

@@ -1,7 +1,6 @@
-//! How a file is laid out, as far as a start pays for it: what is mapped, what lies where, and what is there twice or in
-//! vain.
+//! The layout of a file as far as it costs start-up time: what is mapped, where it is, and what is redundant.
 //!
-//! Everything here is a fact of the file. What the facts cost, and what to do about them, is said elsewhere.
+//! Everything here is a fact of the file. Costs and fixes are in [`crate::findings`].
 
 mod alignment;
 mod dynamic;
@@ -37,27 +36,27 @@ pub use zeros::ZeroFill;
 pub struct Layout {
     /// The segments that are mapped, in the order of the program headers.
     pub segments: Vec<LoadSegment>,
-    /// Parts of memory that begin as zeros and have no bytes in the file (`.bss`).
+    /// Zero-filled memory without bytes in the file (`.bss`).
     pub zero_fill: Vec<ZeroFill>,
     /// The dynamic table; none in a static program.
     pub dynamic: Option<DynamicLayout>,
-    /// The part that is made read-only after relocation; none when the file asks for none (`PT_GNU_RELRO` is missing).
+    /// The part that is made read-only after relocation; none without `PT_GNU_RELRO`.
     pub relro: Option<Relro>,
-    /// The tables in which symbols are looked up.
+    /// The symbol hash tables.
     pub hash: HashTables,
-    /// Versions that are needed and defined.
+    /// Needed and defined versions.
     pub versions: Versions,
-    /// Names that the loader works with.
+    /// Names that the loader uses.
     pub names: LoaderNames,
-    /// What the segments are aligned to.
+    /// The alignment of the segments.
     pub alignment: Alignment,
-    /// What is rare, and costs.
+    /// Rare features with a cost.
     pub special: Special,
-    /// What prelink left behind; none when the file was not prelinked.
+    /// The traces of prelink; none if the file was not prelinked.
     pub prelink: Option<Prelink>,
-    /// Ways in which its relocations are packed already.
+    /// The packed relocation formats in use.
     pub packings: Vec<ExistingPacking>,
-    /// What cannot be read, a sentence each.
+    /// Parts that cannot be read, a sentence each.
     pub problems: Vec<String>,
 }
 
@@ -81,12 +80,12 @@ pub fn layout(object: &Object<'_>) -> Layout {
     }
 }
 
-/// A sentence for each mapped segment that reaches past the end of the file: a program that comes there is killed.
+/// A sentence for each mapped segment that extends past the end of the file: accessing that part kills the program.
 fn cut_off(file: &ElfFile<'_>) -> impl Iterator<Item = String> {
     let past_the_end = |segment: &&Segment| segment.offset.0.saturating_add(segment.file_size) > file.size();
     file.load_segments().filter(past_the_end).map(|segment| {
         format!(
-            "the file has been cut off: the segment at address {} ({} bytes at file offset {}) reaches past its end ({} bytes)",
+            "the file is truncated: the segment at address {} ({} bytes at file offset {}) extends past its end ({} bytes)",
             segment.address,
             segment.file_size,
             segment.offset,
@@ -95,7 +94,7 @@ fn cut_off(file: &ElfFile<'_>) -> impl Iterator<Item = String> {
     })
 }
 
-/// Bytes of the file as text; what is no UTF-8 is replaced.
+/// Bytes of the file as text; what is not UTF-8 is replaced.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

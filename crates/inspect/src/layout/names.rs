@@ -1,4 +1,4 @@
-//! Names that the loader works with: what the object needs, what it is called, and where its libraries are looked for.
+//! Names that the loader uses: needed libraries, the soname, and search paths.
 
 use std::collections::HashSet;
 
@@ -11,18 +11,18 @@ use crate::object::Object;
 /// Names in the dynamic table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LoaderNames {
-    /// Libraries that it needs, in order (`DT_NEEDED`).
+    /// Needed libraries, in order (`DT_NEEDED`).
     pub needed: Vec<String>,
     /// Its own name (`DT_SONAME`).
     pub soname: Option<String>,
-    /// `DT_RPATH` as it stands.
+    /// `DT_RPATH` as stored.
     pub rpath: Option<String>,
-    /// `DT_RUNPATH` as it stands.
+    /// `DT_RUNPATH` as stored.
     pub runpath: Option<String>,
-    /// The loader that it asks for (`PT_INTERP`).
+    /// Its interpreter (`PT_INTERP`).
     pub interpreter: Option<String>,
-    /// Directories of the object's own search path, each of which the loader tries for a library that is not in those
-    /// before. `DT_RPATH` does not count beside `DT_RUNPATH` (glibc `elf/dl-load.c`, `decompose_rpath`).
+    /// Number of directories in the effective search path; the loader probes them in turn for each library.
+    /// `DT_RPATH` is ignored if `DT_RUNPATH` is present (glibc `elf/dl-load.c`, `decompose_rpath`).
     pub search_directories: u64,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn names(object: &Object<'_>, problems: &mut Vec<String>) -> LoaderNa
     }
 }
 
-/// Empty parts stand for the current directory; an empty path is none. A directory that is named twice is asked once (glibc
+/// Empty elements mean the current directory; an empty path has none. A repeated directory is searched once (glibc
 /// `elf/dl-load.c`, `fillin_rpath`).
 fn directories(path: &str) -> u64 {
     if path.is_empty() {

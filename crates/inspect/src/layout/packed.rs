@@ -1,28 +1,27 @@
-//! In which ways a file's relocations are packed already.
+//! The packed relocation formats that a file uses.
 
 use coldstart_elf::Tag;
 use serde::Serialize;
 
 use crate::object::Object;
 
-/// A way of packing relocations.
+/// A packed relocation format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExistingPacking {
-    /// `DT_RELR`, which the loader reads: glibc since 2.36, musl since 1.2.4, bionic since Android 11.
+    /// `DT_RELR`: glibc since 2.36, musl since 1.2.4, bionic since Android 11.
     Relr,
-    /// The same under the number that it had first (`DT_ANDROID_RELR`), for bionic alone.
+    /// The same under its earlier tag (`DT_ANDROID_RELR`), for bionic only.
     AndroidRelr,
-    /// Android's own format (`DT_ANDROID_REL`, `DT_ANDROID_RELA`: "APS2"), for bionic alone.
+    /// Android's own format (`DT_ANDROID_REL`, `DT_ANDROID_RELA`: "APS2"), for bionic only.
     AndroidPacked,
     /// Firefox's elfhack: code in the file applies them before the first initialiser.
     Elfhack,
-    /// Firefox's relrhack: `DT_RELR` under numbers that no loader knows, applied by code in the file.
+    /// Firefox's relrhack: `DT_RELR` under tags unknown to loaders, applied by code in the file.
     Relrhack,
 }
 
-/// What relrhack adds to the numbers of tags, so that loaders do not know them (Firefox
-/// `build/unix/elfhack/relrhack.cpp`).
+/// Added by relrhack to tags, so that loaders ignore them (Firefox `build/unix/elfhack/relrhack.cpp`).
 const RELRHACK_BIT: u64 = 0x0800_0000;
 
 pub(super) fn packings(object: &Object<'_>) -> Vec<ExistingPacking> {

@@ -1,7 +1,8 @@
-//! What prelink left in a file, and whether a loader still makes use of it.
+//! Traces of prelink in a file, and whether a loader still uses them.
 //!
-//! prelink gave every library an address of its own and looked all symbols up in advance. The loader skipped relocation
-//! when everything was as prelink had found it. Support was deprecated in glibc 2.35 and is gone since 2.36 (its `NEWS`).
+//! prelink assigned every library an address and looked up all symbols in advance. The loader skipped relocation if
+//! everything was still as prelink had found it. Support was deprecated in glibc 2.35 and removed in 2.36 (its
+//! `NEWS`).
 
 use coldstart_elf::{FileType, Tag};
 use serde::Serialize;
@@ -16,25 +17,25 @@ const LIBRARY_LIST_SIZE: Tag = Tag(0x6fff_fdf7);
 /// Traces of prelink.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prelink {
-    /// When the file was prelinked: seconds since 1970 (`DT_GNU_PRELINKED`); 0 when prelink was told not to say.
+    /// When the file was prelinked: seconds since 1970 (`DT_GNU_PRELINKED`); 0 if prelink was told to omit it.
     pub unix_seconds: Option<u64>,
-    /// Number of libraries that it was prelinked against (`DT_GNU_LIBLIST`).
+    /// Number of libraries it was prelinked against (`DT_GNU_LIBLIST`).
     pub library_count: u64,
-    /// Whether the file holds what it takes to undo it (`.gnu.prelink_undo`).
+    /// Whether the file contains the data to undo it (`.gnu.prelink_undo`).
     pub has_undo_section: bool,
-    /// Whether a loader makes use of it.
+    /// Whether a loader uses it.
     pub used_by: PrelinkUse,
-    /// Why, in a sentence.
+    /// The reason, as a sentence.
     pub reason: String,
 }
 
-/// Who makes use of what prelink did.
+/// The users of prelink's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PrelinkUse {
-    /// Nobody.
+    /// None.
     Nobody,
-    /// The loader of glibc up to 2.35, when everything is where prelink put it.
+    /// glibc's loader up to 2.35, if everything is where prelink put it.
     GlibcUpTo235,
 }
 
@@ -59,10 +60,10 @@ pub(super) fn prelink(object: &Object<'_>) -> Option<Prelink> {
 fn used_by(object: &Object<'_>, is_marked: bool) -> (PrelinkUse, &'static str) {
     let is_movable = object.file.header().file_type == FileType::Dynamic;
     if !is_marked {
-        (PrelinkUse::Nobody, "only the section for undoing it is left, which no loader reads")
+        (PrelinkUse::Nobody, "only the section for undoing it is left; no loader reads it")
     } else if object.dynamic.is_some() && is_movable && object.is_program() {
-        let reason = "the kernel loads a position-independent program at an address of its own choice, and what was \
-                      prelinked for another address does not hold there; glibc 2.36 and later ignore it anyway";
+        let reason = "the kernel loads a position-independent program at another address than prelink assumed; \
+                      glibc 2.36 and later ignore it anyway";
         (PrelinkUse::Nobody, reason)
     } else if is_movable {
         let reason = "glibc 2.36 and later ignore it; older ones use it if the library gets the address that it was \

@@ -8,14 +8,14 @@ use crate::file_pages::{PAGE, round_down};
 /// What is made read-only after relocation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Relro {
-    /// Where it begins, before the load bias.
+    /// Its address, before the load bias.
     pub address: u64,
     /// Its size in bytes.
     pub bytes: u64,
     /// Whether it ends on a page boundary, as linkers intend.
     pub ends_on_page_boundary: bool,
-    /// Bytes at its end that stay writable, because protection ends at the page boundary below (glibc `elf/dl-reloc.c`,
-    /// `_dl_protect_relro`).
+    /// Bytes at the end that stay writable, because the protection ends at the page boundary below (glibc
+    /// `elf/dl-reloc.c`, `_dl_protect_relro`).
     pub unprotected_bytes: u64,
 }
 

@@ -1,6 +1,6 @@
-//! The segments as they are mapped, and the bytes between them that nobody uses.
+//! The mapped segments, and the unused bytes between them.
 //!
-//! Padding in the file is read by readahead like anything else, and separates parts that a start needs together.
+//! Readahead reads padding like anything else, and padding separates parts that a start needs together.
 
 use std::ops::Range;
 
@@ -13,29 +13,29 @@ use crate::file_pages::{PAGE, merged, round_down, round_up, uncovered};
 /// A segment that is mapped (`PT_LOAD`).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadSegment {
-    /// Where it begins in the file.
+    /// Its file offset.
     pub file_offset: u64,
     /// Bytes that come from the file.
     pub file_bytes: u64,
-    /// Where it begins in memory, before the load bias.
+    /// Its address, before the load bias.
     pub address: u64,
-    /// Its size in memory in bytes; what exceeds the file's part is zero.
+    /// Its size in memory in bytes; zero-filled past the file part.
     pub memory_bytes: u64,
-    /// Read, write, execute, as in `r-x`.
+    /// Its flags, such as `r-x`.
     pub flags: String,
-    /// What it asks to be aligned to, in bytes (`p_align`).
+    /// Its alignment in bytes (`p_align`).
     pub alignment_bytes: u64,
-    /// Pages of the file that are mapped for it. The first and the last may belong to a neighbour too.
+    /// File pages mapped for it. The first and the last may be shared with a neighbour.
     pub file_pages: u64,
-    /// Name of its first section; none when sections are missing.
+    /// Name of its first section; none without sections.
     pub first_section: Option<String>,
     /// Name of its last section.
     pub last_section: Option<String>,
     /// Number of its sections.
     pub section_count: u64,
-    /// Bytes of the file between the segments before it and its own beginning that no section and no header uses.
+    /// Unused bytes of the file between the previous segments and this one: in no section and no header.
     pub padding_before_bytes: u64,
-    /// Memory between the segment before it and its own beginning that is reserved and not used, in bytes; whole pages.
+    /// Reserved, unused memory between the previous segment and this one, in bytes; whole pages.
     pub address_hole_before_bytes: u64,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn segments(file: &ElfFile<'_>) -> Vec<LoadSegment> {
     described.collect()
 }
 
-/// Everything but what depends on the other segments.
+/// Everything except what depends on the other segments.
 fn describe(segment: &Segment, sections: &[&Section<'_>]) -> LoadSegment {
     let inside = sections_of(segment, sections);
     let name = |section: Option<&&Section<'_>>| section.map(|section| text(section.name));
@@ -90,13 +90,13 @@ fn file_pages(segment: &Segment) -> u64 {
     round_up(part.end, PAGE).saturating_sub(round_down(part.start, PAGE)) / PAGE
 }
 
-/// Whether it takes up memory of its own. (`.tbss` has an address, but its memory is each thread's.)
+/// Whether it has memory of its own. (`.tbss` has an address, but its memory is per thread.)
 fn is_in_memory(section: &Section<'_>) -> bool {
     let header = &section.header;
     header.is_loaded() && header.size > 0 && !(header.is_thread_local() && header.file_size() == 0)
 }
 
-/// Of sections that are sorted by address, those that begin in the segment.
+/// The sections, sorted by address, that begin in the segment.
 fn sections_of<'sections, 'file, 'data>(
     segment: &Segment,
     sections: &'sections [&'file Section<'data>],
@@ -107,7 +107,7 @@ fn sections_of<'sections, 'file, 'data>(
     rest.get(..count).unwrap_or_default()
 }
 
-/// Every part of the file that something uses, sections that are not loaded included.
+/// All used parts of the file, including sections that are not loaded.
 fn used_parts(file: &ElfFile<'_>) -> Vec<Range<u64>> {
     let header = file.header();
     let header_size = match header.encoding.class {
@@ -131,7 +131,7 @@ fn used_parts(file: &ElfFile<'_>) -> Vec<Range<u64>> {
 
 fn padding_before(file: &ElfFile<'_>, segment: &Segment, used: &[Range<u64>], ends: &Ends) -> u64 {
     let start = ends.before(segment.offset.0);
-    // A file that was cut off has no bytes there.
+    // A truncated file has no bytes there.
     let end = segment.offset.0.min(file.size());
     uncovered(start.min(end)..end, used)
 }
@@ -143,9 +143,9 @@ fn hole_before(segment: &Segment, ends: &Ends) -> u64 {
     }
 }
 
-/// Where parts end that begin before a place. A hostile file has thousands of segments, so each is looked at once.
+/// The ends of parts that begin before an offset. A hostile file has thousands of segments, so each is visited once.
 struct Ends {
-    /// Where a part begins, and the largest end up to it, in ascending order.
+    /// The start of each part, and the largest end up to it, in ascending order.
     largest: Vec<(u64, u64)>,
 }
 
@@ -161,7 +161,7 @@ impl Ends {
         Self { largest }
     }
 
-    /// The largest end of the parts that begin before `place`; 0 when there are none.
+    /// The largest end of the parts that begin before `place`; 0 if there are none.
     fn before(&self, place: u64) -> u64 {
         let count = self.largest.partition_point(|(start, _)| *start < place);
         let last = count.checked_sub(1).and_then(|index| self.largest.get(index));

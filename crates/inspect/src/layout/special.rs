@@ -1,5 +1,5 @@
-//! What few files have and costs those that do: changes to code, copied variables, executable stacks, static
-//! thread-local storage, functions that are chosen at run time.
+//! Rare features with a cost: text relocations, copy relocations, executable stacks, static thread-local storage,
+//! indirect functions.
 
 use coldstart_elf::{Relocation, RelocationClass, RelocationClasses, SegmentKind, SymbolKind};
 use serde::Serialize;
@@ -12,39 +12,39 @@ use crate::writable::Writable;
 
 /// `DF_STATIC_TLS`.
 const STATIC_TLS: u64 = 0x10;
-/// How many copied variables are named.
+/// How many copied variables are listed.
 const NAMED: usize = 5;
 
-/// What few files have.
+/// Rare features of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Special {
-    /// Relocations of memory that is not writable.
+    /// Relocations in read-only memory.
     pub text_relocations: TextRelocations,
-    /// Variables of libraries that are copied into the program.
+    /// Library variables that are copied into the program.
     pub copy_relocations: CopyRelocations,
-    /// What the file says of its stack.
+    /// The stack's permissions.
     pub stack: Stack,
-    /// Whether it claims thread-local storage that only fits in at the start (`DF_STATIC_TLS`).
+    /// Whether it uses static thread-local storage (`DF_STATIC_TLS`).
     pub has_static_tls: bool,
-    /// Pointers that a function of the object chooses at the start (`IRELATIVE`).
+    /// Pointers set by a resolver at the start (`IRELATIVE`).
     pub chosen_functions: u64,
-    /// Functions of the dynamic symbol table that are chosen when they are looked up (`STT_GNU_IFUNC`).
+    /// Indirect functions in the dynamic symbol table (`STT_GNU_IFUNC`).
     pub indirect_function_symbols: u64,
 }
 
-/// Relocations of segments that are not writable. The loader makes the whole segment writable for them, and every
-/// changed page is a copy that processes no longer share.
+/// Relocations in read-only segments. The loader makes the whole segment writable for them, and processes no longer
+/// share the changed pages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TextRelocations {
-    /// Whether the file says that it has some (`DT_TEXTREL`, `DF_TEXTREL`).
+    /// Whether the file declares them (`DT_TEXTREL`, `DF_TEXTREL`).
     pub is_marked: bool,
-    /// Number of changed words in such segments.
+    /// Number of relocated words in such segments.
     pub words: u64,
-    /// Number of 4 KiB pages that they lie in.
+    /// Number of 4 KiB pages with such words.
     pub pages: u64,
 }
 
-/// Variables that are copied (`R_*_COPY`).
+/// Copied variables (`R_*_COPY`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CopyRelocations {
     /// Number of variables.
@@ -55,16 +55,16 @@ pub struct CopyRelocations {
     pub largest: Vec<CopiedVariable>,
 }
 
-/// A variable that is copied from a library.
+/// A variable copied from a library.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CopiedVariable {
-    /// Its name, as the symbol table has it.
+    /// Its name in the symbol table.
     pub name: String,
     /// Its size in bytes.
     pub bytes: u64,
 }
 
-/// Whether a file asks for a stack that code can run on (`PT_GNU_STACK`).
+/// Whether a file requests an executable stack (`PT_GNU_STACK`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stack {
@@ -72,7 +72,7 @@ pub enum Stack {
     Executable,
     /// It does not.
     NotExecutable,
-    /// It does not say, and some machines make the stack executable then.
+    /// Unspecified; some architectures then make the stack executable.
     Unmarked,
 }
 
@@ -119,7 +119,7 @@ fn copy_relocations(object: &Object<'_>) -> CopyRelocations {
     let mut found = CopyRelocations::default();
     let mut symbols: Vec<(u64, u32)> = Vec::new();
     let mut visit = |relocation: Relocation| {
-        // A copy is always that of a symbol; most relocations have none.
+        // A copy always has a symbol; most relocations have none.
         if relocation.symbol != 0 && classes.of(relocation.kind) == RelocationClass::Copy {
             let bytes = object.dynamic_symbols.get(relocation.symbol).map_or(0, |symbol| symbol.size);
             found.count = found.count.saturating_add(1);

@@ -1,4 +1,4 @@
-//! Versions of symbols: which are needed of which library, and how many are defined.
+//! Symbol versions: the needed ones by library, and the number of defined ones.
 
 use coldstart_elf::VersionTable;
 use serde::Serialize;
@@ -9,20 +9,20 @@ use crate::object::Object;
 /// The versions of an object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Versions {
-    /// The libraries of which versions are needed.
+    /// The libraries with needed versions.
     pub needed: Vec<NeededVersions>,
-    /// Number of versions that are needed, of all libraries together. The loader looks each of them up at the start.
+    /// Number of needed versions of all libraries. The loader looks up each of them at the start.
     pub needed_count: u64,
-    /// Number of versions that the object defines, that of the file itself included.
+    /// Number of defined versions, including that of the file itself.
     pub defined_count: u64,
 }
 
-/// A library and the versions that are needed of it.
+/// A library and the versions needed from it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NeededVersions {
     /// The library's name.
     pub library: String,
-    /// The versions, as `GLIBC_2.34`.
+    /// The versions, such as `GLIBC_2.34`.
     pub versions: Vec<String>,
 }
 

@@ -1,8 +1,8 @@
-//! Memory that begins as zeros, and the page of the file that its beginning shares with data.
+//! Zero-filled memory, and the file page that its beginning shares with data.
 //!
-//! Where zeros begin inside a page, the kernel or the loader clears the rest of that page when it maps the file (Linux
-//! `fs/binfmt_elf.c`, `padzero`; glibc `elf/dl-map-segments.h`): the page is read and copied before anything else runs,
-//! even if the program never uses it.
+//! If zeros begin inside a page, the kernel or the loader clears the rest of that page when it maps the file (Linux
+//! `fs/binfmt_elf.c`, `padzero`; glibc `elf/dl-map-segments.h`): the page is read and copied before anything else
+//! runs, even if the program never uses it.
 
 use coldstart_elf::{Segment, Vaddr};
 use serde::Serialize;
@@ -12,18 +12,19 @@ use crate::file_pages::{PAGE, page_of, round_down, round_up};
 use crate::object::Object;
 use crate::slots::Slots;
 
-/// The part of a segment that has no bytes in the file.
+/// The zero-filled part of a segment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ZeroFill {
-    /// Where it begins, before the load bias.
+    /// Its address, before the load bias.
     pub address: u64,
     /// Its size in bytes.
     pub bytes: u64,
-    /// The page of the file that must be read and copied to clear its end, from 0; none when the zeros begin a page.
+    /// The file page that must be read and copied to clear its end, from 0; none if the zeros begin at a page
+    /// boundary.
     pub shared_file_page: Option<u64>,
-    /// Bytes of that page that are cleared.
+    /// Cleared bytes of that page.
     pub cleared_bytes: u64,
-    /// Whether relocation changes that page as well, so that clearing it costs nothing more.
+    /// Whether relocation writes to that page as well, so that clearing it costs nothing extra.
     pub shared_page_is_relocated: bool,
 }
 
@@ -45,12 +46,12 @@ fn describe(object: &Object<'_>, segment: &Segment) -> ZeroFill {
     }
 }
 
-/// The page of the file in which a segment's zeros begin.
+/// The file page in which a segment's zeros begin.
 pub(crate) fn shared_page(object: &Object<'_>, segment: &Segment) -> Option<u64> {
     let part = file_range(segment);
     let has_zeros = segment.memory_size > segment.file_size;
     let is_inside = !segment.file_end().0.is_multiple_of(PAGE) && !part.is_empty();
-    // Nothing is cleared in memory that cannot be written.
+    // Read-only memory is not cleared.
     (has_zeros && is_inside && segment.is_writable() && part.end <= object.file.size()).then(|| page_of(part.end))
 }
 

@@ -1,20 +1,20 @@
-//! A model of what the kernel reads from disk while the loader works on one file, when nothing of it is in memory.
+//! A model of the kernel's disk reads while the loader processes one file from a cold cache.
 //!
-//! The loader touches few bytes in many places, and for each place the kernel reads 128 KiB around it. So the order of
-//! the touches and the distances between them decide how much is read, in how many requests, and how often a disk has to
-//! seek. The model replays the touches in glibc's order through the kernel's rules ([`readahead`]).
+//! The loader touches few bytes at many offsets, and for each the kernel reads 128 KiB around it. So the order of the
+//! touches and the distances between them determine how much is read, in how many requests, and how often a disk has
+//! to seek. The model replays the touches in glibc's order through the kernel's rules ([`readahead`]).
 //!
-//! What is simplified:
-//! - Only this file's own pages count. Symbols that it looks up are found in other files, whose hash tables, symbols and
-//!   names are touched as well; and others look up symbols in this one.
-//! - A page is read when it is touched; that reads take time, and that several threads or files compete, is left out.
-//! - Linux 6.18 was seen to read executable memory forwards from the touched page, to the end of the segment at most,
-//!   instead of around it; the model reads around everything, as all kernels before do.
-//! - Pages are 4 KiB and file systems read just the pages that the kernel asks for, not larger folios or blocks.
-//! - A request is a run of pages that were not cached; what the block layer joins or splits is left out.
-//! - `IRELATIVE` relocations are done in their place in the table; glibc does them last. Only the page in which the
-//!   function that chooses begins is counted.
-//! - Of an initialiser, its own code counts, up to [`CODE_PAGES`] pages from its beginning, and nothing that it calls.
+//! Simplifications:
+//! - Only this file's own pages count. Its symbols are found in other files, and their hash tables, symbols and names
+//!   are touched as well; and others look up symbols in this one.
+//! - A page is read when it is touched; the duration of reads and the competition of threads and files are left out.
+//! - Linux 6.18 was observed to read executable memory forwards from the touched page, to the end of the segment at
+//!   most, instead of around it; the model reads around everything, as all earlier kernels do.
+//! - Pages are 4 KiB and file systems read exactly the requested pages, not larger folios or blocks.
+//! - A request is a run of uncached pages; merges and splits in the block layer are left out.
+//! - `IRELATIVE` relocations are applied in table order; glibc applies them last. Only the page with the beginning of
+//!   the resolver is counted.
+//! - For an initialiser, its own code counts, up to [`CODE_PAGES`] pages from its beginning, without its callees.
 
 mod readahead;
 mod relocations;
@@ -30,60 +30,60 @@ use crate::object::Object;
 
 use readahead::{Counts, Disk};
 
-/// The kernel's usual readahead in pages: 128 KiB. A machine can be set to another, 8 MiB for example
+/// The kernel's default readahead in pages: 128 KiB. It can be changed, for example to 8 MiB
 /// (`/sys/block/*/queue/read_ahead_kb`).
 pub const USUAL_READAHEAD_PAGES: u64 = READAHEAD_WINDOW / PAGE;
 
-/// Pages of one initialiser's code that count at most; longer ones hardly run from end to end.
+/// Limit on the pages of one initialiser's code; longer ones hardly run from end to end.
 const CODE_PAGES: u64 = 16;
 
-/// What is read of a file while the loader works on it.
+/// The reads of a file during the loader's work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoaderReads {
-    /// The readahead that was assumed, in pages.
+    /// The assumed readahead, in pages.
     pub readahead_pages: u64,
     /// Size of the file in pages.
     pub file_pages: u64,
     /// Number of read requests.
     pub requests: u64,
-    /// Requests that do not begin where the one before ended.
+    /// Requests that do not begin at the end of the previous one.
     pub seeks: u64,
     /// Pages that are read.
     pub read_pages: u64,
     /// Bytes that are read; whole pages.
     pub read_bytes: u64,
-    /// Pages that are read and touched. All others are read in vain, as far as the loader is concerned.
+    /// Pages that are read and touched. All others are useless to the loader.
     pub useful_pages: u64,
-    /// What each step of the loader adds, in order. Steps that touch nothing are left out.
+    /// The reads of each loader step, in order. Steps without touches are left out.
     pub steps: Vec<LoaderStepReads>,
 }
 
-/// What one step of the loader touches first, and what is read for it.
+/// The pages that one loader step touches first, and the reads for them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoaderStepReads {
     /// The step.
     pub step: LoaderStep,
-    /// The lowest page of the file that it touches, from 0.
+    /// Its lowest file page, from 0.
     pub first_page: u64,
-    /// The highest page of the file that it touches.
+    /// Its highest file page.
     pub last_page: u64,
-    /// Pages that no step before has touched.
+    /// Pages that no earlier step has touched.
     pub new_pages: u64,
     /// Read requests for it.
     pub requests: u64,
-    /// Those that do not begin where the one before ended.
+    /// Requests that do not begin at the end of the previous one.
     pub seeks: u64,
-    /// Pages that are read for it.
+    /// Pages read for it.
     pub read_pages: u64,
 }
 
-/// A step of loading a file, in the order in which glibc takes them.
+/// A step of loading a file, in glibc's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoaderStep {
     /// The ELF header, the program headers and the path of the loader.
     Headers,
-    /// Clearing the page in which the zero-filled memory begins.
+    /// Clearing the page in which zero-filled memory begins.
     ZeroFill,
     /// The dynamic table.
     DynamicTable,
@@ -106,7 +106,7 @@ pub enum LoaderStep {
 }
 
 impl LoaderStep {
-    /// What the step works on, for a sentence: `the relocations`.
+    /// The object of the step, as part of a sentence: `the relocations`.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Headers => "the headers",
@@ -124,8 +124,8 @@ impl LoaderStep {
     }
 }
 
-/// Models what is read of a file while the loader works on it, if nothing of it is in memory. `readahead_pages` is what
-/// the kernel reads at once, usually [`USUAL_READAHEAD_PAGES`].
+/// Models the reads of a file during the loader's work, from a cold cache. `readahead_pages` is the kernel's
+/// readahead, usually [`USUAL_READAHEAD_PAGES`].
 pub fn loader_reads(object: &Object<'_>, readahead_pages: u64) -> LoaderReads {
     let file_pages = object.file.size().div_ceil(PAGE);
     let mut run = Run { disk: Disk::new(file_pages, readahead_pages), steps: Vec::new() };

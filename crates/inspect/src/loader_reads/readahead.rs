@@ -7,7 +7,7 @@
 
 use std::ops::RangeInclusive;
 
-/// Misses beyond those that were made good by hits, after which only the page itself is read.
+/// Misses, less hits, after which only single pages are read.
 const LOTS_OF_MISSES: u64 = 100;
 
 /// What was read and touched so far.
@@ -19,7 +19,7 @@ pub(super) struct Counts {
     pub(super) touched_pages: u64,
 }
 
-/// A file on disk, of which some pages are in memory.
+/// A file on disk with some of its pages cached.
 pub(super) struct Disk {
     pages: u64,
     window: u64,
@@ -31,7 +31,7 @@ pub(super) struct Disk {
     size: u64,
     ahead: u64,
     misses: u64,
-    /// Where the last request ended.
+    /// End of the last request.
     position: Option<u64>,
     counts: Counts,
     last_touched: Option<u64>,
@@ -62,14 +62,14 @@ impl Disk {
         self.counts
     }
 
-    /// Forgets which pages the step before has touched.
+    /// Starts a new step: clears the touched pages of the previous one.
     pub(super) fn begin_step(&mut self) -> Counts {
         self.last_touched = None;
         self.step = None;
         self.counts
     }
 
-    /// The lowest and the highest page that were touched in this step.
+    /// The lowest and the highest page touched in this step.
     pub(super) fn touched_in_step(&self) -> Option<RangeInclusive<u64>> {
         self.step.map(|(first, last)| first..=last)
     }
@@ -86,7 +86,7 @@ impl Disk {
         self.submit();
     }
 
-    /// Touches a page of the mapped file. Pages behind its end do nothing.
+    /// Touches a page of the mapped file. Pages past its end are ignored.
     #[inline]
     pub(super) fn touch(&mut self, page: u64) {
         if self.last_touched != Some(page) {
@@ -100,7 +100,7 @@ impl Disk {
             return;
         }
         self.note(page);
-        // A page that was touched before is in the page table: the kernel does not see the next touch.
+        // A page touched before is in the page table: the kernel does not see the next touch.
         if !self.touched.insert(page) {
             return;
         }
@@ -137,7 +137,7 @@ impl Disk {
             self.start = self.start.saturating_add(self.size);
             self.size = next_window(self.size, self.window);
         } else {
-            // The mark is of a window before the last one.
+            // The mark belongs to a window before the last one.
             let behind = page.saturating_add(1);
             let Some(missing) = (behind..behind.saturating_add(self.window)).find(|page| !self.cached.contains(*page))
             else {
@@ -150,7 +150,7 @@ impl Disk {
         self.submit();
     }
 
-    /// Reads what is missing in the window, and marks the page at which the next one is due.
+    /// Reads the missing pages of the window, and marks the page that triggers the next one.
     fn submit(&mut self) {
         let end = self.start.saturating_add(self.size).min(self.pages);
         let mark = end.checked_sub(self.ahead).filter(|mark| *mark >= self.start && *mark < end);
@@ -182,7 +182,7 @@ impl Disk {
     }
 }
 
-/// The first window of a sequential reader of one page (`get_init_ra_size`).
+/// The first window for a sequential read of one page (`get_init_ra_size`).
 fn initial_window(largest: u64) -> u64 {
     if largest >= 32 {
         4
@@ -224,7 +224,7 @@ impl PageSet {
         self.bits.get(index).is_some_and(|bits| bits & bit != 0)
     }
 
-    /// Whether it was not there before.
+    /// Inserts a page; true if it is new.
     fn insert(&mut self, page: u64) -> bool {
         let (index, bit) = Self::place(page);
         let Some(bits) = self.bits.get_mut(index) else { return false };

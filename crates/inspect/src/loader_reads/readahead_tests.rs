@@ -33,7 +33,7 @@ fn a_touch_of_the_mark_reads_the_next_window_without_a_seek() {
 
 #[test]
 fn what_is_cached_is_not_read_again() {
-    // 84..116, then 120 reads around itself: 104..136, of which 116..136 are missing, right behind the last request.
+    // 84..116, then 120 reads around itself: 104..136, of which 116..136 are missing, right after the last request.
     assert_eq!(after(1000, 32, &[100, 120]), Counts { requests: 2, seeks: 1, read_pages: 52, touched_pages: 2 });
     // Going back: 64..84 are missing, and that is a seek.
     assert_eq!(after(1000, 32, &[100, 80]), Counts { requests: 2, seeks: 2, read_pages: 52, touched_pages: 2 });

@@ -1,7 +1,7 @@
-//! The pages that relocation touches: the tables themselves, what they name, and the words that they change.
+//! The pages that relocation touches: the tables, the symbols, and the relocated words.
 //!
-//! There can be a million relocations, so the way from an address to a page remembers the last segment, and a page that
-//! was touched just before costs a comparison.
+//! There can be a million relocations, so the mapping from an address to a page caches the last segment, and repeated
+//! touches of a page cost one comparison.
 
 use coldstart_elf::{
     ElfFile, Relocation, RelocationClass, RelocationClasses, RelocationTable, SymbolBinding, SymbolVisibility, Tag,
@@ -12,10 +12,10 @@ use super::readahead::Disk;
 use crate::file_pages::page_of;
 use crate::object::Object;
 
-/// From addresses to pages of the file, for addresses that are mostly in the same segment.
+/// Maps addresses to file pages, for addresses mostly in the same segment.
 struct Places<'file, 'data> {
     file: &'file ElfFile<'data>,
-    /// The part of the last segment that comes from the file: address, size, offset in the file.
+    /// The file part of the last segment: address, size, file offset.
     last: (u64, u64, u64),
 }
 
@@ -54,7 +54,7 @@ pub(super) fn relr(object: &Object<'_>, disk: &mut Disk) {
     let words = (relr.word_count() as u64).max(1);
     let total = relr.relocation_count().max(1);
     disk.touch(first);
-    // The table is small and its pages follow each other as the words do: a page of it for an equal share of the words.
+    // The table is small, and its pages progress with the words: one page of it for an equal share of the words.
     let (mut done, mut table_page) = (0_u64, first);
     for address in relr.addresses() {
         let word = done.saturating_mul(words).checked_div(total).unwrap_or(0);
@@ -75,7 +75,7 @@ pub(super) fn tables(object: &Object<'_>, disk: &mut Disk) {
     for table in object.relocations.tables() {
         for_each(table, disk, |disk, relocation| lookups.relocate(disk, &mut places, &relocation));
     }
-    // glibc does not know these; bionic unpacks them in the same way.
+    // glibc does not support these; bionic unpacks them in the same way.
     let encoding = object.file.encoding();
     let most = usize::try_from(object.file.size() / encoding.word_size()).unwrap_or(usize::MAX);
     for tag in [Tag::ANDROID_REL, Tag::ANDROID_RELA] {
@@ -84,7 +84,7 @@ pub(super) fn tables(object: &Object<'_>, disk: &mut Disk) {
         }
     }
     for table in &object.relocations.android {
-        // A few bytes can stand for any number of relocations.
+        // A few bytes can encode any number of relocations.
         for relocation in table.iter().take(most).map_while(Result::ok) {
             lookups.relocate(disk, &mut places, &relocation.relocation(encoding));
         }
@@ -110,7 +110,7 @@ pub(super) fn plt(object: &Object<'_>, disk: &mut Disk) {
     });
 }
 
-/// Visits all relocations of a table, after touching the page in which each stands.
+/// Visits all relocations of a table, after touching the page of each record.
 fn for_each(table: &RelocationTable<'_>, disk: &mut Disk, mut visit: impl FnMut(&mut Disk, Relocation)) {
     let size = table.record_size() as u64;
     let mut offset = table.file_offset().0;
@@ -126,7 +126,7 @@ fn for_each(table: &RelocationTable<'_>, disk: &mut Disk, mut visit: impl FnMut(
     });
 }
 
-/// What is touched to look a symbol up, on the side of the object that asks.
+/// The requesting object's pages that a symbol lookup touches.
 struct Lookups<'object, 'data> {
     object: &'object Object<'data>,
     classes: RelocationClasses,
@@ -134,7 +134,7 @@ struct Lookups<'object, 'data> {
     symbol_size: u64,
     strings: Option<u64>,
     versions: Option<u64>,
-    /// Neighbours often ask for the same symbol, and the loader remembers the last one, too.
+    /// Adjacent relocations often have the same symbol, and the loader caches the last one, too.
     last: u32,
 }
 
@@ -177,7 +177,7 @@ impl<'object, 'data> Lookups<'object, 'data> {
             disk.touch(page_of(versions.saturating_add(index.saturating_mul(2))));
         }
         disk.touch(page_of(self.symbols.saturating_add(index.saturating_mul(self.symbol_size))));
-        // Nobody else can define these, so nothing is looked up.
+        // These cannot be interposed, so nothing is looked up.
         let is_own = symbol.binding == SymbolBinding::Local
             || matches!(symbol.visibility, SymbolVisibility::Hidden | SymbolVisibility::Internal);
         if let Some(strings) = self.strings.filter(|_| !is_own) {

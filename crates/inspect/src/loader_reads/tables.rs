@@ -1,4 +1,4 @@
-//! The tables that the loader looks at beside relocations, page by page.
+//! The tables other than relocations that the loader reads, page by page.
 
 use coldstart_elf::{SegmentKind, Tag, Vaddr, VersionTable};
 
@@ -14,16 +14,16 @@ fn touch_bytes(disk: &mut Disk, offset: u64, bytes: u64) {
     }
 }
 
-/// Touches a part of the file; it is known by where it lies in the file's bytes.
+/// Touches a part of the file, given as a slice of the file's bytes.
 fn touch_part(object: &Object<'_>, disk: &mut Disk, part: &[u8]) {
     let start = object.file.bytes().as_ptr().addr();
     if let Some(offset) = part.as_ptr().addr().checked_sub(start) {
-        // The zero byte at a name's end is read as well.
+        // The terminating zero of a name is read as well.
         touch_bytes(disk, offset as u64, (part.len() as u64).saturating_add(1));
     }
 }
 
-/// What the kernel and the loader read of a file's headers before they map it.
+/// The headers that the kernel and the loader read before they map a file.
 pub(super) fn headers(object: &Object<'_>, disk: &mut Disk) {
     let header = object.file.header();
     let count = u64::from(header.segment_count);
@@ -58,12 +58,12 @@ pub(super) fn names(object: &Object<'_>, disk: &mut Disk) {
     }
 }
 
-/// The records of both tables, and the names of what is needed, which are compared (glibc `elf/dl-version.c`).
+/// The records of both tables, and the names of needed versions, which are compared (glibc `elf/dl-version.c`).
 pub(super) fn versions(object: &Object<'_>, disk: &mut Disk) {
     let Some(dynamic) = &object.dynamic else { return };
     let Ok(table) = VersionTable::parse(&object.file, dynamic) else { return };
     let place = |tag| dynamic.get(tag).and_then(|address| object.file.offset_of(Vaddr(address)));
-    // All records of what is needed have 16 bytes.
+    // All records of needed versions have 16 bytes.
     let records = table
         .needed()
         .iter()

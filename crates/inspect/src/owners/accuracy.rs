@@ -1,4 +1,5 @@
-//! How well shapes alone tell vtables and typeinfo, held against names: for tests, and for the document that states it.
+//! How well shapes alone identify vtables and typeinfo, compared with names: for tests, and for the document that
+//! states it.
 
 use serde::Serialize;
 
@@ -6,18 +7,18 @@ use super::regions::Regions;
 use super::{Owner, ToldBy, tell_all};
 use crate::object::Object;
 
-/// Words that names and shapes tell alike, and not.
+/// Words that names and shapes classify alike, and differently.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ShapeAccuracy {
-    /// Words that names and shapes both give to vtables or typeinfo.
+    /// Vtable or typeinfo by both names and shapes.
     pub both: u64,
-    /// Words that only names do.
+    /// By names only.
     pub names_only: u64,
-    /// Words that shapes do and names give to something else.
+    /// By shapes only; names say otherwise.
     pub shapes_only: u64,
 }
 
-/// Compares shapes with names for the words of an object that have a name, and lie in no section that tells.
+/// Compares shapes with names for the words of an object that have a name and are in no classified section.
 pub fn shape_accuracy(object: &Object<'_>) -> ShapeAccuracy {
     let regions = Regions::of(object);
     let mut by_name = Vec::new();

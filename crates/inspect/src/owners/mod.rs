@@ -1,7 +1,7 @@
-//! What the relocated words belong to: vtables, typeinfo, the GOT, arrays of initialisers, named tables of pointers.
+//! Classifies relocated words: vtables, typeinfo, the GOT, arrays of initialisers, named tables of pointers.
 //!
-//! A word's owner is told by the section it lies in, else by the name of the variable around it, else, in stripped files,
-//! by the shape of the words around it. What was inferred from shape says so, and what could not be told is counted.
+//! A word's class comes from its section, else from the name of the variable around it, else, in stripped files, from
+//! the shape of the words around it. Classes inferred from shape are marked, and unknown words are counted.
 
 mod accuracy;
 mod regions;
@@ -23,7 +23,7 @@ use tally::{TableCounts, Tally};
 
 pub use accuracy::{ShapeAccuracy, shape_accuracy};
 
-/// What a relocated word belongs to.
+/// The class of a relocated word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {
@@ -37,11 +37,11 @@ pub enum Owner {
     GlobalOffsetTable,
     /// A named variable that holds pointers.
     NamedTable,
-    /// Something that could not be told.
+    /// Unknown.
     Untold,
 }
 
-/// How an owner was found out.
+/// How a class was determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToldBy {
@@ -51,20 +51,20 @@ pub enum ToldBy {
     Name,
     /// Inferred from the shape that the Itanium C++ ABI gives it.
     Shape,
-    /// Not at all.
+    /// Unknown.
     Nothing,
 }
 
-/// Words of one owner that were told in one way.
+/// Words of one class, determined in one way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OwnerCount {
-    /// What they belong to.
+    /// The class.
     pub owner: Owner,
-    /// How that was found out.
+    /// How it was determined.
     pub told_by: ToldBy,
     /// Number of relocated words.
     pub count: u64,
-    /// Of these, how many need a symbol.
+    /// Those with a symbol.
     pub symbolic: u64,
 }
 
@@ -73,32 +73,32 @@ pub struct OwnerCount {
 pub struct PointerTable {
     /// Its name, demangled.
     pub name: String,
-    /// Its name in the symbol table.
+    /// Its mangled name.
     pub symbol: String,
-    /// Where it begins in memory.
+    /// Its address.
     pub address: u64,
-    /// Its size in bytes; 0 when the symbol table does not say.
+    /// Its size in bytes; 0 if unknown.
     pub bytes: u64,
     /// Number of relocated words in it.
     pub count: u64,
 }
 
-/// Who the relocated words of an object belong to.
+/// The classes of an object's relocated words.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Owners {
-    /// Counts by owner, largest first.
+    /// Counts by class, largest first.
     pub counts: Vec<OwnerCount>,
     /// The largest named tables of pointers, at most [`LARGEST`].
     pub largest_tables: Vec<PointerTable>,
     /// Number of named tables.
     pub named_tables: u64,
-    /// Words of unknown owner, by what they point to.
+    /// Words of unknown class, by their targets.
     pub untold: Untold,
-    /// Where names came from.
+    /// The source of names.
     pub names_from: NameSource,
 }
 
-/// Words of unknown owner.
+/// Words of unknown class.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Untold {
     /// Number of words.
@@ -107,28 +107,28 @@ pub struct Untold {
     pub share: f64,
     /// Those that point to code.
     pub to_code: u64,
-    /// Those that point to memory which is never written, such as text.
+    /// Those that point to read-only memory, such as text.
     pub to_read_only: u64,
-    /// Those that point to memory which is or was writable.
+    /// Those that point to memory that is or was writable.
     pub to_writable: u64,
 }
 
-/// How many named tables are listed.
+/// Limit on the listed tables.
 pub const LARGEST: usize = 20;
 
 impl Owners {
-    /// Words of an owner, however that was told.
+    /// Words of a class, however determined.
     pub fn count_of(&self, owner: Owner) -> u64 {
         self.counts.iter().filter(|count| count.owner == owner).map(|count| count.count).sum()
     }
 
-    /// Words whose owner was inferred from their shape.
+    /// Words with a class inferred from their shape.
     pub fn inferred(&self) -> u64 {
         self.counts.iter().filter(|count| count.told_by == ToldBy::Shape).map(|count| count.count).sum()
     }
 }
 
-/// Finds out what each relocated word belongs to.
+/// Classifies each relocated word.
 pub fn owners(object: &Object<'_>) -> Owners {
     let regions = Regions::of(object);
     let mut tally = Tally::default();
@@ -156,7 +156,7 @@ pub fn owners(object: &Object<'_>) -> Owners {
     }
 }
 
-/// Calls `visit` with each slot in ascending order, its owner, how that was told, and the variable that it lies in.
+/// Calls `visit` with each slot in ascending order, its class, how that was determined, and its variable.
 fn tell_all<'data>(
     object: &Object<'data>,
     regions: &Regions,
@@ -179,15 +179,14 @@ fn tell_all<'data>(
     }
 }
 
-/// Whether a name was made up by rustc or LLVM for a constant without one, and so tells nothing: `anon.` and `alloc_`, each
-/// with a hash behind it.
+/// Whether a name was generated by rustc or LLVM for an unnamed constant: `anon.` or `alloc_`, followed by a hash.
 fn is_anonymous(name: &[u8]) -> bool {
     let behind = |prefix: &[u8]| name.strip_prefix(prefix).or_else(|| name.strip_prefix(b".L")?.strip_prefix(prefix));
     let hash = behind(b"anon.").or_else(|| behind(b"alloc_"));
     hash.is_some_and(|hash| hash.len() >= 32 && hash.iter().take(32).all(u8::is_ascii_hexdigit))
 }
 
-/// What a variable is, by the prefixes of the Itanium C++ ABI (section 5.1.4) and of the Rust compiler.
+/// The class of a variable, by the prefixes of the Itanium C++ ABI (section 5.1.4) and of the Rust compiler.
 fn owner_by_name(name: &[u8]) -> Owner {
     const VTABLES: [&[u8]; 4] = [b"_ZTV", b"_ZTT", b"_ZTC", b"vtable."];
     if VTABLES.iter().any(|prefix| name.starts_with(prefix)) {
@@ -199,11 +198,11 @@ fn owner_by_name(name: &[u8]) -> Owner {
     }
 }
 
-/// Variables, for a caller who asks in ascending order.
+/// Variables, for lookups in ascending order.
 struct Variables<'all, 'data> {
     all: &'all [Named<'data>],
     last: Option<Named<'data>>,
-    /// There is no variable from the last address asked for up to here.
+    /// No variable from the last requested address up to here.
     none_until: u64,
 }
 

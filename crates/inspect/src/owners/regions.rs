@@ -1,4 +1,4 @@
-//! Parts of memory whose purpose is written in the file: sections, and what the dynamic table names.
+//! Ranges of memory that the file itself classifies: sections, and tables of the dynamic table.
 
 use std::ops::Range;
 
@@ -7,16 +7,16 @@ use coldstart_elf::{RelocationClass, RelocationClasses, SegmentKind, Tag, Vaddr}
 use super::Owner;
 use crate::object::Object;
 
-/// What is known about parts of an object's memory.
+/// The classified ranges of an object's memory.
 #[derive(Debug)]
 pub(super) struct Regions {
-    /// Sorted, and not overlapping in sane files.
+    /// Sorted; not overlapping in well-formed files.
     owned: Vec<(Range<u64>, Owner)>,
     code: Vec<Range<u64>>,
-    /// The largest part of `code`, where nearly all of it is.
+    /// The largest range of `code`; nearly all code is in it.
     main_code: Range<u64>,
     relro: Range<u64>,
-    /// Words that are GOT entries by their relocation's type; only kept where sections do not tell.
+    /// Words that are GOT entries by their relocation type; kept only without sections.
     got_words: Vec<u64>,
 }
 
@@ -46,7 +46,7 @@ impl Regions {
             .map(|section| range(section.header.address.0, section.header.size))
             .collect();
         if code.is_empty() {
-            // Without sections, constants in an executable segment cannot be told from code.
+            // Without sections, constants in an executable segment are indistinguishable from code.
             let segments = object.file.load_segments().filter(|segment| segment.is_executable());
             code = segments.map(|segment| segment.address.0..segment.end().0).collect();
         }
@@ -59,12 +59,12 @@ impl Regions {
         Self { owned, code, main_code, relro, got_words }
     }
 
-    /// Owners of words, for a caller who asks in ascending order.
+    /// Classes of words, for lookups in ascending order.
     pub(super) fn in_order(&self) -> OwnedInOrder<'_> {
         OwnedInOrder { regions: self, same: 0..0, owner: None }
     }
 
-    /// The owner of a word by the ranges that the file names, and between which addresses the answer is the same.
+    /// The class of a word by the file's ranges, and the address range in which the result is the same.
     fn range_at(&self, address: u64) -> (Option<Owner>, Range<u64>) {
         let end = self.owned.partition_point(|(range, _)| range.start <= address);
         let next = self.owned.get(end).map_or(u64::MAX, |(range, _)| range.start);
@@ -85,7 +85,7 @@ impl Regions {
         end.checked_sub(1).and_then(|last| self.code.get(last)).is_some_and(|range| range.contains(&address.0))
     }
 
-    /// Whether `address` is read-only after relocation, as vtables are. Without such a part, anything may be one.
+    /// Whether `address` is read-only after relocation, as vtables are. Without a RELRO part, always true.
     pub(super) fn is_relro(&self, address: Vaddr) -> bool {
         self.relro.is_empty() || self.relro.contains(&address.0)
     }
@@ -94,13 +94,13 @@ impl Regions {
 /// See [`Regions::in_order`].
 pub(super) struct OwnedInOrder<'regions> {
     regions: &'regions Regions,
-    /// Where `owner` is the answer as far as ranges tell.
+    /// The range in which `owner` is valid.
     same: Range<u64>,
     owner: Option<Owner>,
 }
 
 impl OwnedInOrder<'_> {
-    /// The owner of a word, if the file says.
+    /// The class of a word, if the file tells.
     pub(super) fn owner_at(&mut self, address: Vaddr) -> Option<Owner> {
         if !self.same.contains(&address.0) {
             (self.owner, self.same) = self.regions.range_at(address.0);

@@ -5,9 +5,9 @@
 //! type information. Section 2.9.5: a typeinfo begins with the address of a vtable of the ABI library and of the type's
 //! name.
 //!
-//! A struct of two zeros and function pointers looks the same as a vtable without typeinfo. So those only count in files
-//! that show that they hold C++: by a symbol's name, or by secondary vtables, whose distance is negative and which plain
-//! structs do not imitate. What is found here is called inferred all the same.
+//! A struct of two zeros and function pointers looks the same as a vtable without typeinfo. So those only count in
+//! files that evidently contain C++: by a symbol's name, or by secondary vtables, whose distance is negative, unlike
+//! in plain structs. They are reported as inferred all the same.
 
 use std::collections::HashMap;
 
@@ -20,13 +20,13 @@ use super::type_names::is_type_name;
 use crate::object::Object;
 use crate::slots::{Slot, Target, Words};
 
-/// The largest distance from a secondary vtable's object to the whole object's top that is believed, in bytes.
+/// The largest plausible distance from a secondary vtable's object to the top of the whole object, in bytes.
 const FARTHEST_TOP: i64 = 1 << 24;
 
-/// How many secondary vtables show that a file holds C++.
+/// How many secondary vtables prove that a file contains C++.
 const ENOUGH_SECONDARY_VTABLES: u32 = 8;
 
-/// How many words of a typeinfo of multiple inheritance are believed.
+/// The largest plausible number of words in a typeinfo of multiple inheritance.
 const MOST_BASES: u64 = 1 << 12;
 
 /// The state of a walk over slots in ascending order.
@@ -37,9 +37,9 @@ pub(super) struct Shapes<'object, 'data> {
     word: u64,
     /// Symbols of the ABI library's vtables that typeinfo begins with, and how many words such a typeinfo has.
     typeinfo_vtables: HashMap<u32, TypeinfoKind>,
-    /// Whether the file shows that it holds C++.
+    /// Whether the file evidently contains C++.
     is_cpp: bool,
-    /// The vtable that may go on with the next slot: where its next function pointer would be.
+    /// The vtable that may continue with the next slot: the address of its next function pointer.
     vtable_goes_on_at: Option<u64>,
     /// Vtables of another language.
     rust: RustVtables<'object, 'data>,
@@ -98,7 +98,8 @@ impl<'object, 'data> Shapes<'object, 'data> {
         false
     }
 
-    /// The owner that the shape around a slot shows; `index` is its number in ascending order. To be asked in that order.
+    /// The class that the shape around a slot indicates; `index` is its number in ascending order. Call it in that
+    /// order.
     pub(super) fn owner_of(&mut self, index: usize, slot: Slot) -> Option<Owner> {
         if !self.regions.is_relro(slot.address) {
             return None;
@@ -124,7 +125,7 @@ impl<'object, 'data> Shapes<'object, 'data> {
             self.typeinfo_until = end;
             return Some(Owner::Typeinfo);
         }
-        // A pointer to typeinfo with a function pointer behind it and the distance to the top in front: a vtable's.
+        // A pointer to typeinfo between the distance to the top and a function pointer: a vtable.
         let behind = slot.address.0.saturating_add(self.word);
         let is_followed = self
             .object
@@ -145,7 +146,7 @@ impl<'object, 'data> Shapes<'object, 'data> {
                 let symbols = self.object.dynamic_symbols;
                 symbols.get(symbol).is_some_and(|symbol| match symbol.kind {
                     SymbolKind::Function | SymbolKind::IndirectFunction => true,
-                    // Undefined symbols often have no kind; these two are never anything else.
+                    // Undefined symbols often have no type; these two are always objects.
                     SymbolKind::None => {
                         matches!(symbols.name(&symbol), b"__cxa_pure_virtual" | b"__cxa_deleted_virtual")
                     }
@@ -190,11 +191,11 @@ impl<'object, 'data> Shapes<'object, 'data> {
         })
     }
 
-    /// Where the typeinfo that begins at this slot ends.
+    /// The end of the typeinfo that begins at this slot.
     fn typeinfo_end(&mut self, index: usize, slot: Slot) -> Option<u64> {
         let kind = match slot.target {
             Target::Symbol(symbol) => *self.typeinfo_vtables.get(&symbol)?,
-            // The ABI library is linked in: its vtable is somewhere in our own read-only data.
+            // With the ABI library linked in, its vtable is in our own read-only data.
             Target::Address(vtable) if self.regions.is_relro(vtable) && self.has_name_at(index, slot) => {
                 let third = self.object.slots.get(index.saturating_add(2));
                 let has_base = third.is_some_and(|third| {
@@ -217,7 +218,7 @@ impl<'object, 'data> Shapes<'object, 'data> {
         slot.address.0.checked_add(self.word.checked_mul(words)?)
     }
 
-    /// Whether the slot behind number `index` is adjacent and points to a type's name.
+    /// Whether the slot after number `index` is adjacent and points to a type's name.
     fn has_name_at(&self, index: usize, slot: Slot) -> bool {
         let name = self.object.slots.get(index.saturating_add(1));
         name.is_some_and(|name| {
@@ -230,7 +231,7 @@ impl<'object, 'data> Shapes<'object, 'data> {
         self.object.file.memory_from(address).is_some_and(is_type_name)
     }
 
-    /// Whether a pointer leads to typeinfo, here or, by its name, elsewhere.
+    /// Whether a pointer refers to typeinfo, here or, by its name, elsewhere.
     fn is_typeinfo(&self, target: Target) -> bool {
         match target {
             Target::Symbol(symbol) => self.object.dynamic_symbols.name_at(symbol).starts_with(b"_ZTI"),
@@ -253,7 +254,7 @@ fn has_cpp_names(object: &Object<'_>) -> bool {
     })
 }
 
-/// How long a typeinfo is, by the name of the class that describes it, without its namespace.
+/// The length of a typeinfo, by the name of the class that describes it, without its namespace.
 fn typeinfo_kind(class: &[u8]) -> TypeinfoKind {
     let is = |name: &[u8]| class.windows(name.len()).any(|window| window == name);
     if is(b"vmi_class_type_info") {

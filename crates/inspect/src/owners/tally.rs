@@ -1,4 +1,4 @@
-//! Adding up whose words they are.
+//! Counts words by class.
 
 use super::regions::Regions;
 use super::{LARGEST, Owner, OwnerCount, PointerTable, ToldBy, Untold};
@@ -6,7 +6,7 @@ use crate::names::{Named, readable};
 use crate::object::Object;
 use crate::slots::Target;
 
-/// Words by owner.
+/// Words by class.
 #[derive(Default)]
 pub(super) struct Tally {
     counts: Vec<OwnerCount>,
@@ -50,7 +50,7 @@ impl Tally {
     }
 }
 
-/// Named tables with their counts. Slots come in ascending order, so that one variable's come together.
+/// Named tables with their counts. Slots come in ascending order, so those of a variable are consecutive.
 #[derive(Default)]
 pub(super) struct TableCounts<'data> {
     counts: Vec<(Named<'data>, u64)>,

@@ -1,13 +1,13 @@
-//! Whether bytes look like the name that a C++ typeinfo points to.
+//! Whether bytes look like the type name in a C++ typeinfo.
 //!
 //! It is the mangled name of a type without `_Z` (Itanium C++ ABI, sections 2.9.5 and 5.1.5): `6Widget`,
-//! `N3foo3barE`, `*12_GLOBAL__N_1...` for types of one translation unit. Checking the lengths that it states makes a
-//! chance hit in other text very unlikely.
+//! `N3foo3barE`, `*12_GLOBAL__N_1...` for types of one translation unit. Checking its length fields makes a chance
+//! match in other text very unlikely.
 
-/// How far a name is looked at, in bytes.
+/// Limit on the length of a name, in bytes.
 const FAR_ENOUGH: usize = 4096;
 
-/// Whether a mangled type name, ended by a zero byte, begins here.
+/// Whether a zero-terminated mangled type name begins here.
 pub(super) fn is_type_name(bytes: &[u8]) -> bool {
     let head = bytes.get(..FAR_ENOUGH).unwrap_or(bytes);
     let Some(end) = head.iter().position(|byte| *byte == 0) else { return false };
@@ -16,13 +16,13 @@ pub(super) fn is_type_name(bytes: &[u8]) -> bool {
     if !name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$')) {
         return false;
     }
-    // Qualifiers, pointers, and the nested, local and standard forms stand before the first source name.
+    // Qualifiers, pointers, and the nested, local and standard forms are before the first source name.
     let before = name.iter().take_while(|byte| b"NKVPROSZtTlsabijdLFDpMo".contains(byte)).count();
     let rest = name.get(before..).unwrap_or_default();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let Some(length) = rest.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<usize>().ok())
     else {
-        // Built-in types have no source name, and nothing that would tell them from other text.
+        // Built-in types have no source name and are indistinguishable from other text.
         return false;
     };
     let first = rest.get(digits..).unwrap_or_default();

@@ -10,13 +10,13 @@ use crate::object::Object;
 /// Records of one type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KindCount {
-    /// Its name, as `R_X86_64_RELATIVE`.
+    /// Its name, such as `R_X86_64_RELATIVE`.
     pub name: String,
-    /// Its number in the machine's ABI.
+    /// Its number in the architecture's ABI.
     pub number: u32,
     /// Number of records in all tables.
     pub count: u64,
-    /// Of those, how many name a symbol.
+    /// Those with a symbol.
     pub with_symbol: u64,
     /// Bytes of these records.
     pub bytes: u64,
@@ -24,7 +24,7 @@ pub struct KindCount {
     pub is_relative: bool,
 }
 
-/// Types below this have their counter in an array; every type in use has.
+/// Types below this are counted in an array; every type in use is.
 const FEW: usize = 2048;
 
 pub(super) fn count(object: &Object<'_>) -> Vec<KindCount> {
@@ -35,7 +35,7 @@ pub(super) fn count(object: &Object<'_>) -> Vec<KindCount> {
         table.for_each(|relocation| {
             let counter = match few.get_mut(relocation.kind as usize) {
                 Some(counter) => counter,
-                // Only hostile files come here, and there are no more entries than records in the file.
+                // Only hostile files get here, and there are no more entries than records in the file.
                 None => others.entry(relocation.kind).or_default(),
             };
             counter.count += 1;

@@ -1,6 +1,6 @@
-//! What relocation costs: records to read, words to change, pages to make private, symbols to look up.
+//! The cost of relocation: records to read, words to change, pages to make private, symbols to look up.
 //!
-//! The tables follow those that M. Hommey made of libxul in November 2010, so that figures can be held side by side.
+//! The tables follow those that M. Hommey made for libxul in November 2010, for comparison.
 
 mod kinds;
 mod packing;
@@ -19,36 +19,36 @@ pub use pages::{DirtiedPages, Runs};
 pub use references::References;
 pub use waste::Waste;
 
-/// Everything about the relocations of an object.
+/// The relocations of an object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Relocations {
-    /// Number of words to change, packed ones included.
+    /// Number of relocated words, including packed ones.
     pub count: u64,
-    /// Bytes of all tables of relocations.
+    /// Total size of all relocation tables.
     pub bytes: u64,
-    /// The tables that the dynamic table names.
+    /// The tables that the dynamic table refers to.
     pub tables: Vec<RelocationTableFacts>,
     /// Records by type, most frequent first.
     pub by_type: Vec<KindCount>,
-    /// Records that need a symbol looked up.
+    /// Records with a symbol lookup.
     pub with_symbol: u64,
-    /// Records that need none.
+    /// Records without one.
     pub without_symbol: u64,
-    /// Words that `DT_RELR` already has in packed form, and its bytes.
+    /// Words in `DT_RELR`, and its size.
     pub packed: Option<PackedFacts>,
-    /// Words that Android's packed tables (`APS2`) relocate, and their bytes.
+    /// Words in Android's packed tables (`APS2`), and their size.
     pub android_packed: Option<PackedFacts>,
-    /// What the records' form wastes.
+    /// Redundant bytes in the records.
     pub waste: Waste,
-    /// What packing the relative ones as RELR would save.
+    /// The saving of packing the relative ones as RELR.
     pub packing: Packing,
-    /// How the changed words lie beside one another.
+    /// How adjacent the relocated words are.
     pub runs: Runs,
     /// Pages of memory that relocation makes private.
     pub dirtied_pages: DirtiedPages,
-    /// Pages of the file that hold the tables.
+    /// File pages with relocation tables.
     pub table_pages: u64,
-    /// Symbols that have to be looked up, and those that would not have to be.
+    /// Symbols to be looked up, and avoidable lookups.
     pub references: References,
 }
 
@@ -57,17 +57,17 @@ pub struct Relocations {
 pub struct RelocationTableFacts {
     /// `DT_REL`, `DT_RELA` or `DT_JMPREL`.
     pub name: &'static str,
-    /// Whether addends stand in the records.
+    /// Whether addends are in the records.
     pub has_addends: bool,
     /// Number of records.
     pub count: u64,
     /// Size in bytes.
     pub bytes: u64,
-    /// Where in the file it begins.
+    /// Its file offset.
     pub file_offset: u64,
 }
 
-/// What is packed already.
+/// Packed relocations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PackedFacts {
     /// Number of words to change.

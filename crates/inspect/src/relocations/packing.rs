@@ -1,4 +1,4 @@
-//! What relative relocations would take as RELR: by writing the table, not by an estimate.
+//! The size of relative relocations as RELR: by encoding the table, not by an estimate.
 
 use coldstart_elf::{NotRelr, Relocation, RelocationClass, RelocationClasses, RelocationTable, RelrEncoder};
 use serde::Serialize;
@@ -7,33 +7,33 @@ use crate::object::Object;
 use crate::slots::Words;
 use crate::writable::Writable;
 
-/// Relative relocations that are still written as records.
+/// Relative relocations that are still unpacked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Packing {
-    /// Number of relative records outside of the PLT's.
+    /// Number of relative records outside the PLT's.
     pub relative_count: u64,
     /// Their bytes.
     pub relative_bytes: u64,
-    /// Of these, how many RELR can hold.
+    /// Those that RELR can encode.
     pub packable_count: u64,
-    /// Bytes of the RELR table that holds them.
+    /// Size of the RELR table for them.
     pub packed_bytes: u64,
-    /// Bytes by which the tables get smaller.
+    /// Bytes saved.
     pub saved_bytes: u64,
-    /// Records at odd addresses, which the form cannot hold.
+    /// Records at odd addresses, which RELR cannot encode.
     pub odd: u64,
-    /// Records for a word that another one changes too.
+    /// Records for a word that another record changes, too.
     pub repeated: u64,
     /// Records for words in read-only or unmapped memory.
     pub not_writable: u64,
-    /// Records whose word holds neither the addend nor zero, so that somebody else may have a use for it.
+    /// Records whose word holds neither the addend nor zero, so other code may use its value.
     pub unexpected_in_place: u64,
 }
 
 pub(super) fn estimate(object: &Object<'_>) -> Packing {
     let encoding = object.file.encoding();
     let mut packing = Packing::default();
-    // Linkers write relative relocations in ascending order, so that the table can be encoded as they come.
+    // Linkers write relative relocations in ascending order, so the table can be encoded on the fly.
     let mut as_they_come = Encoded::default();
     let mut encoder = RelrEncoder::new(encoding, |_| as_they_come.words += 1);
     let mut counts = Counts::default();
@@ -85,13 +85,13 @@ impl Counts {
         match pushed {
             Ok(()) => self.packable += 1,
             Err(NotRelr::NotAscending(_)) => self.not_ascending += 1,
-            // Odd, or past what a word can hold.
+            // Odd, or too large for a word.
             Err(_) => self.odd += 1,
         }
     }
 }
 
-/// For tables in another order: what does not ascend after sorting is repeated.
+/// For unsorted tables: addresses that are not ascending after sorting are duplicates.
 fn encode_sorted(object: &Object<'_>) -> Encoded {
     let mut addresses = Vec::new();
     for table in object.relocations.tables() {

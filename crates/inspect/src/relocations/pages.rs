@@ -1,4 +1,4 @@
-//! Which pages relocation reads and which it makes private, and how the changed words lie.
+//! The pages that relocation reads and makes private, and the adjacency of relocated words.
 
 use coldstart_elf::{SegmentKind, Vaddr};
 use serde::Serialize;
@@ -6,29 +6,29 @@ use serde::Serialize;
 use crate::file_pages::{PAGE, distinct_units, page_of};
 use crate::object::Object;
 
-/// Pages of memory, of 4 KiB, that every process gets a copy of its own of, because relocation writes to them.
+/// Pages of memory, of 4 KiB, that become private to each process because relocation writes to them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DirtiedPages {
-    /// All of them.
+    /// Their number.
     pub pages: u64,
     /// Their size in bytes: private memory of each process.
     pub bytes: u64,
-    /// Of these, how many are read-only afterwards.
+    /// Those that are read-only afterwards.
     pub relro_pages: u64,
     /// Pages that only relative relocations write to.
     pub relative_only_pages: u64,
-    /// Pages of writable segments that come from the file, for comparison.
+    /// File-backed pages of writable segments, for comparison.
     pub writable_file_pages: u64,
 }
 
-/// How the changed words lie.
+/// The adjacency of relocated words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Runs {
-    /// Words directly behind the one that the record before changes, in the order of the tables.
+    /// Words directly after the one of the previous record, in table order.
     pub adjacent_in_table: u64,
-    /// Groups of words without a gap, in the order of addresses.
+    /// Runs of adjacent words, in address order.
     pub runs: u64,
-    /// Words in the longest group.
+    /// Words in the longest run.
     pub longest_run: u64,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn runs(object: &Object<'_>) -> Runs {
     runs
 }
 
-/// Distinct pages of the file that hold tables of relocations.
+/// Distinct file pages with relocation tables.
 pub(super) fn of_tables(object: &Object<'_>) -> u64 {
     let relocations = &object.relocations;
     let tables = relocations.all_tables().map(|table| (table.file_offset().0, table.size()));

@@ -1,4 +1,4 @@
-//! Symbols: how many must be looked up at the start, and how many of these lookups would not be needed.
+//! Symbol lookups at the start, and how many of them are avoidable.
 
 use std::collections::HashSet;
 
@@ -11,27 +11,26 @@ use crate::slots::Target;
 /// References to symbols.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct References {
-    /// Records whose symbol the loader looks up before the program starts: all but those of the PLT when they are bound
-    /// lazily.
+    /// Records with a symbol lookup before the program starts: all but lazily bound ones of the PLT.
     pub lookups_at_start: u64,
-    /// Different symbols among these.
+    /// Distinct symbols among these.
     pub distinct_symbols: u64,
-    /// Records of the PLT that wait for the first call.
+    /// Lazily bound records of the PLT.
     pub lazy: u64,
-    /// Words that point to a symbol which the object itself defines and exports. They could be relative, and packed.
+    /// Words that refer to a symbol that the object itself defines and exports. They could be relative, and packed.
     pub own_words: u64,
     /// GOT entries of such symbols.
     pub own_global_data: u64,
     /// PLT entries of such symbols: calls that could be direct.
     pub own_calls: u64,
-    /// References to `__cxa_pure_virtual`, which stands in every slot of a pure virtual function.
+    /// References to `__cxa_pure_virtual`, one for each pure virtual function in a vtable.
     pub pure_virtual: u64,
-    /// Of these, references by name. Those to a hidden function of the object's own are relative.
+    /// Those by name. References to the object's own hidden function are relative.
     pub pure_virtual_by_name: u64,
 }
 
 impl References {
-    /// References that could be relative if the object's own symbols could not be replaced by others.
+    /// References that could be relative if the object's own symbols could not be interposed.
     pub fn could_be_relative(&self) -> u64 {
         self.own_words.saturating_add(self.own_global_data)
     }
@@ -83,9 +82,9 @@ pub(super) fn count(object: &Object<'_>) -> References {
     references
 }
 
-/// Whether the linker could have bound a reference to this symbol if nobody were to replace it.
+/// Whether the linker could have bound a reference to this symbol without interposition.
 fn could_be_bound(symbol: &Symbol) -> bool {
-    // Unique symbols are shared by the whole process, and indirect functions choose at run time.
+    // Unique symbols are shared by the whole process, and indirect functions are resolved at run time.
     symbol.is_defined()
         && symbol.binding != SymbolBinding::Unique
         && !matches!(symbol.kind, SymbolKind::IndirectFunction | SymbolKind::ThreadLocal)

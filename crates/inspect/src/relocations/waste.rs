@@ -1,8 +1,8 @@
-//! What the form of the records wastes: the tables of 2010.
+//! Redundant bytes in the records: the tables of 2010.
 //!
-//! Three kinds, counted as then: the symbol's bits in records without a symbol (3 bytes in 32-bit files, 4 in 64-bit
-//! ones), three of the four bytes that hold a type in 64-bit files, and addends in the record where the word itself could
-//! hold them.
+//! Three kinds, as counted then: the symbol field in records without a symbol (3 bytes in 32-bit files, 4 in 64-bit
+//! ones), three of the four type bytes in 64-bit files, and addends in the record where the word itself could store
+//! them.
 
 use coldstart_elf::{Class, RelocationForm};
 use serde::Serialize;
@@ -10,22 +10,22 @@ use serde::Serialize;
 use crate::object::Object;
 use crate::slots::Words;
 
-/// Bytes that carry no information. None of them count for what is packed already.
+/// Bytes without information. Packed relocations have none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Waste {
-    /// Bytes for symbols in records that have none.
+    /// Symbol fields of records without a symbol.
     pub symbol_bytes: u64,
-    /// Bytes for types beyond the first.
+    /// Type bytes beyond the first.
     pub type_bytes: u64,
-    /// Bytes for addends, which the changed word could hold.
+    /// Addends that the relocated word could store.
     pub addend_bytes: u64,
-    /// Records whose word holds their addend already.
+    /// Records whose word already holds their addend.
     pub addends_in_place: u64,
     /// Records with an addend in the record.
     pub addends: u64,
-    /// All three together.
+    /// The total.
     pub bytes: u64,
-    /// Size of the records, which all this is part of.
+    /// Total size of the records.
     pub of_bytes: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use coldstart_elf::{DynamicEntry, ElfFile, Record, Tag};
+use coldstart_elf::{DynamicEntry, ElfFile, TableRecord, Tag};
 use coldstart_inspect::layout::{Binding, ExistingPacking, Layout, PrelinkUse, Stack};
 use coldstart_inspect::{Object, initialisers, layout, loader_reads};
 

@@ -1,6 +1,6 @@
-//! Files that are cut off, contradict themselves, or are no libraries at all: each has one exact outcome, a result that is
-//! as sound as that of the whole file, or a refusal that explains itself. Needs gcc, `ar`, `strip` and `objcopy`
-//! (packages `gcc`, `binutils`, `libc6-dev`).
+//! Files that are cut off, contradict themselves, or are no libraries at all: each has one exact outcome, a result
+//! that is as sound as that of the whole file, or a refusal that explains itself. Needs gcc, `ar`, `strip` and
+//! `objcopy` (packages `gcc`, `binutils`, `libc6-dev`).
 
 use std::path::Path;
 use std::process::Command;
@@ -89,24 +89,24 @@ fn a_library_cut_off_is_refused_or_read_as_far_as_the_loader_reads_it() {
     for length in places {
         let cut = &whole[..length];
         let expected = match length {
-            0..4 => "it is no ELF file: data of a kind that is not known here".to_owned(),
+            0..4 => "not an ELF file: unknown file type".to_owned(),
             4..16 => format!(
-                "the ELF header (16 bytes at file offset 0x0) reaches past the end of the file ({length} bytes)"
+                "the ELF header (16 bytes at file offset 0x0) extends past the end of the file ({length} bytes)"
             ),
             16..64 => format!(
-                "the ELF header (64 bytes at file offset 0x0) reaches past the end of the file ({length} bytes)"
+                "the ELF header (64 bytes at file offset 0x0) extends past the end of the file ({length} bytes)"
             ),
             length if length < headers => format!(
-                "the program header table ({} bytes at file offset 0x40) reaches past the end of the file ({length} bytes)",
+                "the program header table ({} bytes at file offset 0x40) extends past the end of the file ({length} bytes)",
                 headers - 64
             ),
             length if length < dynamic_end => format!(
-                "the dynamic table ({} bytes at file offset {}) reaches past the end of the file ({length} bytes)",
+                "the dynamic table ({} bytes at file offset {}) extends past the end of the file ({length} bytes)",
                 dynamic.file_size, dynamic.offset
             ),
             _ => {
                 let problem = format!(
-                    "the section header table ({section_bytes} bytes at file offset {sections:#x}) reaches past the end of the file ({length} bytes)"
+                    "the section header table ({section_bytes} bytes at file offset {sections:#x}) extends past the end of the file ({length} bytes)"
                 );
                 assert_eq!(section_problem(cut), Some(problem));
                 assert_eq!(loaded(cut).relocations.by_type, loaded(&whole).relocations.by_type);
@@ -130,7 +130,7 @@ fn sections_that_lie_do_not_change_what_the_loader_sees() {
     let beyond = with(&whole, SECTIONS_OFFSET, 8, 1 << 40);
     let problem = |needed: usize, offset: u64| {
         format!(
-            "the section header table ({needed} bytes at file offset {offset:#x}) reaches past the end of the file ({size} bytes)"
+            "the section header table ({needed} bytes at file offset {offset:#x}) extends past the end of the file ({size} bytes)"
         )
     };
     assert_eq!(section_problem(&beyond), Some(problem(count * SECTION_HEADER, 1 << 40)));
@@ -188,7 +188,7 @@ fn section_zero_holds_the_number_of_many_segments() {
     let refused = |count: u64| {
         let (needed, size) = (count * 56, whole.len());
         format!(
-            "the program header table ({needed} bytes at file offset 0x40) reaches past the end of the file ({size} bytes)"
+            "the program header table ({needed} bytes at file offset 0x40) extends past the end of the file ({size} bytes)"
         )
     };
     assert_eq!(refusal(&wrong), refused(u64::from(u32::MAX)));
@@ -277,7 +277,7 @@ fn every_class_and_byte_order_is_read() {
             assert_eq!(kinds, [(form.relative, true)], "{machine}");
         }
         let bytes = form.library(has_addends, 0);
-        assert_eq!(refusal(&bytes), "it is an ELF file that nothing can load: it has no segment to load");
+        assert_eq!(refusal(&bytes), "not loadable: no loadable segment");
     }
 }
 
@@ -297,35 +297,32 @@ fn files_that_the_loader_does_not_load_are_refused() {
     let folder = folder();
     let whole = library(folder.path());
     let object = build(folder.path(), "odd.o", SOURCE, &["-c"]);
-    let relocatable = "it is a relocatable object (a kernel module, or an `.o` file): a linker or the kernel reads it, not the dynamic loader";
+    let relocatable = "relocatable object (a kernel module or an `.o` file): not loaded by the dynamic loader";
     assert_eq!(refusal(&std::fs::read(&object).unwrap()), relocatable);
     let core = with(&whole, FILE_TYPE, 2, 4);
-    assert_eq!(refusal(&core), "it is a core file: the memory of a process that crashed");
+    assert_eq!(refusal(&core), "core dump");
     let unknown = with(&whole, FILE_TYPE, 2, 0xfe01);
-    assert_eq!(refusal(&unknown), "it is an ELF file that nothing can load: its type is not defined");
+    assert_eq!(refusal(&unknown), "not loadable: undefined file type");
 
     let debug = folder.path().join("libodd.debug");
     run(Command::new("objcopy").arg("--only-keep-debug").arg(folder.path().join("libodd.so")).arg(&debug));
-    let debug_only = "it holds debug information only: its segments have no bytes";
+    let debug_only = "debug information only: its segments are empty";
     assert_eq!(refusal(&std::fs::read(debug).unwrap()), debug_only);
 
     let archive = folder.path().join("libodd.a");
     run(Command::new("ar").arg("rcs").arg(&archive).arg(&object));
     let texts: [(&[u8], &str); 4] = [
-        (b"", "it is no ELF file: an empty file"),
-        (b"#!/bin/sh\nexit 0\n", "it is no ELF file: a script, which its interpreter runs"),
-        (b"/* GNU ld script */\nGROUP ( /lib/libc.so.6 )\n", "it is no ELF file: text"),
-        (
-            &std::fs::read(archive).unwrap(),
-            "it is no ELF file: an archive (a static library or a package), whose members are no files of their own",
-        ),
+        (b"", "not an ELF file: an empty file"),
+        (b"#!/bin/sh\nexit 0\n", "not an ELF file: a script"),
+        (b"/* GNU ld script */\nGROUP ( /lib/libc.so.6 )\n", "not an ELF file: text"),
+        (&std::fs::read(archive).unwrap(), "not an ELF file: an archive (a static library or a package)"),
     ];
     for (bytes, expected) in texts {
         assert_eq!(refusal(bytes), expected);
     }
     let script = Path::new("/usr/lib/x86_64-linux-gnu/libc.so");
     if script.exists() {
-        assert_eq!(refusal(&std::fs::read(script).unwrap()), "it is no ELF file: text");
+        assert_eq!(refusal(&std::fs::read(script).unwrap()), "not an ELF file: text");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Vtables of Rust's trait objects in a stripped program: found by their shape, and not where there are none.
 //!
-//! Built by `rustc` from a source with 40 types that implement a trait of two methods, and by `cc` from tables that look
-//! nearly the same.
+//! Built by `rustc` from a source with 40 types that implement a trait of two methods, and by `cc` from tables that
+//! look nearly the same.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -62,7 +62,7 @@ fn tables_of_functions_and_numbers_are_no_vtables() {
                     struct entry { int (*first)(void); long size, alignment; int (*second)(void); };\n"
         .to_owned();
     for number in 0..100 {
-        // 24 is no power of two, and 8 does not divide 20.
+        // 24 is not a power of two, and 8 does not divide 20.
         let (size, alignment) = if number % 2 == 0 { (48, 24) } else { (20, 8) };
         writeln!(text, "const struct entry e{number} = {{ f, {size}, {alignment}, g }};").unwrap();
     }

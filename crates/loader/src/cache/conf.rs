@@ -1,27 +1,27 @@
 //! The lines of /etc/ld.so.conf (`parse_conf` and `add_dir_1` in elf/ldconfig.c of glibc).
 
-/// What a line asks for.
+/// The meaning of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfLine {
-    /// A folder to be scanned.
-    Folder(FolderAsked),
-    /// Patterns of further files, with `*`, `?` and `[...]`. A relative one counts from the file's own folder.
+    /// A directory to be scanned.
+    Directory(RequestedDirectory),
+    /// Patterns of further files, with `*`, `?` and `[...]`. A relative one is relative to the file's own directory.
     Include(Vec<Vec<u8>>),
-    /// `hwcap`, which no release since 2.33 looks at.
+    /// `hwcap`, ignored since 2.33.
     Ignored(Vec<u8>),
 }
 
-/// A folder to be scanned.
+/// A directory to be scanned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FolderAsked {
+pub struct RequestedDirectory {
     /// Its path, without slashes at the end.
     pub path: Vec<u8>,
-    /// What files that could be of several types count as: the flag of `=libc5` or `=libc6` behind the path.
+    /// The type of libraries whose type is ambiguous: the flag of `=libc5` or `=libc6` after the path.
     pub kind: Option<u32>,
 }
 
-impl FolderAsked {
-    /// Reads a folder's name as it stands in a line or on a command line; none when nothing is left of it.
+impl RequestedDirectory {
+    /// Parses a directory name from a line or a command line; none if it is empty.
     pub fn read(text: &[u8]) -> Option<Self> {
         let (path, kind) = match text.iter().position(|&byte| byte == b'=') {
             None => (text, None),
@@ -47,7 +47,7 @@ impl FolderAsked {
     }
 }
 
-/// What the lines of a file ask for, in their order. Comments begin with `#`; there is no quoting.
+/// Parses the lines of a file, in order. Comments begin with `#`; there is no quoting.
 pub fn read_conf(text: &[u8]) -> Vec<ConfLine> {
     text.split(|&byte| byte == b'\n').filter_map(read_line).collect()
 }
@@ -66,7 +66,7 @@ fn read_line(line: &[u8]) -> Option<ConfLine> {
     if word.eq_ignore_ascii_case(b"hwcap") && line.get(5).is_some_and(blank) {
         return Some(ConfLine::Ignored(line.to_vec()));
     }
-    FolderAsked::read(line).map(ConfLine::Folder)
+    RequestedDirectory::read(line).map(ConfLine::Directory)
 }
 
 /// `isspace` in the C locale.
@@ -76,10 +76,10 @@ fn is_space(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{ConfLine, FolderAsked, read_conf};
+    use super::{ConfLine, RequestedDirectory, read_conf};
 
-    fn folder(path: &str, kind: Option<u32>) -> ConfLine {
-        ConfLine::Folder(FolderAsked { path: path.as_bytes().to_vec(), kind })
+    fn directory(path: &str, kind: Option<u32>) -> ConfLine {
+        ConfLine::Directory(RequestedDirectory { path: path.as_bytes().to_vec(), kind })
     }
 
     #[test]
@@ -89,13 +89,13 @@ mod tests {
         let patterns = ["/etc/a.conf", "/etc/b", "d/*.conf"].map(|pattern| pattern.as_bytes().to_vec());
         let lines = [
             ConfLine::Include(patterns.to_vec()),
-            folder("/opt/lib", None),
-            folder("/old", None),
+            directory("/opt/lib", None),
+            directory("/old", None),
             ConfLine::Ignored(b"hwcap 1 nosegneg".to_vec()),
-            folder("includes", None),
-            folder("/with space", None),
+            directory("includes", None),
+            directory("/with space", None),
         ];
         assert_eq!(read_conf(text), lines);
-        assert_eq!(read_conf(b"/old=libc5"), [folder("/old", Some(2))]);
+        assert_eq!(read_conf(b"/old=libc5"), [directory("/old", Some(2))]);
     }
 }

@@ -1,17 +1,17 @@
-//! An entry in the words of `ldconfig -p`.
+//! Entries in the format of `ldconfig -p`.
 
 use super::{CacheEntry, EntryHwcap, LdSoCache};
 
 impl LdSoCache {
-    /// The line `ldconfig -p` prints for an entry of this cache, without its leading tab (`print_entry` in elf/cache.c).
-    /// Bytes of names that are no UTF-8 are replaced.
+    /// The line that `ldconfig -p` prints for an entry of this cache, without the leading tab (`print_entry` in
+    /// elf/cache.c). Invalid UTF-8 in names is replaced.
     pub fn describe(&self, entry: &CacheEntry<'_>) -> String {
         let (name, path) = (String::from_utf8_lossy(entry.name), String::from_utf8_lossy(entry.path));
         format!("{name} ({}) => {path}", String::from_utf8_lossy(&self.describe_kind(entry)))
     }
 
-    /// What `ldconfig -p` prints for the whole file, byte for byte: the number of entries, a line for each, and who wrote it.
-    /// `file` is the cache's name as it was given.
+    /// The output of `ldconfig -p` for the whole file, byte for byte: the entry count, a line for each entry, and the
+    /// generator. `file` is the cache's name as given.
     pub fn describe_all(&self, file: &[u8]) -> Vec<u8> {
         let mut text = format!("{} libs found in cache `", self.entries().len()).into_bytes();
         text.extend_from_slice(file);
@@ -33,7 +33,7 @@ impl LdSoCache {
         text
     }
 
-    /// The part of the line in brackets: type, ABI, what is asked of the processor.
+    /// The part of the line in brackets: type, ABI, required processor features.
     pub fn describe_kind(&self, entry: &CacheEntry<'_>) -> Vec<u8> {
         let mut text = kind(entry.flags).as_bytes().to_vec();
         text.extend(abi(entry.flags).into_bytes());
@@ -45,7 +45,7 @@ impl LdSoCache {
         text
     }
 
-    /// The level that an entry is for, by its name; none for an entry of another kind, or with a number that has no name.
+    /// The name of an entry's level; none for an entry of another kind, or with an unnamed number.
     pub fn level_name(&self, entry: &CacheEntry<'_>) -> Option<&[u8]> {
         match entry.required() {
             EntryHwcap::Level { index, .. } => self.hwcaps().nth(usize::try_from(index).ok()?),

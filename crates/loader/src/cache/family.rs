@@ -1,29 +1,29 @@
-//! Which machines share one `ldconfig`, and so one cache.
+//! Which architectures share one `ldconfig`, and so one cache.
 //!
-//! A cache has one byte order and is written for a loader or a few: `ldconfig` on x86-64 enters libraries for i386 and x32 as
-//! well, and passes those for other machines over.
+//! A cache has one byte order and serves one loader or a few: `ldconfig` on x86-64 also enters libraries for i386 and
+//! x32, and skips those for other architectures.
 
 use crate::ObjectFacts;
 
-/// Machines whose libraries stand in one cache.
+/// Architectures whose libraries share one cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Family {
-    /// Its name: that of the machine with the most users.
+    /// Its name: that of its most common architecture.
     pub name: &'static str,
-    /// Other names that mean it.
+    /// Aliases.
     pub also: &'static [&'static str],
     /// Values of `e_machine`.
     pub machines: &'static [u16],
-    /// Whether numbers are stored with the low byte first.
+    /// Whether numbers are little-endian.
     pub little_endian: bool,
-    /// What is added to a default directory that ends in "/lib" (`add_system_dir` in sysdeps/.../dl-cache.h).
+    /// Suffixes for a default directory that ends in "/lib" (`add_system_dir` in sysdeps/.../dl-cache.h).
     suffixes: &'static [&'static str],
-    /// Subfolders that `ldconfig` took up to 2.36, with the bit that each stands for; "tls" (bit 63) is taken by all.
+    /// Subdirectories that `ldconfig` scanned up to 2.36, with the bit of each; all scan "tls" (bit 63).
     older: &'static [(&'static str, u32, bool)],
 }
 
-/// `sysdeps/x86/dl-procinfo.c`; the last says whether the loader asks for it (`HWCAP_IMPORTANT` and platforms).
-const X86_SUBFOLDERS: &[(&str, u32, bool)] = &[
+/// `sysdeps/x86/dl-procinfo.c`; the last field says whether the loader searches it (`HWCAP_IMPORTANT` and platforms).
+const X86_SUBDIRECTORIES: &[(&str, u32, bool)] = &[
     ("sse2", 0, false),
     ("x86_64", 1, true),
     ("avx512_1", 2, true),
@@ -46,10 +46,10 @@ const fn family(
 
 const RISCV: &[&str] = &["64/lp64d", "64/lp64", "32/ilp32d", "32/ilp32"];
 
-/// All that glibc runs on.
+/// All architectures of glibc.
 pub const FAMILIES: &[Family] = &[
     Family {
-        older: X86_SUBFOLDERS,
+        older: X86_SUBDIRECTORIES,
         ..family("x86-64", &["x86_64", "amd64", "i386", "i686", "x32"], &[62, 3], true, &["64", "x32"])
     },
     family("aarch64", &["arm64", "arm", "armhf", "armel"], &[183, 40], true, &["64"]),
@@ -77,7 +77,7 @@ pub const FAMILIES: &[Family] = &[
 ];
 
 impl Family {
-    /// The family of a name: its own or another one.
+    /// The family with this name or alias.
     pub fn named(name: &str) -> Option<&'static Self> {
         FAMILIES.iter().find(|family| family.name == name || family.also.contains(&name))
     }
@@ -87,7 +87,7 @@ impl Family {
         FAMILIES.iter().find(|family| family.holds(facts))
     }
 
-    /// The family of the machine that this program runs on.
+    /// The family of the running machine.
     pub fn here() -> Option<&'static Self> {
         Self::named(match (std::env::consts::ARCH, cfg!(target_endian = "little")) {
             ("x86", _) => "x86-64",
@@ -98,13 +98,13 @@ impl Family {
         })
     }
 
-    /// Whether an object's libraries stand in this family's caches.
+    /// Whether an object's libraries belong in this family's caches.
     pub fn holds(&self, facts: &ObjectFacts) -> bool {
         self.little_endian == facts.little_endian && self.machines.contains(&facts.machine)
     }
 
-    /// The directories that `ldconfig` of glibc's own sources makes of a default directory: "/usr/lib64" stands for
-    /// "/usr/lib", "/usr/lib64" and "/usr/libx32" on x86-64.
+    /// The directories that glibc's `ldconfig` derives from a default directory: on x86-64, "/usr/lib64" gives
+    /// "/usr/lib", "/usr/lib64" and "/usr/libx32".
     pub fn expanded(&self, directory: &[u8]) -> Vec<Vec<u8>> {
         let ending = |suffix: &&&str| directory.ends_with(&[b"/lib", suffix.as_bytes()].concat());
         let suffix = self.suffixes.iter().find(ending).map_or(0, |suffix| suffix.len());
@@ -116,18 +116,18 @@ impl Family {
         directories
     }
 
-    /// Whether `ldconfig` up to 2.36 looks into a subfolder of this name (`is_hwcap_platform` in elf/ldconfig.c).
-    pub(super) fn takes_subfolder(&self, name: &[u8]) -> bool {
+    /// Whether `ldconfig` up to 2.36 scans a subdirectory of this name (`is_hwcap_platform` in elf/ldconfig.c).
+    pub(super) fn takes_subdirectory(&self, name: &[u8]) -> bool {
         name == TLS.0.as_bytes() || self.older.iter().any(|(known, _, wanted)| *wanted && name == known.as_bytes())
     }
 
-    /// The bits of the subfolders that a path ends in (`path_hwcap` in elf/ldconfig.c).
+    /// The bits of the subdirectories at the end of a path (`path_hwcap` in elf/ldconfig.c).
     pub(super) fn bits_of(&self, path: &[u8]) -> u64 {
         let bit = |name: &[u8]| {
             let known = self.older.iter().find(|(known, ..)| name == known.as_bytes()).map(|(_, bit, _)| *bit);
             known.or((name == TLS.0.as_bytes()).then_some(TLS.1))
         };
-        // What stands before the first slash is not looked at.
+        // The part before the first slash is ignored.
         let parts = path.split(|&byte| byte == b'/').skip(1).collect::<Vec<_>>();
         let bits = parts.iter().rev().map_while(|name| bit(name));
         bits.fold(0_u64, |sum, bit| sum.wrapping_add(1 << bit))
@@ -157,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn older_subfolders_add_up() {
+    fn older_subdirectories_add_up() {
         let family = Family::named("amd64").unwrap();
         assert_eq!(family.bits_of(b"/opt/haswell/x86_64"), 1 << 50 | 1 << 1);
         assert_eq!(family.bits_of(b"/opt/lib/tls"), 1 << 63);
         assert_eq!(family.bits_of(b"/haswell/lib"), 0);
-        assert!(family.takes_subfolder(b"haswell") && !family.takes_subfolder(b"sse2"));
+        assert!(family.takes_subdirectory(b"haswell") && !family.takes_subdirectory(b"sse2"));
     }
 
     #[test]

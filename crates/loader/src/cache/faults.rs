@@ -1,26 +1,26 @@
-//! What of a cache a loader would not find, as far as the cache itself tells.
+//! Faults that are visible in a cache alone: entries that a loader never uses.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{CacheEntry, EntryHwcap, LdSoCache, Record, compare_names};
 
-/// An entry that no start comes to.
+/// An entry that no lookup returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shadowed<'a> {
     /// The entry.
     pub entry: CacheEntry<'a>,
-    /// The one that is taken instead.
+    /// The entry that is returned instead.
     pub by: CacheEntry<'a>,
 }
 
 impl LdSoCache {
-    /// Entries that the loader's binary search misses: their name is there and is not found.
+    /// Entries that the loader's binary search misses although their name is in the cache.
     pub fn order_faults(&self) -> impl Iterator<Item = CacheEntry<'_>> {
         let falls = |pair: &[Record]| match pair {
             [first, second] => compare_names(self.text(&first.name), self.text(&second.name), self.characters).is_ge(),
             _ => true,
         };
-        // In a sorted cache everything is found.
+        // In a sorted cache, every entry is found.
         let is_sorted = self.records.windows(2).all(falls);
         let mut known: HashMap<(usize, u32), bool> = HashMap::new();
         let records = self.records.iter().filter(move |record| {
@@ -29,16 +29,17 @@ impl LdSoCache {
         records.map(|record| self.entry(record))
     }
 
-    /// Whether the binary search comes to any entry of a record's name and flags.
+    /// Whether the binary search reaches any entry with a record's name and flags.
     fn finds(&self, wanted: &Record) -> bool {
         let name = self.text(&wanted.name);
         let is_wanted = |record: &Record| record.flags == wanted.flags && self.text(&record.name) == name;
         self.records_near(name).iter().any(is_wanted)
     }
 
-    /// Entries that are never taken because another one is, which stands before them.
+    /// Shadowed entries: an earlier one always wins.
     ///
-    /// Names that differ in leading zeros of their numbers are one name to the loader: `liba01.so` is taken for `liba1.so`.
+    /// Names that differ only in leading zeros of their numbers are equal to the loader: `liba01.so` also matches
+    /// `liba1.so`.
     pub fn shadowed(&self) -> impl Iterator<Item = Shadowed<'_>> {
         let mut first: Vec<(Key, CacheEntry<'_>)> = Vec::new();
         let mut last_name: &[u8] = b"";
@@ -59,7 +60,7 @@ impl LdSoCache {
         })
     }
 
-    /// Entries for a level whose number stands for no name.
+    /// Entries for a level whose number has no name.
     pub fn level_faults(&self) -> impl Iterator<Item = CacheEntry<'_>> {
         let count = self.hwcaps().len();
         self.entries().filter(move |entry| match entry.required() {
@@ -68,13 +69,13 @@ impl LdSoCache {
         })
     }
 
-    /// Entries that say the same as an earlier one.
+    /// Exact duplicates of an earlier entry.
     pub fn repeated(&self) -> impl Iterator<Item = CacheEntry<'_>> {
         let mut seen = HashSet::new();
         self.entries().filter(move |entry| !seen.insert((entry.name, entry.path, entry.flags, entry.hwcap)))
     }
 
-    /// The level of an entry; none where the loader looks at bits that it has no names for.
+    /// The level of an entry; none if the loader checks bits without a name.
     fn level_of(&self, entry: &CacheEntry<'_>) -> Option<Option<(u32, u32)>> {
         match entry.required() {
             EntryHwcap::Any => Some(None),
@@ -84,7 +85,7 @@ impl LdSoCache {
     }
 }
 
-/// What tells entries of one name apart.
+/// What distinguishes entries with the same name.
 #[derive(PartialEq)]
 struct Key {
     flags: u32,

@@ -1,13 +1,14 @@
-//! What `ldconfig` reads of a file to enter it into a cache (elf/readelflib.c of glibc and its versions for machines).
+//! The properties of a file that `ldconfig` enters into a cache (elf/readelflib.c of glibc and its
+//! architecture-specific versions).
 //!
-//! The flags of an entry come from the machine, the width of addresses and bits of `e_flags`. Where they cannot be told
-//! apart, as on 32-bit x86, releases before 2.37 guess from the C library that a file needs.
+//! The flags of an entry follow from the architecture, the ELF class and bits of `e_flags`. Where these are
+//! ambiguous, as on 32-bit x86, releases before 2.37 guess from the C library that a file needs.
 
 use coldstart_elf::{ElfError, ElfFile, FileType, Notes, SegmentKind};
 
 use crate::{Class, ObjectFacts};
 
-/// `FLAG_ELF`, `FLAG_ELF_LIBC5` and `FLAG_ELF_LIBC6` of sysdeps/generic/ldconfig.h; the ABI stands above them.
+/// `FLAG_ELF`, `FLAG_ELF_LIBC5` and `FLAG_ELF_LIBC6` of sysdeps/generic/ldconfig.h; the ABI is in the bits above.
 const ELF: u32 = 1;
 const LIBC5: u32 = 2;
 const LIBC6: u32 = 3;
@@ -17,35 +18,35 @@ const X86_ISA_NEEDED: u32 = 0xc000_8002;
 /// A shared object as `ldconfig` sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {
-    /// What the loader looks at.
+    /// The properties that the loader checks.
     pub facts: ObjectFacts,
-    /// The processor level that its property note asks for: 0 baseline or none, 1 to 3 for x86-64-v2 to v4.
+    /// The processor level that its property note requires: 0 baseline or none, 1 to 3 for x86-64-v2 to v4.
     pub isa_level: u32,
 }
 
-/// Why a file does not enter a cache.
+/// Why a file is not entered into a cache.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoLibrary {
-    /// There is nothing at the path, or a link that leads nowhere.
-    #[error("it leads nowhere")]
+    /// The path does not exist, or is a dangling link.
+    #[error("no such file")]
     Missing,
-    /// It is no ELF file; `libc.so` and its like are texts for linkers.
-    #[error("it is no ELF file")]
+    /// Not an ELF file; `libc.so` and the like are linker scripts.
+    #[error("not an ELF file")]
     NotElf,
-    /// It is an object file, a program at fixed addresses or a core dump.
-    #[error("it is no shared object")]
+    /// An object file, a program at fixed addresses or a core dump.
+    #[error("not a shared object")]
     NotShared,
-    /// It has no dynamic table: static programs and files of debug information.
-    #[error("it has no dynamic table")]
+    /// A static program or a debug file.
+    #[error("no dynamic table")]
     NoDynamicTable,
-    /// glibc has no flags for its machine or ABI, or it is for another machine than the cache.
-    #[error("it is for another machine")]
+    /// glibc has no flags for its architecture or ABI, or the cache is for another architecture.
+    #[error("wrong architecture")]
     OtherMachine,
-    /// It is damaged.
-    #[error("it is damaged: {0}")]
+    /// Damaged.
+    #[error("damaged: {0}")]
     Damaged(String),
-    /// It cannot be read.
-    #[error("it cannot be read: {0}")]
+    /// Unreadable.
+    #[error("cannot be read: {0}")]
     Unreadable(String),
 }
 
@@ -53,7 +54,7 @@ impl Library {
     /// Reads a file.
     ///
     /// # Errors
-    /// Says why `ldconfig` would pass it over.
+    /// The reason why `ldconfig` would skip it.
     pub fn read(bytes: &[u8]) -> Result<Self, NoLibrary> {
         let damaged = |error: ElfError| match error {
             ElfError::NotElf(_) => NoLibrary::NotElf,
@@ -71,7 +72,7 @@ impl Library {
         Ok(Self { facts, isa_level })
     }
 
-    /// The flags of its entry, as glibc's release 2.`release` writes them; none for machines and ABIs without.
+    /// The flags of its entry, as glibc 2.`release` writes them; none for architectures and ABIs without flags.
     pub fn cache_flags(&self, release: u32) -> Option<u32> {
         let facts = &self.facts;
         let wide = facts.class == Class::Bits64;
@@ -108,8 +109,9 @@ impl Library {
             (8, true) => (if nan2008 { 0x0e00 } else { 0x0700 }) | LIBC6,
             (8, false) if facts.flags & 0x20 != 0 => (if nan2008 { 0x0d00 } else { 0x0600 }) | LIBC6,
             (8, false) if nan2008 => 0x0c00 | LIBC6,
-            // Those that one mark must do for: EM_SPARC and EM_SPARC32PLUS, EM_386, EM_68K, EM_MIPS, EM_PARISC, EM_PPC,
-            // EM_S390, EM_ARM before EABI 5, EM_SH, EM_OPENRISC, EM_ARC, EM_NIOS2, EM_MICROBLAZE, EM_ARCV2, EM_CSKY; EM_ALPHA.
+            // Ambiguous types with one common flag: EM_SPARC and EM_SPARC32PLUS, EM_386, EM_68K, EM_MIPS, EM_PARISC,
+            // EM_PPC, EM_S390, EM_ARM before EABI 5, EM_SH, EM_OPENRISC, EM_ARC, EM_NIOS2, EM_MICROBLAZE, EM_ARCV2,
+            // EM_CSKY; EM_ALPHA.
             (2 | 3 | 4 | 8 | 15 | 18 | 20 | 22 | 40 | 42 | 92 | 93 | 113 | 189 | 195 | 252, false) | (0x9026, true) => {
                 if release > 36 {
                     LIBC6
@@ -121,7 +123,7 @@ impl Library {
         })
     }
 
-    /// The type that releases up to 2.36 guess: by the interpreter, then by the first C library among what is needed.
+    /// The type that releases up to 2.36 guess: from the interpreter, then from the first C library in `DT_NEEDED`.
     fn guessed(&self) -> u32 {
         let interpreter = self.facts.interpreter.as_deref().unwrap_or_default();
         match interpreter {
@@ -142,8 +144,8 @@ impl Library {
     }
 }
 
-/// The highest bit of what the property note needs. As in glibc, only the first property note counts, and properties have
-/// to stand in rising order.
+/// The highest required level in the property note. As in glibc, only the first property note counts, and properties
+/// must be in ascending order.
 fn isa_level(file: &ElfFile<'_>) -> u32 {
     let encoding = file.encoding();
     let words = || {

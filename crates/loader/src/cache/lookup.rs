@@ -5,18 +5,18 @@ use std::cmp::Ordering;
 use super::{CacheEntry, EntryHwcap, LdSoCache, Record, compare_names};
 
 impl LdSoCache {
-    /// The entry that the loader takes for `name`.
+    /// The entry that the loader uses for `name`.
     ///
-    /// `flags` are the marks that fit the program ([`Machine::cache_flags`](crate::Machine::cache_flags)). `levels` are
-    /// the processor's, best first; an entry for a level beats the plain one. Entries with bits of the scheme before levels
-    /// are passed over.
+    /// `flags` are the entry flags that match the program ([`Machine::cache_flags`](crate::Machine::cache_flags)).
+    /// `levels` are the processor's, best first; an entry for a level is preferred over the plain one. Entries with
+    /// bits of the scheme before levels are skipped.
     pub fn lookup(&self, name: &[u8], flags: &[u32], levels: &[Vec<u8>]) -> Option<CacheEntry<'_>> {
         self.lookup_masked(name, flags, levels, levels)
     }
 
-    /// The same where the loader was told to look at some `levels` only, on a processor that has those of `processor`:
-    /// the name of an entry's subfolder is held against the first, the level that its library's own note asks for against
-    /// the second (`glibc_hwcaps_priority` and `dl_cache_hwcap_isa_level_compatible`).
+    /// Like [`Self::lookup`], for a loader restricted to some `levels` on a processor that supports those of
+    /// `processor`. An entry's subdirectory name is checked against the first, the level that the library's own note
+    /// requires against the second (`glibc_hwcaps_priority` and `dl_cache_hwcap_isa_level_compatible`).
     pub fn lookup_masked(
         &self,
         name: &[u8],
@@ -35,9 +35,9 @@ impl LdSoCache {
                         best = Some((record, priority));
                     }
                 }
-                // Levels stand before the rest, so what was found by now is the answer.
+                // Levels come before the rest, so the result is final here.
                 _ if best.is_some() => break,
-                // No level that comes after it beats it.
+                // Later levels are not better.
                 EntryHwcap::Any => best = Some((record, 0)),
                 EntryHwcap::Bits(_) => {}
             }
@@ -45,18 +45,18 @@ impl LdSoCache {
         best.map(|(record, _)| self.entry(record))
     }
 
-    /// The run of entries with a name. In a cache that is not sorted it may be empty although the name is there:
-    /// the loader would not find it either.
+    /// The entries with a name. In an unsorted cache the result may be empty although the name exists: the loader
+    /// would miss it, too.
     fn records_named(&self, name: &[u8]) -> &[Record] {
         self.run(name, usize::MAX)
     }
 
-    /// The run of entries with a name, or of a long run the part that the search comes to first: files may be hostile.
+    /// The entries with a name; only a part of a very long run, since files may be hostile.
     pub(super) fn records_near(&self, name: &[u8]) -> &[Record] {
         self.run(name, 256)
     }
 
-    /// The run of entries with a name, at most `most` to either side of the one that the search comes to.
+    /// The entries with a name, at most `most` to either side of the first match of the binary search.
     fn run(&self, name: &[u8], most: usize) -> &[Record] {
         let compare = |record: &Record| compare_names(name, self.entry(record).name, self.characters);
         let (mut left, mut right) = (0, self.records.len());
@@ -87,7 +87,7 @@ impl LdSoCache {
     }
 }
 
-/// Whether the processor has the level that a library's own note asks for; the baseline is always there.
+/// Whether the processor supports the level that a library's own note requires; the baseline is always supported.
 fn has_isa_level(isa_level: u32, levels: &[Vec<u8>]) -> bool {
     isa_level == 0 || levels.contains(&format!("x86-64-v{}", u64::from(isa_level) + 1).into_bytes())
 }

@@ -1,9 +1,9 @@
-//! /etc/ld.so.cache: which path a library's name means, in glibc's own format.
+//! /etc/ld.so.cache, in glibc's own format: from library names to paths.
 //!
-//! The file is sorted for binary search, by an order in which digits count as numbers (`libx.so.10` stands before
-//! `libx.so.9`), and the search takes the first entry that fits: the order of entries is part of the meaning.
+//! The file is sorted for binary search, with digits compared as numbers (`libx.so.10` comes before `libx.so.9`). The
+//! search takes the first entry that matches, so the order of entries is significant.
 //!
-//! [`LdSoCache`] reads a cache and looks names up. [`scan()`] finds out which libraries of folders belong into one, as
+//! [`LdSoCache`] reads a cache and looks up names. [`scan()`] selects the libraries of directories for a cache, as
 //! `ldconfig` does, and [`CacheBuilder`] writes it, byte for byte as `ldconfig` does.
 
 mod conf;
@@ -19,14 +19,14 @@ mod scan;
 mod strings;
 mod write;
 
-pub use conf::{ConfLine, FolderAsked, read_conf};
+pub use conf::{ConfLine, RequestedDirectory, read_conf};
 pub use entry::{CacheEntry, EntryHwcap};
 pub use family::{FAMILIES, Family};
 pub use faults::Shadowed;
 pub use library::{Library, NoLibrary};
 pub use order::{Characters, compare_names};
 pub use read::{CacheError, is_cache};
-pub use scan::{Folders, Listed, Scan, ScanRules, ScannedLibrary, is_library_name, read_back, scan};
+pub use scan::{DirectorySource, Listed, Scan, ScanRules, ScannedLibrary, is_library_name, read_back, scan};
 pub use write::{CacheBuilder, NewEntry, NewHwcap, WriteError};
 
 use std::ops::Range;
@@ -36,13 +36,13 @@ use std::ops::Range;
 pub enum CacheFormat {
     /// Only `glibc-ld.so.cache1.1` (`ldconfig -c new`, the default since 2.32).
     New,
-    /// The format of libc5 first, the new one after it, which is the one that counts (`ldconfig -c compat`).
+    /// The format of libc5 first, then the new one, which takes precedence (`ldconfig -c compat`).
     NewAfterOld,
     /// Only the format of libc5 and glibc 2.1, without processor levels (`ldconfig -c old`).
     Old,
 }
 
-/// A loader cache that was read and checked: each name and path lies within the file and ends there.
+/// A loader cache that was read and checked: each name and path is within the file and terminated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LdSoCache {
     bytes: Box<[u8]>,
@@ -54,7 +54,7 @@ pub struct LdSoCache {
     characters: Characters,
 }
 
-/// An entry, its strings as places in the file: hostile entries may share one long string a million times.
+/// An entry, with its strings as ranges of the file: hostile entries may share one long string a million times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Record {
     flags: u32,
@@ -75,7 +75,7 @@ impl LdSoCache {
         self.format
     }
 
-    /// Whether the numbers are stored with the high byte first.
+    /// Whether numbers are big-endian.
     pub fn big_endian(&self) -> bool {
         self.big_endian
     }
@@ -85,12 +85,12 @@ impl LdSoCache {
         self.hwcaps.iter().map(|place| self.text(place))
     }
 
-    /// Which program wrote the file, as it calls itself: "ldconfig (Debian GLIBC 2.36-9+deb12u14) stable ...".
+    /// The generator's own name for itself: "ldconfig (Debian GLIBC 2.36-9+deb12u14) stable ...".
     pub fn generator(&self) -> Option<&[u8]> {
         self.generator.as_ref().map(|place| self.text(place))
     }
 
-    /// How the loader of the machine that it is for compares names.
+    /// How the loader of the cache's architecture compares characters.
     pub fn characters(&self) -> Characters {
         self.characters
     }

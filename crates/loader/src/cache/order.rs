@@ -2,25 +2,26 @@
 
 use std::cmp::Ordering;
 
-/// How a processor's C compares characters: the loader and `ldconfig` compare plain `char`s, whose sign the ABI decides.
+/// How a processor's C compares characters: the loader and `ldconfig` compare plain `char`, and its sign depends on
+/// the ABI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Characters {
-    /// Bytes from 0x80 on stand before all others: x86, MIPS, SPARC, LoongArch.
+    /// Bytes from 0x80 on sort first: x86, MIPS, SPARC, LoongArch.
     #[default]
     Signed,
-    /// They stand behind: ARM, AArch64, PowerPC, RISC-V, s390.
+    /// They sort last: ARM, AArch64, PowerPC, RISC-V, s390.
     Unsigned,
 }
 
-/// Marks of machines with unsigned `char` in an entry's flags (`FLAG_REQUIRED_MASK` in sysdeps/generic/ldconfig.h):
-/// s390x, powerpc64, ARM with hard floats, AArch64, ARM with soft floats, RISC-V with either ABI.
+/// Entry flags of architectures with unsigned `char` (`FLAG_REQUIRED_MASK` in sysdeps/generic/ldconfig.h): s390x,
+/// powerpc64, ARM with hard floats, AArch64, ARM with soft floats, RISC-V with either ABI.
 const UNSIGNED: [u32; 7] = [0x0400, 0x0500, 0x0900, 0x0a00, 0x0b00, 0x0f00, 0x1000];
 /// `FLAG_REQUIRED_MASK`.
 const REQUIRED: u32 = 0xff00;
 
 impl Characters {
-    /// Those of the machine whose entries have these flags. 32-bit entries without a mark may be of any; they count as x86's,
-    /// unless others beside them tell.
+    /// The order for entries with these flags. 32-bit entries without an ABI flag are ambiguous; they count as x86
+    /// unless other entries decide.
     pub fn of_flags(flags: impl IntoIterator<Item = u32>) -> Self {
         let is_unsigned = flags.into_iter().any(|flags| UNSIGNED.contains(&(flags & REQUIRED)));
         if is_unsigned { Self::Unsigned } else { Self::Signed }
@@ -34,10 +35,10 @@ impl Characters {
     }
 }
 
-/// The order by which a cache is sorted, descending (`_dl_cache_libcmp` in elf/dl-cache.c): runs of digits count as
-/// numbers and stand after other characters. Names may be equal here and different in bytes (`a01` and `a1`).
+/// The order of a cache, descending (`_dl_cache_libcmp` in elf/dl-cache.c): runs of digits compare as numbers and
+/// after other characters. Different names may compare equal (`a01` and `a1`).
 ///
-/// Numbers wrap around at 32 bits, as they do in glibc's `int`; a zero byte ends a name.
+/// Numbers wrap around at 32 bits, as in glibc's `int`; a zero byte ends a name.
 pub fn compare_names(left: &[u8], right: &[u8], characters: Characters) -> Ordering {
     let (mut left, mut right) = (left, right);
     loop {
@@ -65,10 +66,10 @@ pub fn compare_names(left: &[u8], right: &[u8], characters: Characters) -> Order
     }
 }
 
-/// Sorts as `ldconfig` does, which inserts each entry behind all that do not stand after it.
+/// Sorts as `ldconfig` does, by insertion after all entries that are not greater.
 ///
-/// Numbers that wrap around make the order of names inconsistent; which order results then depends on the way of sorting,
-/// and only `ldconfig`'s own, which is slow, gives its result.
+/// Numbers that wrap around make the comparison inconsistent. The result then depends on the algorithm, and only
+/// `ldconfig`'s own, which is slow, gives its result.
 pub(super) fn sort<T>(items: &mut Vec<T>, name: impl Fn(&T) -> &[u8], compare: impl Fn(&T, &T) -> Ordering) {
     if !items.iter().any(|item| may_wrap(name(item))) {
         items.sort_by(compare);
@@ -82,7 +83,7 @@ pub(super) fn sort<T>(items: &mut Vec<T>, name: impl Fn(&T) -> &[u8], compare: i
     *items = sorted;
 }
 
-/// Whether a name has a run of more digits than surely fit a number of 31 bits.
+/// Whether a name has a run of digits that may exceed 31 bits.
 fn may_wrap(name: &[u8]) -> bool {
     name.split(|byte| !byte.is_ascii_digit()).any(|digits| digits.len() > 9)
 }
@@ -91,7 +92,7 @@ fn head(text: &[u8]) -> u8 {
     text.first().copied().unwrap_or(0)
 }
 
-/// Takes the number at the beginning.
+/// Parses the number at the beginning and removes it.
 fn number(text: &mut &[u8]) -> i32 {
     let mut value = 0_i32;
     while let Some((&digit, rest)) = text.split_first() {

@@ -1,6 +1,6 @@
 //! Reading a cache's bytes (`struct cache_file`, `struct cache_file_new` in glibc's dl-cache.h).
 //!
-//! Bytes are hostile: every offset is checked, and nothing is allocated by a number that the file's size does not bear out.
+//! Input is hostile: every offset is checked, and no allocation exceeds what the file's size justifies.
 
 use std::ffi::CStr;
 use std::ops::Range;
@@ -17,25 +17,25 @@ const OLD_ENTRY: usize = 12;
 const NEW_ENTRY: usize = 24;
 /// `struct cache_extension_section`: tag, flags, offset, size.
 const SECTION: usize = 16;
-/// Sections and levels that are taken for sane.
+/// Limit on sections and levels.
 const MOST_LEVELS: usize = 256;
 
-/// Why bytes are no loader cache. Offsets count from the file's beginning, in bytes.
+/// Why bytes are not a loader cache. Offsets are from the beginning of the file, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CacheError {
-    /// It begins like no known format.
-    #[error("this is no loader cache: it begins with neither \"glibc-ld.so.cache1.1\" nor \"ld.so-1.7.0\"")]
+    /// No known magic number at the beginning.
+    #[error("not a loader cache: neither \"glibc-ld.so.cache1.1\" nor \"ld.so-1.7.0\" at the beginning")]
     Magic,
-    /// It ends within something it announces.
-    #[error("the cache ends at {end:#x}, within its {what}")]
+    /// The file is truncated.
+    #[error("the cache is truncated at {end:#x}, in its {what}")]
     Truncated {
         /// Size of the file.
         end: usize,
-        /// What is cut off.
+        /// The truncated part.
         what: &'static str,
     },
-    /// A string lies outside the file, or does not end in it.
-    #[error("entry {entry} of the cache has its {what} at {offset:#x}, where no string ends within the file")]
+    /// A string is outside the file or not terminated.
+    #[error("entry {entry} of the cache: the {what} at {offset:#x} is outside the file or unterminated")]
     Text {
         /// Number of the entry.
         entry: usize,
@@ -44,37 +44,37 @@ pub enum CacheError {
         /// Where the string should be.
         offset: u64,
     },
-    /// The header declares the file invalid, as a writer does before it is finished.
-    #[error("the cache's header declares it invalid")]
+    /// The header marks the file invalid, as a writer does before it is finished.
+    #[error("the cache's header marks it invalid")]
     Invalid,
-    /// The part with processor levels is damaged; the loader would pass the whole part over.
-    #[error("the extensions of the cache, at {offset:#x}, are damaged")]
+    /// The section with processor levels is damaged; the loader would ignore it.
+    #[error("the cache's extension section at {offset:#x} is damaged")]
     Extension {
-        /// Where they begin.
+        /// Its offset.
         offset: u64,
     },
-    /// A name that is there is not found by a binary search.
-    #[error("`{}` stands where a search in the cache does not find it", String::from_utf8_lossy(name))]
+    /// Binary search misses a name of the cache.
+    #[error("binary search in the cache does not find `{}`", String::from_utf8_lossy(name))]
     Order {
         /// The name.
         name: Vec<u8>,
     },
 }
 
-/// Damages that are told at most; hostile files have millions.
+/// Limit on reported damages; hostile files have millions.
 const MOST_DAMAGES: usize = 200;
 
-/// What is damaged: reading goes on where that is wanted.
+/// Collects damages, for callers that read on after the first one.
 struct Damages {
     found: Vec<CacheError>,
     is_strict: bool,
 }
 
 impl Damages {
-    /// Takes note of a damage.
+    /// Records a damage.
     ///
     /// # Errors
-    /// The damage, when reading is to end at the first one.
+    /// The damage, if reading stops at the first one.
     fn add(&mut self, damage: CacheError) -> Result<(), CacheError> {
         if self.is_strict {
             return Err(damage);
@@ -89,27 +89,27 @@ impl Damages {
 impl LdSoCache {
     /// Reads a cache.
     ///
-    /// Stricter than the loader, which looks only at the entries it comes across: one damaged entry is an error here.
+    /// Stricter than the loader, which checks only the entries it reads: one damaged entry is an error here.
     ///
     /// # Errors
-    /// Says what is damaged and where.
+    /// What is damaged and where.
     pub fn parse(bytes: &[u8]) -> Result<Self, CacheError> {
         Self::parse_owned(bytes.to_vec())
     }
 
-    /// The same without a copy of the bytes.
+    /// Like [`Self::parse`], without a copy of the bytes.
     ///
     /// # Errors
-    /// Says what is damaged and where.
+    /// What is damaged and where.
     pub fn parse_owned(bytes: Vec<u8>) -> Result<Self, CacheError> {
         let cache = read(&bytes, &mut Damages { found: Vec::new(), is_strict: true })?;
         Ok(Self { bytes: bytes.into(), ..cache })
     }
 
-    /// Reads what is whole of a cache, and says what is damaged: the first 200 things.
+    /// Reads the intact parts of a cache and lists the first 200 damages.
     ///
     /// # Errors
-    /// If the bytes do not begin as a cache does, or end within its header.
+    /// If the magic number is missing or the header is truncated.
     pub fn parse_damaged(bytes: &[u8]) -> Result<(Self, Vec<CacheError>), CacheError> {
         let mut damages = Damages { found: Vec::new(), is_strict: false };
         let cache = read(bytes, &mut damages)?;
@@ -124,7 +124,7 @@ fn read(bytes: &[u8], damages: &mut Damages) -> Result<LdSoCache, CacheError> {
     Ok(cache)
 }
 
-/// Whether bytes begin as a cache does, whole or damaged.
+/// Whether bytes begin with a cache's magic number.
 pub fn is_cache(bytes: &[u8]) -> bool {
     bytes.starts_with(NEW_MAGIC) || bytes.starts_with(OLD_MAGIC)
 }
@@ -136,7 +136,7 @@ fn read_entries(bytes: &[u8], damages: &mut Damages) -> Result<LdSoCache, CacheE
     if !bytes.starts_with(OLD_MAGIC) {
         return Err(CacheError::Magic);
     }
-    // The old format has no mark of its byte order; the new one behind it or its number of entries tells.
+    // The old format does not store its byte order; it follows from the new format after it or from the entry count.
     let little = number(bytes, 12, false);
     let big_endian = little.is_none_or(|count| !old_count_fits(bytes, count));
     let truncated = || CacheError::Truncated { end: bytes.len(), what: "old entries" };
@@ -184,11 +184,11 @@ fn old_count_fits(bytes: &[u8], count: u32) -> bool {
     bytes.len().saturating_sub(OLD_HEADER) / OLD_ENTRY >= count as usize
 }
 
-/// Reads the new format, which begins at `base`; its offsets count from there.
+/// Reads the new format at `base`; its offsets are relative to that.
 fn read_new(bytes: &[u8], base: usize, format: CacheFormat, damages: &mut Damages) -> Result<LdSoCache, CacheError> {
     let truncated = |what| CacheError::Truncated { end: bytes.len(), what };
     let header = bytes.get(base..).and_then(|rest| rest.get(..NEW_HEADER)).ok_or(truncated("header"))?;
-    // The low two bits of the flags tell the byte order; writers before 2.33 left them out.
+    // The low two bits of the flags are the byte order; writers before 2.33 omitted them.
     let big_endian = match header.get(28).map(|flags| flags & 3) {
         Some(3) => true,
         Some(1) => {
@@ -224,9 +224,9 @@ fn read_new(bytes: &[u8], base: usize, format: CacheFormat, damages: &mut Damage
     Ok(cache)
 }
 
-/// Reads the extensions: who wrote the file (tag 0) and the names of processor levels (tag 1). Their offsets count from
-/// the file's beginning even where the new format stands behind the old one. (There, `ldconfig` 2.36 writes the levels'
-/// names as if they counted from the new part, so that the loader finds none of its processor's among them.)
+/// Reads the extensions: the generator (tag 0) and the names of processor levels (tag 1). Their offsets are relative
+/// to the file's beginning even where the new format follows the old one. (There, `ldconfig` 2.36 writes the levels'
+/// names relative to the new part, so the loader finds none of its processor's among them.)
 fn read_extensions(cache: &mut LdSoCache, bytes: &[u8], start: usize) -> Option<()> {
     let big_endian = cache.big_endian;
     if !start.is_multiple_of(4) {
@@ -245,7 +245,7 @@ fn read_extensions(cache: &mut LdSoCache, bytes: &[u8], start: usize) -> Option<
         let content = bytes.get(place.clone())?;
         match tag {
             0 => cache.generator = Some(place),
-            // No processor has more than a handful of levels; hostile sections would repeat one long name for ever.
+            // No processor has more than a handful of levels; a hostile section could repeat one long name endlessly.
             1 if !cache.hwcaps.is_empty() || content.len() > 4 * MOST_LEVELS => return None,
             1 if content.len().is_multiple_of(4) => {
                 let names = content.len() / 4;
@@ -262,9 +262,9 @@ fn read_extensions(cache: &mut LdSoCache, bytes: &[u8], start: usize) -> Option<
     Some(())
 }
 
-/// The place of a string that begins `offset` bytes after `base` and ends with a zero byte.
+/// The range of a zero-terminated string that begins `offset` bytes after `base`.
 fn text(bytes: &[u8], base: usize, offset: u32, entry: usize, what: &'static str) -> Result<Range<usize>, CacheError> {
-    // No path is longer than PATH_MAX, and a limit keeps a million entries of one long string from taking for ever.
+    // No path is longer than PATH_MAX, and the limit bounds the time for a million entries of one long string.
     const LONGEST: usize = 4096;
     let start = base.saturating_add(offset as usize);
     let rest = bytes.get(start..).unwrap_or_default();

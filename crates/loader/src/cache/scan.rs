@@ -1,105 +1,105 @@
-//! Which libraries of folders enter a cache, and under which names (`search_dir` in elf/ldconfig.c of glibc).
+//! Which libraries in directories enter a cache, and under which names (`search_dir` in elf/ldconfig.c of glibc).
 //!
-//! The path of an entry is not the file that was read, but the folder and the *soname*: `ldconfig` counts on the symbolic
-//! link that it makes itself. Only below `glibc-hwcaps` the file's own name is entered. `libfoo.so`, which linkers want, is
-//! entered under its own name if it leads to the library it is named after.
+//! The path of an entry is not the file that was read, but the directory and the *soname*: `ldconfig` relies on the
+//! symbolic link that it creates itself. Only below `glibc-hwcaps` the file's own name is entered. The linker's
+//! `libfoo.so` is entered under its own name if it refers to the library it is named after.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 
 use super::{
-    CacheBuilder, CacheError, Characters, Family, FolderAsked, LdSoCache, Library, NewEntry, NewHwcap, NoLibrary,
-    compare_names,
+    CacheBuilder, CacheError, Characters, Family, LdSoCache, Library, NewEntry, NewHwcap, NoLibrary,
+    RequestedDirectory, compare_names,
 };
 use crate::Identity;
 
-/// The folder of folders for processor levels.
+/// The parent of the directories for processor levels.
 const LEVELS: &[u8] = b"glibc-hwcaps";
 
-/// What stands under a name in a folder, links not followed.
+/// The type of a directory entry; links are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listed {
     /// A regular file.
     File,
     /// A symbolic link.
     Link,
-    /// A folder.
-    Folder,
+    /// A directory.
+    Directory,
     /// A device, a pipe, a socket.
     Other,
 }
 
-/// Answers a scan's questions about files. Paths are as seen from inside a sysroot.
-pub trait Folders {
-    /// Which folder a path leads to; none when it leads to none.
-    fn folder(&self, path: &[u8]) -> Option<Identity>;
+/// File access for a scan. Paths are as seen from inside a sysroot.
+pub trait DirectorySource {
+    /// The identity of the directory at a path; none if there is no directory.
+    fn directory_identity(&self, path: &[u8]) -> Option<Identity>;
 
-    /// The names in a folder.
+    /// The names in a directory.
     ///
     /// # Errors
     /// Why it cannot be listed.
     fn list(&self, path: &[u8]) -> io::Result<Vec<(Vec<u8>, Listed)>>;
 
-    /// The library that a path leads to.
+    /// The library at a path.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why it is not a library.
     fn library(&self, path: &[u8]) -> Result<Library, NoLibrary>;
 }
 
-/// How to scan.
+/// The options of a scan.
 #[derive(Clone, Debug)]
 pub struct ScanRules {
-    /// Whose libraries are entered.
+    /// The architectures to enter.
     pub family: &'static Family,
-    /// glibc's second number: up to 36, folders as `tls` and `haswell` count; from 39 on, package managers' temporary
-    /// files do not.
+    /// glibc's minor version: up to 36, directories such as `tls` and `haswell` count; from 39 on, package managers'
+    /// temporary files do not.
     pub release: u32,
-    /// Levels that are entered; none for all.
+    /// Levels to enter; none for all.
     pub levels: Option<BTreeSet<Vec<u8>>>,
 }
 
-/// A library that enters the cache.
+/// A library for the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScannedLibrary {
-    /// The folder it stands in.
-    pub folder: Vec<u8>,
-    /// The file that was chosen among those with its soname.
+    /// Its directory.
+    pub directory: Vec<u8>,
+    /// The file chosen among those with its soname.
     pub file: Vec<u8>,
     /// Its entry.
     pub entry: NewEntry,
 }
 
-/// What came of a scan.
+/// The result of a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
-    /// The libraries, in the order in which they are entered.
+    /// The libraries, in the order of entry.
     pub libraries: Vec<ScannedLibrary>,
-    /// Folders that were looked into, without those of levels.
-    pub folders: Vec<Vec<u8>>,
-    /// Folders that were asked for and are not there.
+    /// Scanned directories, without those of levels.
+    pub directories: Vec<Vec<u8>>,
+    /// Requested directories that do not exist.
     pub absent: Vec<Vec<u8>>,
-    /// Folders that cannot be listed, and why.
+    /// Directories that cannot be listed, and why.
     pub unreadable: Vec<(Vec<u8>, String)>,
-    /// Files that look like libraries by their names and are none for this cache, and why.
+    /// Files with library names that do not belong in this cache, and why.
     pub passed_over: Vec<(Vec<u8>, NoLibrary)>,
-    /// Libraries of one folder that share a soname and are for different machines: only one of them is entered.
+    /// Libraries in one directory with the same soname for different architectures: only one of them is entered.
     pub mixed: Vec<Vec<u8>>,
-    /// Names of levels that have a folder.
+    /// Names of levels with a directory.
     pub levels: BTreeSet<Vec<u8>>,
 }
 
-/// Scans folders and the folders of levels below them, each folder once, whatever it is called.
+/// Scans directories and the level directories below them, each directory once, whatever its name.
 ///
-/// Names are taken in the order of their bytes. `ldconfig` takes them in the order of the disk, which matters only where two
-/// files of a folder are equal to it: `liba01.so` and `liba1.so`, and one soname for two machines.
-pub fn scan(asked: &[FolderAsked], system: &impl Folders, rules: &ScanRules) -> Scan {
+/// Names are processed in byte order. `ldconfig` processes them in the order on disk, which matters only where two
+/// files in a directory compare equal: `liba01.so` and `liba1.so`, and one soname for two architectures.
+pub fn scan(asked: &[RequestedDirectory], system: &impl DirectorySource, rules: &ScanRules) -> Scan {
     let mut work = Work { system, rules, result: Scan::default(), seen: BTreeSet::new(), queue: VecDeque::new() };
-    for folder in asked {
-        work.ask(folder);
+    for directory in asked {
+        work.ask(directory);
     }
-    while let Some(folder) = work.queue.pop_front() {
-        work.search(&folder);
+    while let Some(directory) = work.queue.pop_front() {
+        work.search(&directory);
     }
     work.result
 }
@@ -112,15 +112,15 @@ impl Scan {
     }
 }
 
-/// A folder to be searched.
-struct Folder {
+/// A directory to be scanned.
+struct Directory {
     path: Vec<u8>,
     identity: Identity,
     kind: Option<u32>,
     level: Option<Vec<u8>>,
 }
 
-/// A library of a folder, the best so far of its soname.
+/// The best library so far with its soname in a directory.
 struct Candidate {
     file: Vec<u8>,
     flags: u32,
@@ -133,38 +133,38 @@ struct Work<'a, System> {
     rules: &'a ScanRules,
     result: Scan,
     seen: BTreeSet<(u64, u64)>,
-    queue: VecDeque<Folder>,
+    queue: VecDeque<Directory>,
 }
 
-impl<System: Folders> Work<'_, System> {
-    fn ask(&mut self, asked: &FolderAsked) {
-        let Some(identity) = self.system.folder(&asked.path) else {
+impl<System: DirectorySource> Work<'_, System> {
+    fn ask(&mut self, asked: &RequestedDirectory) {
+        let Some(identity) = self.system.directory_identity(&asked.path) else {
             self.result.absent.push(asked.path.clone());
             return;
         };
         if !self.is_new(identity) {
-            // The last line that names a folder has the say about its kind.
-            let known = self.queue.iter_mut().find(|folder| folder.identity == identity);
-            known.into_iter().for_each(|folder| folder.kind = asked.kind);
+            // The last line for a directory determines its kind.
+            let known = self.queue.iter_mut().find(|directory| directory.identity == identity);
+            known.into_iter().for_each(|directory| directory.kind = asked.kind);
             return;
         }
-        self.queue.push_back(Folder { path: asked.path.clone(), identity, kind: asked.kind, level: None });
+        self.queue.push_back(Directory { path: asked.path.clone(), identity, kind: asked.kind, level: None });
         let parent = join(&asked.path, LEVELS);
         let Ok(mut names) = self.system.list(&parent) else { return };
         names.sort_unstable_by(|left, right| left.0.cmp(&right.0));
         for (name, listed) in names {
-            // A colon cannot be looked up by a loader.
+            // A loader cannot look up a colon.
             if name.starts_with(b".") || listed == Listed::File || name.contains(&b':') {
                 continue;
             }
             let path = join(&parent, &name);
-            let Some(identity) = self.system.folder(&path) else { continue };
+            let Some(identity) = self.system.directory_identity(&path) else { continue };
             if self.rules.levels.as_ref().is_some_and(|levels| !levels.contains(&name)) {
                 continue;
             }
             self.result.levels.insert(name.clone());
             if self.is_new(identity) {
-                self.queue.push_back(Folder { path, identity, kind: asked.kind, level: Some(name) });
+                self.queue.push_back(Directory { path, identity, kind: asked.kind, level: Some(name) });
             }
         }
     }
@@ -173,54 +173,59 @@ impl<System: Folders> Work<'_, System> {
         self.seen.insert((identity.device, identity.inode))
     }
 
-    fn search(&mut self, folder: &Folder) {
-        if folder.level.is_none() {
-            self.result.folders.push(folder.path.clone());
+    fn search(&mut self, directory: &Directory) {
+        if directory.level.is_none() {
+            self.result.directories.push(directory.path.clone());
         }
-        let mut names = match self.system.list(&folder.path) {
+        let mut names = match self.system.list(&directory.path) {
             Ok(names) => names,
             Err(error) => {
-                self.result.unreadable.push((folder.path.clone(), error.to_string()));
+                self.result.unreadable.push((directory.path.clone(), error.to_string()));
                 return;
             }
         };
         names.sort_unstable_by(|left, right| left.0.cmp(&right.0));
         let mut found: BTreeMap<Vec<u8>, Candidate> = BTreeMap::new();
         for (name, listed) in names {
-            let older = folder.level.is_none() && self.rules.release <= 36 && self.rules.family.takes_subfolder(&name);
-            if older && listed != Listed::File && self.queue_subfolder(folder, &name) {
+            let older =
+                directory.level.is_none() && self.rules.release <= 36 && self.rules.family.takes_subdirectory(&name);
+            if older && listed != Listed::File && self.queue_subdirectory(directory, &name) {
                 continue;
             }
             if matches!(listed, Listed::File | Listed::Link) && is_library_name(&name) && !self.is_temporary(&name) {
-                self.consider(folder, name, listed == Listed::Link, &mut found);
+                self.consider(directory, name, listed == Listed::Link, &mut found);
             }
         }
-        let bits = if self.rules.release <= 36 { self.rules.family.bits_of(&folder.path) } else { 0 };
+        let bits = if self.rules.release <= 36 { self.rules.family.bits_of(&directory.path) } else { 0 };
         for (soname, candidate) in found {
-            let (file, hwcap) = match &folder.level {
+            let (file, hwcap) = match &directory.level {
                 None if bits == 0 => (&soname, NewHwcap::Any),
                 None => (&soname, NewHwcap::Bits(bits)),
                 Some(level) => {
                     (&candidate.file, NewHwcap::Level { name: level.clone(), isa_level: candidate.isa_level })
                 }
             };
-            let path = join(&folder.path, file);
+            let path = join(&directory.path, file);
             let entry = NewEntry { flags: candidate.flags, name: soname, path, hwcap };
-            self.result.libraries.push(ScannedLibrary { folder: folder.path.clone(), file: candidate.file, entry });
+            self.result.libraries.push(ScannedLibrary {
+                directory: directory.path.clone(),
+                file: candidate.file,
+                entry,
+            });
         }
     }
 
-    /// Queues a subfolder of the older kind; it belongs to the folder it stands in.
-    fn queue_subfolder(&mut self, folder: &Folder, name: &[u8]) -> bool {
-        let path = join(&folder.path, name);
-        let Some(identity) = self.system.folder(&path) else { return false };
+    /// Queues a subdirectory of the older kind; it belongs to its parent.
+    fn queue_subdirectory(&mut self, directory: &Directory, name: &[u8]) -> bool {
+        let path = join(&directory.path, name);
+        let Some(identity) = self.system.directory_identity(&path) else { return false };
         if self.is_new(identity) {
-            self.queue.push_back(Folder { path, identity, kind: folder.kind, level: None });
+            self.queue.push_back(Directory { path, identity, kind: directory.kind, level: None });
         }
         true
     }
 
-    /// Prelink's, and from 2.39 on dpkg's and rpm's.
+    /// Temporary files of prelink, and from 2.39 on of dpkg and rpm.
     fn is_temporary(&self, name: &[u8]) -> bool {
         let prelink: &[u8] = b".#prelink#";
         let before_random = name.len().checked_sub(6).and_then(|end| name.get(..end)).unwrap_or_default();
@@ -232,8 +237,14 @@ impl<System: Folders> Work<'_, System> {
         self.rules.release >= 39 && (by_rpm || name.ends_with(b".dpkg-new") || name.ends_with(b".dpkg-tmp"))
     }
 
-    fn consider(&mut self, folder: &Folder, name: Vec<u8>, is_link: bool, found: &mut BTreeMap<Vec<u8>, Candidate>) {
-        let path = join(&folder.path, &name);
+    fn consider(
+        &mut self,
+        directory: &Directory,
+        name: Vec<u8>,
+        is_link: bool,
+        found: &mut BTreeMap<Vec<u8>, Candidate>,
+    ) {
+        let path = join(&directory.path, &name);
         let library = self.system.library(&path).and_then(|library| {
             let fits = self.rules.family.holds(&library.facts);
             let flags = if fits { library.cache_flags(self.rules.release) } else { None };
@@ -247,11 +258,11 @@ impl<System: Folders> Work<'_, System> {
             }
         };
         let soname = library.facts.soname.clone().unwrap_or_else(|| name.clone());
-        // A link is one that is called as what it leads to, or the one for linkers: libfoo.so for libfoo.so.1.
+        // A link has its target's name, or is the linker's: libfoo.so for libfoo.so.1.
         let for_linkers = name.ends_with(b".so") && soname.starts_with(&name);
         let is_link = is_link && (name == soname || for_linkers);
         let soname = if is_link { name.clone() } else { soname };
-        if let (1, Some(kind)) = (flags, folder.kind) {
+        if let (1, Some(kind)) = (flags, directory.kind) {
             flags = kind;
         }
         let candidate = Candidate { file: name, flags, is_link, isa_level: library.isa_level };
@@ -262,19 +273,19 @@ impl<System: Folders> Work<'_, System> {
         if other.flags != candidate.flags && other.flags != 1 && candidate.flags != 1 {
             self.result.mixed.push(path);
         }
-        // A file is better than a link; of two, the newer one.
+        // A file is preferred over a link; of two, the newer one.
         let characters = Characters::of_flags([other.flags, candidate.flags]);
         let rises = compare_names(&other.file, &candidate.file, characters).is_lt();
         let newer = other.is_link == candidate.is_link && rises;
         if (!candidate.is_link && other.is_link) || newer {
-            // The type stays that of the first one, unless that one's could not be told.
+            // The type stays that of the first file, unless it was ambiguous.
             let flags = if other.flags == 1 { candidate.flags } else { other.flags };
             *other = Candidate { flags, ..candidate };
         }
     }
 }
 
-/// Whether a file's name is a library's or a loader's (`_dl_is_dso` in elf/dl-is_dso.h).
+/// Whether a file name is that of a library or a loader (`_dl_is_dso` in elf/dl-is_dso.h).
 pub fn is_library_name(name: &[u8]) -> bool {
     let has_so = name.windows(3).any(|part| part == b".so");
     ((name.starts_with(b"lib") || name.starts_with(b"ld-")) && has_so)
@@ -282,14 +293,14 @@ pub fn is_library_name(name: &[u8]) -> bool {
         || name.starts_with(b"ld64.so.")
 }
 
-fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
-    [folder, b"/", name].concat()
+fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
+    [directory, b"/", name].concat()
 }
 
-/// Reads a cache that was just made and looks each of its names up, as the loader would.
+/// Reads a new cache back and looks up each of its names, as the loader would.
 ///
 /// # Errors
-/// What is wrong with it; that would be a mistake of ours.
+/// What is wrong with it; that would be a bug of ours.
 pub fn read_back(bytes: &[u8]) -> Result<LdSoCache, CacheError> {
     let cache = LdSoCache::parse(bytes)?;
     let missed = cache.order_faults().next().map(|entry| entry.name.to_vec());

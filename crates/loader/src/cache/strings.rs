@@ -1,7 +1,7 @@
 //! The strings of a cache that is being written (elf/stringtable.c of glibc).
 //!
-//! Each string is stored once, and one that is the end of another lies within it: as most names are the ends of their
-//! paths, names take next to no room.
+//! Each string is stored once. A string that is a suffix of another is stored within it: most names are suffixes of
+//! their paths, so names take almost no space.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,10 +12,10 @@ pub(super) struct StringTable {
     strings: BTreeSet<Vec<u8>>,
 }
 
-/// Stored strings and their places.
+/// Stored strings and their offsets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StoredStrings {
-    /// The strings with a zero byte behind each.
+    /// The strings, each followed by a zero byte.
     pub(super) bytes: Vec<u8>,
     places: BTreeMap<Vec<u8>, usize>,
 }
@@ -27,8 +27,8 @@ impl StringTable {
         }
     }
 
-    /// Lays the strings out as `stringtable_finalize` does: backwards they stand in falling order, so that a string follows
-    /// the longest one it is the end of.
+    /// Lays out the strings as `stringtable_finalize` does: in descending order of their reversed bytes, so that a
+    /// string follows the longest one it is a suffix of.
     pub(super) fn store(self) -> StoredStrings {
         let mut sorted: Vec<Vec<u8>> = self.strings.into_iter().collect();
         sorted.sort_by(|left, right| compare_backwards(right, left));
@@ -53,7 +53,7 @@ impl StringTable {
 }
 
 impl StoredStrings {
-    /// Where a string begins, counted from the first one; none for one that was not added.
+    /// Offset of a string from the first one; none for a string that was not added.
     pub(super) fn place(&self, string: &[u8]) -> Option<usize> {
         self.places.get(string).copied()
     }

@@ -1,7 +1,7 @@
 //! Writing a cache (`save_cache` in elf/cache.c of glibc), byte for byte as `ldconfig` does with the same entries.
 //!
-//! The loader takes the first entry that fits, so the order is part of the meaning: falling by name, and for one name the
-//! entries for processor levels first.
+//! The loader takes the first entry that matches, so the order is significant: descending by name, and for one name
+//! the entries for processor levels first.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -25,44 +25,41 @@ const MOST_ISA_LEVEL: u32 = (1 << 10) - 1;
 pub struct NewEntry {
     /// Type of library and required ABI, as [`CacheEntry::flags`](super::CacheEntry::flags).
     pub flags: u32,
-    /// The name that will be looked up. Any bytes but zero.
+    /// The library name. Any bytes but zero.
     pub name: Vec<u8>,
-    /// The path it will mean. Any bytes but zero.
+    /// The library's path. Any bytes but zero.
     pub path: Vec<u8>,
-    /// What it asks of the processor.
+    /// The required processor features.
     pub hwcap: NewHwcap,
 }
 
-/// What an entry to be written asks of the processor.
+/// The processor features that a new entry requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NewHwcap {
     /// Nothing.
     Any,
     /// A level.
     Level {
-        /// Its name, as that of its folder below `glibc-hwcaps`.
+        /// Its name: that of its directory below `glibc-hwcaps`.
         name: Vec<u8>,
-        /// The level that the library's own note asks for, 0 to 1023: 0 baseline, 1 to 3 for x86-64-v2 to v4.
+        /// The level that the library's own note requires, 0 to 1023: 0 baseline, 1 to 3 for x86-64-v2 to v4.
         isa_level: u32,
     },
     /// Bits of the scheme that glibc 2.37 dropped.
     Bits(u64),
 }
 
-/// Why entries do not make a cache.
+/// Why entries cannot be written as a cache.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
     /// Offsets have 32 bits.
-    #[error("the cache would be larger than 4 GiB, which its format cannot hold")]
+    #[error("the cache would exceed its format's limit of 4 GiB")]
     TooLarge,
     /// Strings end at the first zero byte.
-    #[error("`{}` holds a zero byte, which the format cannot hold", String::from_utf8_lossy(.0))]
+    #[error("`{}` contains a zero byte", String::from_utf8_lossy(.0))]
     ZeroByte(Vec<u8>),
     /// It has ten bits.
-    #[error(
-        "`{}` asks for the processor level {level}; the format holds levels up to 1023",
-        String::from_utf8_lossy(path)
-    )]
+    #[error("`{}` requires processor level {level}; the format's limit is 1023", String::from_utf8_lossy(path))]
     Level {
         /// The library.
         path: Vec<u8>,
@@ -71,7 +68,7 @@ pub enum WriteError {
     },
 }
 
-/// Entries on their way into a cache.
+/// Collects entries for a cache.
 #[derive(Clone, Debug, Default)]
 pub struct CacheBuilder {
     generator: Vec<u8>,
@@ -81,24 +78,24 @@ pub struct CacheBuilder {
 }
 
 impl CacheBuilder {
-    /// An empty cache; `generator` says which program wrote it, in words.
+    /// An empty cache; `generator` is the writing program's name for itself.
     pub fn new(generator: &[u8]) -> Self {
         Self { generator: generator.to_vec(), ..Self::default() }
     }
 
-    /// Stores numbers with the high byte first: for s390x, powerpc64, sparc64, mips. A loader takes a cache of its own byte
-    /// order only.
+    /// Stores numbers big-endian: for s390x, powerpc64, sparc64, mips. A loader accepts only its own byte order.
     pub fn big_endian(mut self, big_endian: bool) -> Self {
         self.big_endian = big_endian;
         self
     }
 
-    /// Adds an entry. Of entries that are alike in name, flags and level, the one added first is found.
+    /// Adds an entry. Of entries equal in name, flags and level, the one added first wins.
     pub fn add(&mut self, entry: NewEntry) {
         self.entries.push(entry);
     }
 
-    /// Stores a name that no entry has: `ldconfig` keeps the names of all folders of levels, of empty ones, too.
+    /// Stores a level name without an entry: `ldconfig` keeps the names of all level directories, including empty
+    /// ones.
     pub fn mention(&mut self, name: &[u8]) {
         self.mentioned.insert(name.to_vec());
     }
@@ -113,10 +110,10 @@ impl CacheBuilder {
         self.entries.is_empty()
     }
 
-    /// The bytes of the cache.
+    /// Serialises the cache.
     ///
     /// # Errors
-    /// If the format cannot hold the entries.
+    /// If an entry exceeds the format's limits.
     pub fn write(mut self) -> Result<Vec<u8>, WriteError> {
         self.check()?;
         let characters = Characters::of_flags(self.entries.iter().map(|entry| entry.flags));
@@ -192,7 +189,7 @@ struct Output {
 }
 
 impl Output {
-    /// Header, entries, strings, extensions; none when an offset does not fit.
+    /// Header, entries, strings, extensions; none if an offset does not fit.
     fn cache(&mut self, builder: &CacheBuilder, levels: &[Vec<u8>], strings: &StoredStrings) -> Option<()> {
         let strings_start = builder.entries.len().checked_mul(ENTRY)?.checked_add(HEADER)?;
         let place = |text: &[u8]| strings_start.checked_add(strings.place(text)?);
@@ -223,7 +220,7 @@ impl Output {
         self.extensions(builder, levels, extensions, place)
     }
 
-    /// Who wrote the file (tag 0), and the names of levels (tag 1), whose content comes first.
+    /// The generator (tag 0) and the names of levels (tag 1), whose content comes first.
     fn extensions(
         &mut self,
         builder: &CacheBuilder,

@@ -1,7 +1,7 @@
 //! glibc's rules (elf/dl-load.c, elf/dl-deps.c, elf/rtld.c of 2.33 and later).
 //!
-//! A name is first held against what is loaded, then searched: RPATH of the requester and of those that brought it in,
-//! LD_LIBRARY_PATH, RUNPATH of the requester alone, the cache, the default directories.
+//! A name is first compared with the loaded objects, then searched: RPATH of the requester and of its requesters,
+//! LD_LIBRARY_PATH, RUNPATH of the requester only, the cache, the default directories.
 
 mod search;
 
@@ -18,9 +18,9 @@ use crate::{
     ProbeFailure, Start, names,
 };
 
-/// Names in `LD_PRELOAD` from this length on are passed over (`SECURE_PATH_LIMIT` in elf/rtld.c).
+/// Names in `LD_PRELOAD` from this length on are skipped (`SECURE_PATH_LIMIT` in elf/rtld.c).
 const LONGEST_PATH: usize = 4096;
-/// The same for secure programs (`SECURE_NAME_LIMIT`).
+/// The same in secure mode (`SECURE_NAME_LIMIT`).
 const LONGEST_SECURE_NAME: usize = 255;
 
 /// A program's start so far.
@@ -28,31 +28,31 @@ pub(crate) struct Glibc<'a, System> {
     system: &'a System,
     environment: &'a Environment,
     draft: Draft,
-    /// Objects in the order symbols are looked up.
+    /// Objects in symbol lookup order.
     order: Vec<usize>,
-    /// Which object answers to a name: the first that was mapped of those that could.
+    /// The object for each name: the first one mapped that matches it.
     known_names: HashMap<Vec<u8>, (usize, Known)>,
-    /// Which object a file is.
+    /// The object for each file.
     known_files: HashMap<Identity, usize>,
-    /// For each object the nearest of those that brought it in, itself included, that has an RPATH to search.
+    /// For each object, the nearest object with an RPATH among itself and its requesters.
     rpath_owners: Vec<Option<usize>>,
     values: TokenValues<'a>,
-    /// Directories of RPATH and RUNPATH, from the first time they were searched.
+    /// Directories of RPATH and RUNPATH, from the first search in them.
     search_lists: HashMap<FoundBy, Rc<[usize]>>,
     directories: Directories,
-    subfolders: Vec<Vec<u8>>,
+    subdirectories: Vec<Vec<u8>>,
     library_path: Rc<[usize]>,
     default_path: Rc<[usize]>,
     cache_flags: &'static [u32],
 }
 
-/// What tokens stand for.
+/// The values of tokens.
 struct TokenValues<'a> {
     environment: &'a Environment,
     /// The directory of each object.
     origins: Vec<Option<Vec<u8>>>,
     lib: Option<Vec<u8>>,
-    /// The default directories, each with a slash at its end.
+    /// The default directories, each with a trailing slash.
     trusted: Vec<Vec<u8>>,
 }
 
@@ -68,18 +68,18 @@ impl TokenValues<'_> {
     }
 }
 
-/// What became of a file that was tried.
+/// The result of a probe.
 enum Tried {
-    /// It does; where it lies and what it is.
+    /// Accepted; its path and contents.
     Fits(Vec<u8>, Identity, ObjectFacts),
-    /// It does not, and the search goes on.
+    /// Rejected; the search continues.
     Failed,
-    /// The start is over.
+    /// The start ends.
     Stop,
 }
 
 impl<'a, System: FileSystem> Glibc<'a, System> {
-    /// Takes in the program and its interpreter.
+    /// Enters the program and its interpreter.
     pub(crate) fn begin(program: &Path, system: &'a System, environment: &'a Environment) -> Result<Self, Error> {
         let mut draft = Draft::begin(program, system)?;
         let interpreter = draft.add_interpreter(system, environment)?;
@@ -92,7 +92,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         Ok(glibc)
     }
 
-    /// Takes in everything that a finished closure has loaded, to ask what a search would find.
+    /// Enters the objects of a finished closure, to simulate further searches.
     pub(crate) fn again(closure: &Closure, system: &'a System, environment: &'a Environment) -> Self {
         let mut glibc = Self::around(Draft::again(closure), system, environment);
         if let Some(program) = closure.objects.first() {
@@ -103,7 +103,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         glibc
     }
 
-    /// The file that a search from an object leads to, whatever is loaded; none when it leads to none.
+    /// The file that a search from an object finds, ignoring the loaded objects; none if it finds none.
     pub(crate) fn would_find(&mut self, requester: usize, name: &[u8]) -> Option<(Vec<u8>, FoundBy, Identity)> {
         let found = self.search(Asked { requester, needed: name, preload: false }, name);
         self.draft.forget_search();
@@ -113,14 +113,14 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         }
     }
 
-    /// The tables of a start in which nothing is entered yet.
+    /// The tables of a start, still empty.
     fn around(draft: Draft, system: &'a System, environment: &'a Environment) -> Self {
         let machine = draft.closure.objects.first().and_then(|program| Machine::of(&program.facts));
         let system_directories = environment.system_directories.clone();
         let system_directories =
             system_directories.or_else(|| Some(machine?.multiarch_directories())).unwrap_or_default();
-        let subfolders = environment.hwcaps.subfolders();
-        let mut directories = Directories::new(subfolders.len());
+        let subdirectories = environment.hwcaps.subdirectories();
+        let mut directories = Directories::new(subdirectories.len());
         let trusted: Vec<Vec<u8>> = system_directories.into_iter().map(with_one_slash).collect();
         let default_path = trusted.iter().map(|directory| directories.enter(directory.clone())).collect();
         let lib = environment.lib.clone().or_else(|| Some(machine?.lib()));
@@ -135,7 +135,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
             values: TokenValues { environment, origins: Vec::new(), lib, trusted },
             search_lists: HashMap::new(),
             directories,
-            subfolders,
+            subdirectories,
             library_path: Rc::default(),
             default_path,
             cache_flags: machine.map(|machine| machine.cache_flags).unwrap_or_default(),
@@ -148,7 +148,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         }
     }
 
-    /// Loads what is preloaded and needed.
+    /// Loads the preloaded and the needed objects.
     pub(crate) fn run(mut self) -> Closure {
         for name in self.preloads() {
             self.ask(Asked { requester: PROGRAM, needed: &name, preload: true });
@@ -167,11 +167,11 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         self.draft.finish(self.order)
     }
 
-    /// Names to preload: `LD_PRELOAD` and then `--preload`, split at spaces and colons, then the file's, where `#` begins a comment
-    /// (`handle_preload_list`, `do_preload` in elf/rtld.c).
+    /// Names to preload: `LD_PRELOAD` and then `--preload`, split at spaces and colons, then the file's, where `#`
+    /// begins a comment (`handle_preload_list`, `do_preload` in elf/rtld.c).
     fn preloads(&self) -> Vec<Vec<u8>> {
         let variable = self.environment.ld_preload.as_deref().unwrap_or_default();
-        // A secure program takes plain names only: its directories are the system's.
+        // In secure mode, only plain names: they are searched in the system's directories.
         let argument = self.environment.preload_argument.as_deref().unwrap_or_default();
         let both = [variable, argument].into_iter();
         let both = both.flat_map(|list| list.split(|&byte| byte == b' ' || byte == b':'));
@@ -184,14 +184,14 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         both.chain(file).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect()
     }
 
-    /// Answers one name and notes the answer.
+    /// Resolves one name and records the result.
     fn ask(&mut self, asked: Asked<'_>) {
         let mut name = asked.needed.to_vec();
         if has_token(&name) && !asked.preload {
             if self.environment.secure {
                 return self.draft.stop(asked, b"", ProbeFailure::TokenInSecureProgram);
             }
-            // A name whose token has no value is passed over without a word (`expand_dst` in elf/dl-deps.c).
+            // A name with a token that has no value is silently skipped (`expand_dst` in elf/dl-deps.c).
             let Some(expanded) = self.values.of(asked.requester).expand(&name).filter(|name| !name.is_empty()) else {
                 return;
             };
@@ -203,8 +203,8 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
             return self.draft.answer(asked, Answer { name_asked: &name, object, found_by, opened: None });
         }
         let (tried, rule) = if name.contains(&b'/') {
-            // A path is expanded here and not before, that of `DT_NEEDED` for the second time (`_dl_map_object`). One that
-            // has no value becomes empty and is opened as such.
+            // A path is expanded here and not before, that of `DT_NEEDED` for the second time (`_dl_map_object`).
+            // Without a value it becomes empty and is opened as such.
             let path = self.values.of(asked.requester).expand(&name).unwrap_or_default();
             let tried = self.probe(asked, path, FoundBy::Path);
             (tried, FoundBy::Path)
@@ -247,7 +247,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
                 self.draft.answer(asked, answer);
             }
             Tried::Failed => self.draft.miss(asked, &name),
-            // What cannot be preloaded is warned about and left out, whatever is wrong with it.
+            // A preload failure of any kind is a warning, and the object is skipped.
             Tried::Stop if asked.preload => {
                 if let Some(stopped) = self.draft.closure.stopped.take() {
                     self.draft.fail(asked, names::bytes(&stopped.path), rule, stopped.reason);
@@ -258,12 +258,12 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         }
     }
 
-    /// The object that answers to a name already (`_dl_map_object`).
+    /// The loaded object that matches the name (`_dl_map_object`).
     fn loaded(&self, name: &[u8]) -> Option<(usize, Known)> {
         self.known_names.get(name).copied()
     }
 
-    /// Notes that an object answers to a name, unless one that was mapped before it does.
+    /// Records a name of an object, unless an object mapped earlier has it.
     fn know(&mut self, name: &[u8], object: usize, known: Known) {
         match self.known_names.entry(name.to_vec()) {
             Entry::Occupied(mut other) if other.get().0 > object => {
@@ -276,8 +276,8 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         }
     }
 
-    /// The interpreter enters the order of symbol lookup where somebody first needs it. Preloading it does not count: only
-    /// what preloading newly mapped is put there (`do_preload` in elf/rtld.c).
+    /// The interpreter enters symbol lookup order where an object first needs it. Preloading it does not count:
+    /// `do_preload` (elf/rtld.c) adds only newly mapped objects.
     fn put_in_scope(&mut self, asked: Asked<'_>, object: usize) {
         if let Some(loaded) = self.draft.closure.objects.get_mut(object)
             && !loaded.in_scope
@@ -293,25 +293,26 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         self.directories.list(text, separators, |element| tokens.expand(element))
     }
 
-    /// Enters the names and the origin of the program. The loader calls it "" however it came to be mapped, and never
-    /// learns which file it is.
+    /// Enters the names and the origin of the program. The loader calls it "" however it was mapped, and never knows
+    /// its file identity.
     fn enter_program(&mut self, given: &[u8]) {
         let real = match self.environment.start {
             Start::Kernel => self.system.canonical(names::path(given)),
             Start::Loader => None,
         };
         let path = real.map_or_else(|| given.to_vec(), |real| names::bytes(&real).to_vec());
-        self.values.origins.push(names::folder(&path, &self.environment.current_directory));
+        self.values.origins.push(names::directory_of(&path, &self.environment.current_directory));
         self.know(b"", PROGRAM, Known::Name);
         self.enter_soname(PROGRAM);
         self.enter_rpath(PROGRAM);
     }
 
-    /// Enters the names and the origin of another object; its file is entered only where the loader opened it itself.
+    /// Enters the names and the origin of another object; its file identity is entered only if the loader opened it
+    /// itself.
     fn enter(&mut self, object: usize) {
         let Some(loaded) = self.object(object) else { return };
         let (name, path) = (loaded.name_asked.clone(), names::bytes(&loaded.path).to_vec());
-        self.values.origins.push(names::folder(&path, &self.environment.current_directory));
+        self.values.origins.push(names::directory_of(&path, &self.environment.current_directory));
         self.know(&name, object, Known::Name);
         self.know(&path, object, Known::Path);
         self.enter_soname(object);
@@ -333,7 +334,7 @@ impl<'a, System: FileSystem> Glibc<'a, System> {
         self.rpath_owners.push(owner);
     }
 
-    /// The nearest object with an RPATH to search among those that brought an object in.
+    /// The nearest object with an RPATH among the requesters of an object.
     fn rpath_owner_above(&self, object: usize) -> Option<usize> {
         let requester = self.object(object)?.requester.filter(|&requester| requester != object)?;
         self.rpath_owners.get(requester).copied().flatten()

@@ -1,4 +1,4 @@
-//! Searching a name without slash: which rules apply, in which order, and what glibc remembers of directories.
+//! The search for a name without slash: rules, their order, and glibc's memory of directories.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use crate::search_path::{Directory, Status};
 use crate::{DirectoryProbe, FileSystem, FoundBy, Probe, ProbeFailure, names};
 
 impl<System: FileSystem> Glibc<'_, System> {
-    /// Searches a name without slash, by all rules in their order.
+    /// Searches a name without slash, by all rules in order.
     pub(super) fn search(&mut self, asked: Asked<'_>, name: &[u8]) -> (Tried, FoundBy) {
         for rule in self.rules_for(asked) {
             let tried = match rule {
@@ -27,7 +27,7 @@ impl<System: FileSystem> Glibc<'_, System> {
         (Tried::Failed, FoundBy::DefaultDirectory)
     }
 
-    /// The rules that apply to what an object asks for.
+    /// The rules that apply to an object's requests.
     fn rules_for(&self, asked: Asked<'_>) -> Vec<FoundBy> {
         let facts = self.object(asked.requester).map(|object| &object.facts);
         let has_runpath = facts.is_some_and(|facts| facts.runpath.is_some());
@@ -43,7 +43,7 @@ impl<System: FileSystem> Glibc<'_, System> {
         if has_runpath {
             rules.push(FoundBy::Runpath { of: asked.requester });
         }
-        // What is preloaded into a secure program must have its set-user-ID bit, and the cache cannot tell.
+        // In secure mode a preloaded object must have its set-user-ID bit, and the cache does not store that.
         if !(self.environment.secure && asked.preload) {
             rules.push(FoundBy::LdSoCache);
         }
@@ -53,7 +53,7 @@ impl<System: FileSystem> Glibc<'_, System> {
         rules
     }
 
-    /// The directories a rule names. An empty RPATH is none, although an empty element of one is the current directory.
+    /// The directories of a rule. An empty RPATH has none, although an empty element of one is the current directory.
     fn directories_of(&mut self, rule: FoundBy) -> Rc<[usize]> {
         let (of, text) = match rule {
             FoundBy::LdLibraryPath => return self.library_path.clone(),
@@ -73,7 +73,8 @@ impl<System: FileSystem> Glibc<'_, System> {
         list
     }
 
-    /// Whether `--inhibit-rpath` names an object (`decompose_rpath`, whose comparison goes on where the last one ended).
+    /// Whether `--inhibit-rpath` lists an object (`decompose_rpath`; its comparison continues where the last one
+    /// ended).
     fn is_inhibited(&self, of: usize) -> bool {
         let Some(list) = self.environment.inhibit_rpath.as_deref().filter(|_| !self.environment.secure) else {
             return false;
@@ -82,13 +83,13 @@ impl<System: FileSystem> Glibc<'_, System> {
         let path =
             self.object(of).filter(|_| of != PROGRAM).map(|object| names::bytes(&object.path)).unwrap_or_default();
         list.split(|&byte| byte == b':').enumerate().any(|(number, item)| {
-            // An empty item at the end is not looked at, except when the whole list is empty.
+            // An empty item at the end is ignored, except when the whole list is empty.
             item == path && !(item.is_empty() && number > 0 && list.ends_with(b":"))
         })
     }
 
-    /// Shortens a list by the directories that are not there. The loader keeps them and passes them over each time; with
-    /// thousands of them that is most of the time.
+    /// Removes absent directories from a list. The loader keeps and skips them each time; with thousands of them that
+    /// takes most of the time.
     fn drop_absent(&mut self, rule: FoundBy, list: &[usize]) {
         let is_here = |directory: &usize| self.directories.get(*directory).is_some_and(Directory::may_exist);
         let here: Rc<[usize]> = list.iter().copied().filter(is_here).collect();
@@ -104,31 +105,31 @@ impl<System: FileSystem> Glibc<'_, System> {
         }
     }
 
-    /// Tries a name in each subfolder of each directory (`open_path`).
+    /// Tries a name in each subdirectory of each directory (`open_path`).
     fn search_directories(&mut self, asked: Asked<'_>, name: &[u8], list: &[usize], rule: FoundBy) -> Tried {
         for &directory in list {
             let mut gives_up = false;
             let mut any_here = false;
-            for number in 0..self.subfolders.len() {
-                let Some((status, folder)) = self.subfolder(directory, number) else { continue };
-                let path = [folder.as_slice(), name].concat();
+            for number in 0..self.subdirectories.len() {
+                let Some((status, subdirectory)) = self.subdirectory(directory, number) else { continue };
+                let path = [subdirectory.as_slice(), name].concat();
                 let before = self.draft.closure.failed_probes.len();
                 let tried = self.probe(asked, path, rule);
                 let fits = matches!(tried, Tried::Fits(..));
-                // An error that ends the search leaves everything as it was; that matters where it was only preloaded for.
+                // An error that ends the search leaves the state unchanged; that matters for preloaded objects.
                 if matches!(tried, Tried::Stop) {
                     return tried;
                 }
                 let mut exists = true;
                 if status == Status::Unknown {
-                    exists = fits || self.look_at(&folder);
+                    exists = fits || self.look_at(&subdirectory);
                     self.remember(directory, number, exists);
                 }
                 any_here |= exists;
                 if !matches!(tried, Tried::Failed) {
                     return tried;
                 }
-                // The last failure of the directory counts. A look that fails itself leaves ENOENT behind.
+                // The last failure of the directory counts. A failed directory check sets ENOENT.
                 let failure = self.draft.closure.failed_probes.get(before).map(|probe| &probe.failure);
                 gives_up = exists && matches!(failure, Some(ProbeFailure::Absent(kind)) if !goes_on_after(*kind));
             }
@@ -139,13 +140,13 @@ impl<System: FileSystem> Glibc<'_, System> {
         Tried::Failed
     }
 
-    /// What is known of a subfolder, and its name with a slash at the end (none for the current directory); nothing when it
+    /// The state of a subdirectory, and its name with a trailing slash (empty for the current directory); none if it
     /// is known to be absent.
-    fn subfolder(&self, directory: usize, number: usize) -> Option<(Status, Vec<u8>)> {
-        let subfolder = self.subfolders.get(number)?;
+    fn subdirectory(&self, directory: usize, number: usize) -> Option<(Status, Vec<u8>)> {
+        let subdirectory = self.subdirectories.get(number)?;
         let directory = self.directories.get(directory)?;
         let status = directory.status.get(number).copied().filter(|&status| status != Status::Absent)?;
-        Some((status, [directory.name.as_slice(), subfolder].concat()))
+        Some((status, [directory.name.as_slice(), subdirectory].concat()))
     }
 
     fn remember(&mut self, directory: usize, number: usize, exists: bool) {
@@ -155,22 +156,22 @@ impl<System: FileSystem> Glibc<'_, System> {
         }
     }
 
-    /// Looks whether a directory is there, and notes that the loader does.
+    /// Checks whether a directory exists, and records the check.
     ///
-    /// The loader cuts the path at its last slash, so that of the root nothing is left: it asks about "", which is never
-    /// there, and does not try the root again.
-    fn look_at(&mut self, folder: &[u8]) -> bool {
-        let folder = folder.strip_suffix(b"/").unwrap_or(folder);
-        let exists = !folder.is_empty() && self.system.is_directory(names::path(folder));
+    /// The loader cuts the path at its last slash. For the root directory nothing remains: it checks "", which never
+    /// exists, and does not try the root again.
+    fn look_at(&mut self, directory: &[u8]) -> bool {
+        let directory = directory.strip_suffix(b"/").unwrap_or(directory);
+        let exists = !directory.is_empty() && self.system.is_directory(names::path(directory));
         self.draft.closure.directory_probes.push(DirectoryProbe {
-            path: names::path(folder).to_owned(),
+            path: names::path(directory).to_owned(),
             exists,
             failed_before: self.draft.closure.failed_probes.len(),
         });
         exists
     }
 
-    /// Tries the path that the cache has for a name.
+    /// Tries the path of a name in the cache.
     fn search_cache(&mut self, asked: Asked<'_>, name: &[u8]) -> Tried {
         let Some(cache) = &self.environment.cache else { return Tried::Failed };
         let (levels, processor) = (&self.environment.hwcaps.levels, self.environment.processor_levels());
@@ -184,7 +185,7 @@ impl<System: FileSystem> Glibc<'_, System> {
         self.probe(asked, entry.path.to_vec(), FoundBy::LdSoCache)
     }
 
-    /// Opens a file and holds it against the program (`open_verify`).
+    /// Opens a file and checks it against the program (`open_verify`).
     pub(super) fn probe(&mut self, asked: Asked<'_>, path: Vec<u8>, rule: FoundBy) -> Tried {
         let failure = match self.system.object(names::path(&path)) {
             Probe::Object { identity, facts } => {

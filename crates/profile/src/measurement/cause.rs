@@ -1,17 +1,17 @@
-//! What may explain that a run took longer than others.
+//! Possible reasons for a slow run.
 
 use serde::{Deserialize, Serialize};
 
 /// Something that may explain why runs took longer than others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
-    /// What.
+    /// The disturbance.
     pub what: Disturbance,
     /// The runs that it may explain.
     pub samples: Vec<u32>,
 }
 
-/// What others did during a run.
+/// Activity of other processes during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturbance {

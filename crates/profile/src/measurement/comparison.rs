@@ -1,4 +1,4 @@
-//! One command against another.
+//! The comparison of two commands.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct Comparison {
     pub method: Method,
     /// Pairs or, unpaired, samples of the smaller side that went into it.
     pub samples: u32,
-    /// What may be claimed.
+    /// The conclusion.
     pub verdict: Verdict,
 }
 
@@ -37,7 +37,7 @@ pub enum Method {
     Unpaired,
 }
 
-/// What a comparison allows to claim.
+/// The conclusion of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -45,9 +45,9 @@ pub enum Verdict {
     Faster,
     /// More time than the baseline.
     Slower,
-    /// No difference has been shown; that is not to say there is none.
+    /// No difference was shown; there may still be one.
     NotShown,
-    /// Too few samples to say anything.
+    /// Too few samples for a conclusion.
     TooFew,
 }
 
@@ -71,6 +71,6 @@ pub struct InputOutputComparison {
     pub interval: Option<Interval>,
     /// The same with 99 %: the verdict goes by this one.
     pub wide_interval: Option<Interval>,
-    /// What may be claimed.
+    /// The conclusion.
     pub verdict: Verdict,
 }

@@ -1,4 +1,4 @@
-//! How fast the processors run, and who decides it.
+//! Processor frequency and its control.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What a program was when it was measured, so that a later measurement can say whether it is still the same.
+//! The identity of a measured program, so that a later measurement can tell whether it is still the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,8 @@ pub struct ProgramIdentity {
 }
 
 impl ProgramIdentity {
-    /// Whether both are known to be the same program, whatever their paths. A script is its content and its interpreter.
+    /// Whether both are known to be the same program, whatever their paths. A script is its content and its
+    /// interpreter.
     pub fn is_same_program(&self, other: &Self) -> bool {
         if (&self.build_id, &self.content_hash) == (&None, &None) {
             return self.file == other.file && (&other.build_id, &other.content_hash) == (&None, &None);

@@ -1,4 +1,4 @@
-//! A measurement as it is kept: with what tells, months later, what it is a measurement of.
+//! A stored measurement, with the data that identifies its subject later.
 
 use serde::{Deserialize, Serialize};
 

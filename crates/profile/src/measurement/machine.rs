@@ -1,4 +1,4 @@
-//! Where something was measured.
+//! The measuring machine.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,18 +1,18 @@
-//! What measuring itself takes.
+//! The overhead of measuring.
 
 use serde::{Deserialize, Serialize};
 
-/// How much of each time may be the measuring and the kernel rather than the program. Nothing of it is subtracted from
-/// any figure: what overlaps with the program's own work cannot be told apart run by run.
+/// The share of measuring and of the kernel in each time. It is never subtracted from a figure, because it overlaps
+/// with the program's own work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overhead {
     /// Starting `true` hot, timed like every start: the least that any program takes, its loading and its end included.
     /// `None` where there is no such program.
     pub floor: Option<Spread>,
-    /// Making a process that would become the program: the same call with a program that is not there.
+    /// Creating a process: the same call with a program that does not exist.
     pub spawn: Option<Spread>,
-    /// From the last instruction of a process to our second look at the clock: the kernel takes it down and wakes us.
+    /// From the last instruction of a process to our second clock reading: the kernel tears it down and wakes us.
     pub wake: Option<Spread>,
     /// By command: seconds between two looks whether it is ready, by which a time may be too long; `None` where the
     /// kernel tells us at once.
@@ -33,8 +33,7 @@ pub struct Spread {
 }
 
 impl Overhead {
-    /// What is our own part of each time and not the program's: making a process, and learning of its end. `None` if it
-    /// could not be measured.
+    /// Our own share of each time: creating a process, and detecting its end. `None` if it could not be measured.
     pub fn own(&self) -> Option<f64> {
         Some(self.spawn?.median + self.wake?.median)
     }

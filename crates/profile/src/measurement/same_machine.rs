@@ -1,4 +1,4 @@
-//! Whether two measurements come from what counts as the same machine.
+//! Whether two measurements count as made on the same machine.
 
 use super::{Device, Machine};
 
@@ -9,7 +9,7 @@ impl Machine {
     /// In what this machine differs from another so that times of the two must not be compared, in words:
     /// "kernel 6.1 instead of 6.6". Nothing if they count as the same.
     ///
-    /// Devices count where both have named some: a program whose files lie in memory has none.
+    /// Devices count where both have named some: a program whose files are in memory has none.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |what: &str, this: String, that: String| {
@@ -36,7 +36,8 @@ fn named(text: &str) -> &str {
     if text.is_empty() { "(unknown)" } else { text }
 }
 
-/// By model or, of virtual ones, by name; numbers change from start to start. Readahead decides what a cold start reads.
+/// By model or, of virtual ones, by name; numbers change from start to start. Readahead decides what a cold start
+/// reads.
 fn devices(devices: &[Device]) -> String {
     let mut names: Vec<String> = devices
         .iter()

@@ -1,4 +1,4 @@
-//! One launch.
+//! The data of one launch.
 
 use serde::{Deserialize, Serialize};
 

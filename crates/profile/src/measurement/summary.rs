@@ -53,7 +53,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether the value lies inside, ends included.
+    /// Whether the value is inside, ends included.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
@@ -79,7 +79,7 @@ pub struct StateFacts {
     pub file_pages: Option<u64>,
     /// Least and most pages resident before a counted launch.
     pub resident_pages: Option<(u64, u64)>,
-    /// The files of which something stayed in memory in spite of eviction, most pages first; cold and selective only.
+    /// Files with pages that stayed in memory despite eviction, most pages first; cold and selective only.
     pub stayed: Vec<StayedFile>,
     /// How the files' metadata was evicted, way by way; selective only.
     #[serde(default)]
@@ -127,7 +127,7 @@ pub struct EvictionWay {
     pub refused: Option<String>,
 }
 
-/// A file of which something stayed in memory.
+/// A file with pages that stayed in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StayedFile {
     /// Its path; bytes that are not UTF-8 as U+FFFD.

@@ -1,4 +1,4 @@
-//! What stands against trusting a figure. Data first; the sentence is made from it.
+//! Warnings about a figure. They are data; the sentences are derived from it.
 
 use std::fmt;
 
@@ -44,21 +44,21 @@ pub enum Warning {
         #[serde(default)]
         causes: Vec<Cause>,
     },
-    /// Others read much from the same devices while the program started.
+    /// Other processes read much from the same devices while the program started.
     Interference {
         /// The runs.
         samples: Vec<u32>,
-        /// Most bytes read in one run by others.
+        /// Most bytes read by other processes in one run.
         others_bytes: u64,
     },
-    /// Others computed much while the program started.
+    /// Other processes computed much while the program started.
     ProcessorsBusy {
         /// The runs.
         samples: Vec<u32>,
-        /// Most of the machine's processor time that others used in one run: 0.5 is half of it.
+        /// Largest share of the machine's processor time used by other processes in one run: 0.5 is half of it.
         most_part: f64,
     },
-    /// The hypervisor gave time of our processors to others while the program started.
+    /// The hypervisor gave time of our processors to other guests while the program started.
     TimeStolen {
         /// The runs.
         samples: Vec<u32>,
@@ -98,7 +98,7 @@ pub enum Warning {
         #[serde(default)]
         proactive_reclaim: bool,
     },
-    /// The kernel does not tell whether the files were resident, so only what was read speaks for the state.
+    /// The kernel does not report whether the files were resident, so the state is only checked by what was read.
     StateUnchecked {
         /// The command's label.
         command: String,

@@ -1,4 +1,4 @@
-//! Where things stand in a plan file. All numbers are little-endian.
+//! Field offsets in a plan file. All numbers are little-endian.
 
 /// First bytes of each plan.
 pub const MAGIC: [u8; 8] = *b"coldplan";
@@ -27,7 +27,7 @@ pub(super) mod header {
     pub(in super::super) const DEVICE_LATENCY: usize = 72;
     pub(in super::super) const DEVICE_BANDWIDTH: usize = 80;
     pub(in super::super) const DEVICE_PARALLEL: usize = 88;
-    /// Number of command words, behind it the table counts.
+    /// Number of command words, after it the table counts.
     pub(in super::super) const COMMAND_WORDS: usize = 92;
     pub(in super::super) const PREDICTED_REPLAY: usize = 96;
     pub(in super::super) const PREDICTED_START: usize = 104;
@@ -35,7 +35,7 @@ pub(super) mod header {
     pub(in super::super) const STEP_COUNT: usize = 116;
     /// Length of the command: words, each ended by a NUL.
     pub(in super::super) const COMMAND_LENGTH: usize = 120;
-    /// Length of the names: all paths, one after the other.
+    /// Length of the names: all paths, one by one.
     pub(in super::super) const NAMES_LENGTH: usize = 124;
 }
 

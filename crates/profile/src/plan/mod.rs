@@ -1,6 +1,6 @@
 //! The prefetch plan: what a replay reads, in the order it reads it.
 //!
-//! The file is used as it lies in memory, because a replay stands between the user and the program: [`PlanView`] checks
+//! The file is used as it is in memory, because a replay is between the user and the program: [`PlanView`] checks
 //! it once and then hands out records without building anything. Layout in `docs/formats/prefetch-plan.md`.
 
 mod layout;
@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use crate::{FileIdentity, PageRange};
 
-/// The largest plan that is written or read, in bytes. It holds some eight million steps, and a large program's plan some ten
-/// thousand.
+/// The largest plan that is written or read, in bytes. It holds some eight million steps, and a large program's plan
+/// some ten thousand.
 pub const MOST_BYTES: u64 = 256 << 20;
 
 /// A whole plan in memory, as the planner makes it.

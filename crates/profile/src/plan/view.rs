@@ -1,4 +1,4 @@
-//! A plan as it lies in memory.
+//! A plan, read in place in memory.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,10 +11,10 @@ use super::layout::{CHECKED_FROM, HEADER_SIZE, MAGIC, STEP_SIZE, TARGET_SIZE, VE
 use super::{MOST_BYTES, PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
 use crate::{FileIdentity, PageRange};
 
-/// Why bytes are not a plan this build can use.
+/// Why bytes are not a valid plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// Something else, or an empty file.
+    /// Not a plan, or an empty file.
     #[error("not a prefetch plan: the first 8 bytes are not \"coldplan\"")]
     NotAPlan,
     /// Written by a newer coldstart.
@@ -23,8 +23,8 @@ pub enum PlanError {
         /// Version in the file.
         found: u32,
     },
-    /// Cut off, or something stands behind it.
-    #[error("the plan should be {expected} bytes long but is {found}")]
+    /// Truncated, or followed by other data.
+    #[error("the plan has {found} bytes instead of {expected}")]
     WrongLength {
         /// Length the header and its counts ask for.
         expected: u64,
@@ -42,19 +42,19 @@ pub enum PlanError {
     /// A record that no planner writes.
     #[error("the plan is damaged at byte {offset}: {what}")]
     BadRecord {
-        /// Where the record starts.
+        /// Offset of the record.
         offset: usize,
-        /// What is wrong with it.
+        /// The reason.
         what: &'static str,
     },
     /// Longer than what is read again.
-    #[error("it would have {length} bytes, and a plan has at most {} MiB", MOST_BYTES >> 20)]
+    #[error("it would have {length} bytes; the limit is {} MiB", MOST_BYTES >> 20)]
     TooLong {
         /// The length in bytes.
         length: u64,
     },
     /// Larger than the format can say.
-    #[error("{number} is more than a plan can hold (4,294,967,295)")]
+    #[error("{number} exceeds the plan format's limit (4,294,967,295)")]
     TooLarge {
         /// The count or length.
         number: u64,
@@ -120,7 +120,7 @@ impl<'bytes> PlanView<'bytes> {
             let offset = HEADER_SIZE + number * TARGET_SIZE;
             let end = u64::from(u32_at(record, target::NAME)) + u64::from(u32_at(record, target::NAME_LENGTH));
             if end > self.names.len() as u64 {
-                return bad(offset, "its name lies outside the table of names");
+                return bad(offset, "its name is outside the name table");
             }
             let kind = u32_at(record, target::KIND);
             if kind > kind::DIRECTORY {
@@ -143,17 +143,17 @@ impl<'bytes> PlanView<'bytes> {
             let pages = u64::from(u32_at(record, step::PAGES));
             let is_name = matches!(kind, kind::NAME | kind::DIRECTORY);
             if is_name != (pages == 0) {
-                return bad(offset, "pages of a name, or no pages of a file");
+                return bad(offset, "a name with pages, or a file without");
             }
             // Byte offsets must fit `off_t`.
             let end = u64_at(record, step::START_PAGE).checked_add(pages);
             if end.is_none_or(|end| end > i64::MAX as u64 / crate::PAGE_SIZE) {
-                return bad(offset, "pages behind the largest file offset");
+                return bad(offset, "pages past the largest file offset");
             }
         }
         let words = self.command.iter().filter(|&&byte| byte == 0).count();
         if words as u64 != u64::from(u32_at(self.header, header::COMMAND_WORDS)) {
-            return bad(HEADER_SIZE + self.targets.len() + self.steps.len(), "the command's words do not add up");
+            return bad(HEADER_SIZE + self.targets.len() + self.steps.len(), "inconsistent command");
         }
         if u32_at(self.header, header::CHUNK_PAGES) == 0 || u32_at(self.header, header::THREADS) == 0 {
             return bad(header::THREADS, "no threads, or reads of no pages");
@@ -187,7 +187,7 @@ impl<'bytes> PlanView<'bytes> {
         self.targets.len() / TARGET_SIZE
     }
 
-    /// Path and kind of a target; `None` behind the last.
+    /// Path and kind of a target; `None` after the last.
     pub fn target(&self, number: u32) -> Option<(&'bytes Path, TargetKind)> {
         let start = (number as usize).checked_mul(TARGET_SIZE)?;
         let record = self.targets.get(start..start + TARGET_SIZE)?;
@@ -218,7 +218,7 @@ impl<'bytes> PlanView<'bytes> {
     pub fn command(&self) -> Vec<OsString> {
         let mut words: Vec<_> =
             self.command.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect();
-        // Each word ends with a NUL, so the piece behind the last one is empty and not a word.
+        // Each word ends with a NUL, so the piece after the last one is empty and not a word.
         words.pop();
         words
     }

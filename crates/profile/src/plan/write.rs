@@ -1,4 +1,4 @@
-//! From a plan to its bytes.
+//! Serialises a plan.
 
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;

@@ -1,19 +1,20 @@
-//! Events: what happened at one moment to pages of a file.
+//! Events: something that happened to pages of a file at one moment.
 
 use super::{FileId, Moment, ThreadId};
 
 /// Something that happened to pages of a file, or a function's first call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// The time.
     pub at: Moment,
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
-    /// What.
+    /// The kind.
     pub kind: EventKind,
     /// The file; `None` for a fill whose file's name is not known.
     pub file: Option<FileId>,
-    /// First page: file offset / 4096. Of zero-filled memory: address without load bias / 4096. Of a function: its page.
+    /// First page: file offset / 4096. Of zero-filled memory: address without load bias / 4096. Of a function: its
+    /// page.
     pub page: u64,
     /// How many pages, at least 1.
     pub pages: u32,
@@ -30,7 +31,7 @@ pub struct CodeAddress {
     pub address: u64,
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// A page was used for the first time by its process.
@@ -63,13 +64,13 @@ pub struct Touch {
 /// Why pages were read from the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FillCause {
-    /// The page that somebody waited for, and what the kernel read with it at once.
+    /// A page needed immediately, with the pages that the kernel read together with it.
     Demand,
     /// Read ahead of a sequential reader.
     Readahead,
-    /// By a process that is not of the program.
+    /// By a process outside the program.
     Other,
-    /// It is not known.
+    /// Unknown.
     Unknown,
 }
 

@@ -9,7 +9,8 @@ use crate::FileIdentity;
 /// A file that a start used: mapped, read, or listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedFile {
-    /// Absolute path without symbolic links; a block device's own path for metadata; `(unnamed ...)` where only numbers are known.
+    /// Absolute path without symbolic links; a block device's own path for metadata; `(unnamed ...)` where only
+    /// numbers are known.
     pub path: PathBuf,
     /// `st_dev` in the kernel's numbering: `major << 20 | minor`.
     pub device: u64,
@@ -17,11 +18,11 @@ pub struct TracedFile {
     pub inode: u64,
     /// What it was when it was recorded; `None` for what is gone since.
     pub identity: Option<FileIdentity>,
-    /// Whose file it is.
+    /// Its owner.
     pub category: FileCategory,
 }
 
-/// Whose file it is.
+/// The owner of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileCategory {

@@ -1,7 +1,7 @@
-//! The number that says what an event was: its kind and all its flags in one byte.
+//! The number of an event kind: the kind and all its flags in one byte.
 //!
-//! Trace files and pages keep it. All combinations there are fit below 102: SQLite keeps 0 to 127 in one byte (and 0 and 1 in
-//! none), and a list with a row for each number spares readers taking bits apart.
+//! Trace files and pages keep it. All combinations there are fit below 102: SQLite keeps 0 to 127 in one byte (and 0
+//! and 1 in none), and a list with a row for each number spares readers taking bits apart.
 
 use super::{EventKind, FillCause, Touch};
 
@@ -19,9 +19,9 @@ impl EventKind {
     /// How many numbers there are.
     pub const NUMBERS: u8 = TOUCHES + 6;
 
-    /// Its number, below [`EventKind::NUMBERS`]. Of touches the sum of 1 execute, 2 major, 4 by the kernel, 8 zero-filled,
-    /// 16 first of the run, 32 write, 64 not known whether write; 96 function, 97 read, 98 to 101 fill (demand, readahead,
-    /// other, unknown).
+    /// Its number, below [`EventKind::NUMBERS`]. Of touches the sum of 1 execute, 2 major, 4 by the kernel, 8
+    /// zero-filled, 16 first of the run, 32 write, 64 not known whether write; 96 function, 97 read, 98 to 101 fill
+    /// (demand, readahead, other, unknown).
     pub fn number(self) -> u8 {
         match self {
             Self::Touch(touch) => {

@@ -1,4 +1,4 @@
-//! Names that a start asked for.
+//! File names that a start looked up.
 
 use std::path::PathBuf;
 
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use super::{FileId, Moment, ProcessId};
 
-/// One question about a name.
+/// One lookup of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
-    /// When.
+    /// The time.
     pub at: Moment,
-    /// By whom; `None` where that is not known any more.
+    /// The process; `None` if it is unknown.
     pub process: Option<ProcessId>,
-    /// The absolute path as asked for.
+    /// The absolute path as requested.
     pub path: PathBuf,
-    /// What was asked.
+    /// The kind of lookup.
     pub kind: LookupKind,
-    /// The regular file or directory that it means, where the trace has it in its list.
+    /// The regular file or directory that was found, if the trace lists it.
     pub file: Option<FileId>,
-    /// Whether there was nothing of that name.
+    /// Whether it was not found.
     pub failed: bool,
 }
 
-/// What was asked of a name.
+/// The kind of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LookupKind {

@@ -1,8 +1,9 @@
-//! A trace: what one start of a program really did, in order.
+//! A trace: the recorded actions of one start of a program, in order.
 //!
-//! Recorders fill it, the trace file keeps it, figures and viewers read it. Files, processes and threads are named by their place
-//! in the lists here, so that an event takes few bytes. Not obvious: a page of an ELF object is named by
-//! its place in the *file*, except in the zero-filled memory behind it (`.bss`), which has none: there it is named by address.
+//! Recorders fill it, the trace file keeps it, figures and viewers read it. Files, processes and threads are named by
+//! their place in the lists here, so that an event takes few bytes. Not obvious: a page of an ELF
+//! object is named by its place in the *file*, except in the zero-filled memory after it (`.bss`), which has none:
+//! there it is named by address.
 
 mod event;
 pub mod figures;
@@ -86,7 +87,7 @@ pub struct Trace {
     pub objects: Vec<TracedObject>,
     /// Which object was mapped where, in order.
     pub loads: Vec<Load>,
-    /// In the order in which they began; a phase stands behind the one that holds it.
+    /// In the order in which they began; a phase is after the one that holds it.
     pub phases: Vec<Phase>,
     /// In order of time.
     pub events: Vec<Event>,

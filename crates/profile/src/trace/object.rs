@@ -1,4 +1,4 @@
-//! ELF objects of a trace: enough of each that a reader of the trace needs no other file.
+//! ELF objects of a trace, described so that a reader of the trace needs no other file.
 
 use super::{FileId, Moment, ProcessId};
 
@@ -15,12 +15,12 @@ pub struct TracedObject {
     pub machine: u16,
     /// Whether pointers have eight bytes.
     pub is_64_bit: bool,
-    /// Where the code stands that the kernel or the loader enters (`e_entry`).
+    /// The entry point of the kernel or the loader (`e_entry`).
     pub entry: u64,
     /// Its PT_LOAD segments, ascending by address.
     pub segments: Vec<ObjectSegment>,
-    /// Its sections, ascending by address, without those that are not loaded; made up from the dynamic table where there are no
-    /// section headers.
+    /// Its sections, ascending by address, without those that are not loaded; made up from the dynamic table where
+    /// there are no section headers.
     pub sections: Vec<ObjectSection>,
     /// Symbols of what the start touched, ascending by address.
     pub symbols: Vec<ObjectSymbol>,
@@ -97,7 +97,7 @@ pub struct ObjectSymbol {
     pub is_function: bool,
 }
 
-/// Entries of a relocation table that stand together and do the same to the same section.
+/// Consecutive entries of a relocation table of the same kind for the same section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelocationRun {
     /// The table: ".rela.dyn", ".rela.plt", ".relr.dyn", ...
@@ -108,7 +108,7 @@ pub struct RelocationRun {
     pub count: u64,
     /// "RELATIVE", "GLOB_DAT", "64", ...: the type's name without its machine.
     pub kind: String,
-    /// The section whose words they change; empty where none is known.
+    /// The section that they change; empty if it is unknown.
     pub section: String,
     /// The lowest address that they change, without load bias.
     pub from: u64,

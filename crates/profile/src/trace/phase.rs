@@ -1,4 +1,4 @@
-//! Phases of a start: what the time went into.
+//! Phases of a start: what the time was spent on.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,25 +7,25 @@ use super::{FileId, Moment, PhaseId, ProcessId};
 /// A stretch of time of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// Whose.
+    /// The process.
     pub process: ProcessId,
-    /// What was done.
+    /// The kind.
     pub kind: PhaseKind,
-    /// For which object; `None` for those that concern all.
+    /// The object; `None` if it concerns all.
     pub file: Option<FileId>,
     /// Of an initialiser: its address without load bias.
     pub address: Option<u64>,
     /// First moment.
     pub begin: Moment,
-    /// First moment behind it.
+    /// First moment after it.
     pub end: Moment,
-    /// The phase that holds it.
+    /// Its parent phase.
     pub parent: Option<PhaseId>,
-    /// How its ends are known.
+    /// How its ends were determined.
     pub known: Known,
 }
 
-/// What is done in a phase. Ordered as they come in a start.
+/// The kind of a phase. In the order of a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseKind {
@@ -86,7 +86,7 @@ impl PhaseKind {
         }
     }
 
-    /// What is done in it, as people read it.
+    /// The kind, for display.
     pub fn words(self) -> &'static str {
         match self {
             Self::Exec => "execve",
@@ -98,15 +98,15 @@ impl PhaseKind {
     }
 }
 
-/// How the ends of a phase are known.
+/// How the ends of a phase were determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Known {
     /// The program was seen at both ends.
     Exactly,
-    /// The end is the next thing that was seen: it was over by then.
+    /// The end is the next observation: it was over by then.
     EndAtMost,
-    /// From the page touches between two ends that were seen.
+    /// From the page touches between two observed ends.
     FromTouches,
 }
 

@@ -24,7 +24,7 @@ pub struct TracedProcess {
     pub executed: bool,
     /// How complete its page touches are.
     pub pages: PagesSeen,
-    /// What could not be seen of it and why, a clause each ("a 32-bit program: ...").
+    /// Limitations of its recording, a clause each ("a 32-bit program: ...").
     pub notes: Vec<String>,
 }
 

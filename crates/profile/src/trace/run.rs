@@ -1,4 +1,4 @@
-//! What was started, how, and how far its trace can be trusted.
+//! The run of a trace: its command, its conditions, and the completeness of the recording.
 
 use std::ffi::OsString;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Moment;
 
-/// About the run as a whole.
+/// Facts about the run as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// The program and its arguments.
@@ -23,15 +23,15 @@ pub struct Run {
     pub ready_at: Option<Moment>,
     /// When its first process had ended, or the recording was over.
     pub ended_at: Moment,
-    /// How its first process came to its end; [`Run::known_end`] says whether anybody knows.
+    /// How its first process ended; [`Run::known_end`] tells whether that is known.
     pub end: RunEnd,
-    /// What counted as ready, in the words of the command line.
+    /// The readiness condition, as on the command line.
     pub readiness: String,
     /// Events that were lost, because a buffer of the kernel was full.
     pub lost_events: u64,
     /// How often a thread was stopped for the recording.
     pub stops: u64,
-    /// How long threads stood still for the recording, all together, in nanoseconds: a lower bound of what it took.
+    /// Total time that threads were stopped for the recording, in nanoseconds: a lower bound of its cost.
     pub stopped: u64,
     /// `uname -r`.
     pub kernel: String,
@@ -39,12 +39,12 @@ pub struct Run {
     pub processors: u32,
     /// Whether all that was recorded is in the file; `false` when the writing broke off (a full disk, an interrupt).
     pub complete: bool,
-    /// What the reader should know of how it was recorded, a sentence each.
+    /// Notes about the recording, a sentence each.
     pub notes: Vec<String>,
 }
 
 impl Run {
-    /// What stands in [`Run::readiness`] of a trace that was made of a recording of perf.
+    /// The value of [`Run::readiness`] in a trace imported from perf.
     const READINESS_OF_IMPORTS: &str = "its end";
 
     /// How its first process came to its end; `None` where nobody knows: a recording of perf does not say it, and
@@ -53,8 +53,9 @@ impl Run {
         (self.readiness != Self::READINESS_OF_IMPORTS).then_some(self.end)
     }
 
-    /// When it was ready and how it ended, as people read it. `readiness` is [`Run::readiness`] made fit for where the words go,
-    /// `time` writes times. No moment of readiness does not mean that it never was ready: recordings of perf do not say.
+    /// When it was ready and how it ended, as people read it. `readiness` is [`Run::readiness`] made fit for where
+    /// the words go, `time` writes times. No moment of readiness does not mean that it never was ready: recordings of
+    /// perf do not say.
     pub fn outcome(&self, readiness: &str, time: impl Fn(Moment) -> String) -> String {
         let over = time(self.ended_at);
         let Some(end) = self.known_end() else {
@@ -107,8 +108,9 @@ impl Layer {
 pub enum PagesSeen {
     /// Each page's first touch: fault-around was off for all private file mappings.
     Each,
-    /// The kernel mapped up to 16 pages at once (fault-around), of which only the one that was asked for is seen. Since Linux 6.18 it may map
-    /// a whole large folio where fault-around found nothing ready (`finish_fault` in `mm/memory.c`).
+    /// The kernel mapped up to 16 pages at once (fault-around), of which only the one that was asked for is seen.
+    /// Since Linux 6.18 it may map a whole large folio where fault-around found nothing ready (`finish_fault` in
+    /// `mm/memory.c`).
     FaultAround,
     /// Not recorded.
     #[default]

@@ -1,5 +1,5 @@
-//! Memory that only the output maps, as an edit of the search for libraries adds it: the grown strings, the moved dynamic
-//! table, the loaded note, and zeros between them.
+//! Memory that only the output maps, added by a search edit: the grown strings, the moved dynamic table, the loaded
+//! note, and zeros between them.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::verdict::{NotProven, broken, differs, hex};
 
 const WHAT: &str = "added memory";
 
-/// Holds new memory against what may be in it.
+/// Checks new memory against its allowed contents.
 pub(crate) fn check(original: &Image<'_>, output: &Loaded<'_, '_>, expected: &Expected<'_>) -> Result<(), NotProven> {
     let (image, tables) = (output.image, output.tables);
     let mapped = joined(original.loads().map(|load| load.memory()).collect());
@@ -36,7 +36,7 @@ pub(crate) fn check(original: &Image<'_>, output: &Loaded<'_, '_>, expected: &Ex
         let is_used =
             |range: &Option<Range<u64>>| range.as_ref().is_some_and(|range| !range.is_empty() && holds(range));
         if ![&moved, &strings, &note].into_iter().any(is_used) {
-            return Err(differs(WHAT, hex(load.address), "not mapped", "mapped, though nothing is there"));
+            return Err(differs(WHAT, hex(load.address), "not mapped", "mapped, but nothing is there"));
         }
         let is_new = expected.is_new(load);
         if is_new && load.flags.contains(PF_W) && !is_used(&moved) {
@@ -50,7 +50,7 @@ pub(crate) fn check(original: &Image<'_>, output: &Loaded<'_, '_>, expected: &Ex
             }
             for dead in without(&range, &meant) {
                 let bytes = image.at(dead.clone());
-                let bytes = bytes.ok_or_else(|| broken(image.which, WHAT, hex(dead.start), "it is not in the file"))?;
+                let bytes = bytes.ok_or_else(|| broken(image.which, WHAT, hex(dead.start), "outside the file"))?;
                 if let Some(place) = bytes.iter().position(|byte| *byte != 0) {
                     let place = hex(dead.start.saturating_add(place as u64));
                     return Err(differs(WHAT, place, "not mapped", "used"));
@@ -61,7 +61,7 @@ pub(crate) fn check(original: &Image<'_>, output: &Loaded<'_, '_>, expected: &Ex
     Ok(())
 }
 
-/// Loaders write into the dynamic table: nothing else may lie where it is, nor, once it moved, where it was.
+/// Loaders write to the dynamic table: nothing else may overlap it, or its old range once it moved.
 fn check_apart(
     original: &Image<'_>,
     (output, tables): (&Image<'_>, &Tables<'_>),
@@ -78,14 +78,14 @@ fn check_apart(
     let places = moved.iter().chain(moved.iter().map(|_| &original.dynamic.memory));
     for place in places.chain([&output.dynamic.memory]) {
         if let Some((name, range)) = named.iter().find(|(_, range)| !range.is_empty() && !apart(range, place)) {
-            let problem = format!("{name} lies within the dynamic table at {:x?}", place);
+            let problem = format!("{name} is inside the dynamic table at {:x?}", place);
             return Err(broken(output.which, WHAT, hex(range.start), problem));
         }
     }
     Ok(())
 }
 
-/// What is not to be in new memory: every other table, the loader's path, other notes, the program headers.
+/// Not allowed in new memory: every other table, the interpreter's path, other notes, the program headers.
 fn check_others(
     (output, tables): (&Image<'_>, &Tables<'_>),
     added: &[Range<u64>],
@@ -93,7 +93,7 @@ fn check_others(
 ) -> Result<(), NotProven> {
     let is_inside = |range: &Range<u64>| added.iter().any(|new| range.start < new.end && new.start < range.end);
     let wrong = |name: String, range: &Range<u64>| {
-        Err(broken(output.which, WHAT, hex(range.start), format!("{name} is there, and has no business there")))
+        Err(broken(output.which, WHAT, hex(range.start), format!("{name} must not be there")))
     };
     let others = tables.list.iter().filter(|table| table.tag != tag::STRTAB && !table.memory.is_empty());
     if let Some(table) = others.clone().find(|table| is_inside(&table.memory)) {
@@ -106,7 +106,7 @@ fn check_others(
         return wrong(format!("the segment of type {:#x}", segment.kind), &segment.backed());
     }
     match output.program_header_table().filter(is_inside) {
-        Some(table) => wrong("the table of program headers".to_owned(), &table),
+        Some(table) => wrong("the program header table".to_owned(), &table),
         None => Ok(()),
     }
 }

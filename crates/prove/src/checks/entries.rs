@@ -1,8 +1,7 @@
-//! The entries of the dynamic table: the same, in the same order, but for those that changed nothing.
+//! The entries of the dynamic table: the same, in the same order, except for redundant ones.
 //!
-//! An entry that only one file has must be shown to say nothing that the file without it does not say as well. So the same
-//! rules hold for an edit and for its reverse. An edit of the search for libraries sets some of them; then all others must be
-//! the same, redundant or not.
+//! An entry that only one file has must be shown to be redundant in the other. So the same rules hold for an edit and
+//! for its reverse. A search edit sets some entries; then all others must be the same, redundant or not.
 
 use object::elf;
 
@@ -18,7 +17,7 @@ use crate::verdict::{NotProven, Proof, broken, differs, hex};
 
 const WHAT: &str = "dynamic table";
 
-/// Entries that describe relocation tables: what they stand for is compared relocation by relocation.
+/// Entries that describe relocation tables; their relocations are compared one by one.
 const RELOCATIONS: &[u64] = &[
     tag::RELA,
     tag::RELASZ,
@@ -33,7 +32,7 @@ const RELOCATIONS: &[u64] = &[
     tag::RELRENT,
 ];
 
-/// Entries whose value is the place of a table that is compared itself.
+/// Entries with the address of a table that is compared itself.
 const PLACES: &[u64] = &[
     tag::HASH,
     tag::GNU_HASH,
@@ -49,7 +48,7 @@ const PLACES: &[u64] = &[
 /// Those of the relocation tables.
 const RELOCATION_PLACES: &[u64] = &[tag::RELA, tag::REL, tag::RELR];
 
-/// Entries whose value is no address.
+/// Entries whose value is not an address.
 const NUMBERS: &[u64] = &[
     tag::NEEDED,
     tag::PLTRELSZ,
@@ -92,7 +91,7 @@ pub(crate) fn check(
     if original.dynamic.exists != output.dynamic.exists || (original.dynamic.memory != output.dynamic.memory && !moved)
     {
         let [from, to] = [original, output].map(|image| format!("{:x?}", image.dynamic.memory));
-        return Err(differs(WHAT, "its place", from, to));
+        return Err(differs(WHAT, "its address", from, to));
     }
     let meant = |image: &Image<'_>| -> Vec<Entry> {
         let is_meant = |entry: &&Entry| match expected.search {
@@ -115,7 +114,7 @@ pub(crate) fn check(
                 from.next();
                 to.next();
             }
-            // Before an entry is taken for changed, it may be one that only one of the files has.
+            // Before an entry counts as changed, it may be one that only one of the files has.
             (Some(entry), _)
                 if may_differ && output.dynamic.get(entry.tag).is_none() && is_redundant(old, entry, output) =>
             {
@@ -146,18 +145,18 @@ pub(crate) fn check(
     check_rest(original, output, moved)
 }
 
-/// What a name behind the last string is depends on what happens to lie there.
+/// The meaning of a name outside the string table depends on the bytes there.
 fn check_names((image, tables): (&Image<'_>, &Tables<'_>)) -> Result<(), NotProven> {
     const NAMES: &[u64] = &[tag::NEEDED, tag::SONAME, tag::RPATH, tag::RUNPATH, tag::AUXILIARY, tag::FILTER];
     let mut entries = image.dynamic.entries.iter().filter(|entry| NAMES.contains(&entry.tag));
     match entries.find(|entry| string(tables.strings, entry.value).is_none()) {
-        Some(entry) => Err(broken(image.which, WHAT, tag_name(entry.tag), "its name is not in the strings")),
+        Some(entry) => Err(broken(image.which, WHAT, tag_name(entry.tag), "its name is outside the string table")),
         None => Ok(()),
     }
 }
 
-/// Behind the end there is nothing, or what was there. Linkers leave values in spare entries; where the original used the
-/// entry, nobody can say which. In a table that moved, there is nothing.
+/// After the end, the table must be empty or unchanged. Linkers leave values in spare entries; where the original
+/// used the entry, the old value is unknown. In a moved table it must be empty.
 fn check_rest(original: &Image<'_>, output: &Image<'_>, moved: bool) -> Result<(), NotProven> {
     let word = output.word_size() as usize;
     let entry = word.saturating_mul(2);
@@ -175,14 +174,14 @@ fn check_rest(original: &Image<'_>, output: &Image<'_>, moved: bool) -> Result<(
     });
     match odd {
         Some((number, _)) => {
-            let place = format!("entry {number}, behind its end");
-            Err(broken(output.which, WHAT, place, "an entry that loaders do not read is not empty"))
+            let place = format!("entry {number}, after its end");
+            Err(broken(output.which, WHAT, place, "an unused entry is not empty"))
         }
         None => Ok(()),
     }
 }
 
-/// Whether an entry of `fuller` says nothing that `other`, which lacks it, does not say in another way.
+/// Whether an entry of `fuller` is redundant in `other`, which lacks it.
 fn is_redundant(fuller: (&Image<'_>, &Tables<'_>), entry: &Entry, other: &Image<'_>) -> bool {
     const ORIGIN: u64 = elf::DF_ORIGIN.0;
     const SYMBOLIC: u64 = elf::DF_SYMBOLIC.0;
@@ -206,14 +205,14 @@ fn is_redundant(fuller: (&Image<'_>, &Tables<'_>), entry: &Entry, other: &Image<
         tag::TEXTREL => says(TEXTREL),
         tag::INIT if only_starts_profiling(fuller, entry.value) => true,
         tag::INIT | tag::FINI => does_nothing(fuller.0, entry.value),
-        // elf/dl-load.c and dl-dst.h: with DT_RUNPATH, DT_RPATH is not looked at.
+        // elf/dl-load.c and dl-dst.h: with DT_RUNPATH, DT_RPATH is ignored.
         tag::RPATH => has(tag::RUNPATH),
         tag::SYMENT => entry.value == symbol_size(fuller.0),
         _ => false,
     }
 }
 
-/// Addresses in entries that stay the same must not be those of tables that have moved away.
+/// Addresses in unchanged entries must not be in moved tables.
 pub(crate) fn check_pointers(
     image: &Image<'_>,
     moved: &[std::ops::Range<u64>],
@@ -224,8 +223,7 @@ pub(crate) fn check_pointers(
         |tag: u64| RELOCATIONS.contains(&tag) || PLACES.contains(&tag) || NUMBERS.contains(&tag) || is_name(tag);
     for entry in image.dynamic.entries.iter().filter(|entry| !known(entry.tag)) {
         if moved.iter().any(|range| range.contains(&entry.value)) {
-            let problem =
-                format!("{} points to {}, in a table that has changed", tag_name(entry.tag), hex(entry.value));
+            let problem = format!("{} points to {}, in a moved table", tag_name(entry.tag), hex(entry.value));
             return Err(broken(image.which, "pointer to a moved table", "the dynamic table", problem));
         }
     }

@@ -1,7 +1,7 @@
-//! What an output is to differ in: nothing, or what an edit of the search for libraries says.
+//! The expected differences of an output: none, or those of a search edit.
 //!
-//! The edit and the original say what may be new; the output's headers are only asked where it is. So a writer that puts
-//! more there than it was asked for is found, and all checks but those that ask here are the same for every edit.
+//! The edit and the original determine what may be new; the output's headers only give its location. So a writer that
+//! adds more than requested is detected, and all checks that do not ask here are the same for every edit.
 
 use object::elf::{ET_DYN, ET_EXEC, PF_R, PF_W, PF_X, PT_INTERP, PT_LOAD, PT_NOTE, PT_NULL, PT_PHDR, ProgramType};
 
@@ -15,30 +15,30 @@ use crate::verdict::{NotProven, broken, differs, hex, same};
 
 const WHAT: &str = "load segment";
 const NOTE: &str = "loaded note";
-/// Older kernels refuse a program header table that is larger (`ELF_MIN_ALIGN`, `load_elf_phdrs` of `fs/binfmt_elf.c`).
+/// Older kernels refuse a larger program header table (`ELF_MIN_ALIGN`, `load_elf_phdrs` of `fs/binfmt_elf.c`).
 const TABLE_LIMIT: u64 = 4096;
 
-/// What the output may have that the original has not.
+/// The allowed differences of the output.
 #[derive(Debug, Default)]
 pub(crate) struct Expected<'e> {
-    /// The edit, if its kind changes what the file means.
+    /// The edit, if it changes the meaning of the file.
     pub(crate) search: Option<&'e SearchEdit>,
-    /// `PT_LOAD` that only the output has, behind all others.
+    /// `PT_LOAD` segments only in the output, after all others.
     loads: Vec<Segment>,
     /// `PT_NOTE` of the loaded note.
     pub(crate) note: Option<Segment>,
 }
 
 impl<'e> Expected<'e> {
-    /// Nothing new: to the loader, the output is the original.
+    /// No differences: to the loader, the output is the original.
     pub(crate) fn nothing() -> Self {
         Self::default()
     }
 
-    /// Finds the segments that are new, and holds them against the rules for such.
+    /// Finds the new segments and checks them.
     pub(crate) fn of_search(edit: &'e SearchEdit, original: &Image<'_>, output: &Image<'_>) -> Result<Self, NotProven> {
         if ![ET_EXEC, ET_DYN].contains(&original.header.kind) {
-            return Err(broken(original.which, "ELF header", "e_type", "it is neither a program nor a library"));
+            return Err(broken(original.which, "ELF header", "e_type", "neither a program nor a library"));
         }
         let loads = added_loads(original, output)?;
         let note = added_note(edit, original, output, &loads)?;
@@ -54,28 +54,28 @@ impl<'e> Expected<'e> {
         let size =
             |image: &Image<'_>| u64::from(image.header.program_header_size).saturating_mul(image.segments.len() as u64);
         if size(output) > TABLE_LIMIT.max(size(original)) {
-            let problem = format!("their table has {} bytes, and kernels refuse more than {TABLE_LIMIT}", size(output));
+            let problem = format!("their table has {} bytes; kernels refuse more than {TABLE_LIMIT}", size(output));
             return Err(broken(output.which, "program headers", "their number", problem));
         }
         Ok(expected)
     }
 
-    /// Whether only the output has a segment, and may have it.
+    /// Whether a segment is expected only in the output.
     pub(crate) fn is_new(&self, segment: &Segment) -> bool {
         self.note.as_ref() == Some(segment) || self.loads.contains(segment)
     }
 
-    /// Whether a segment stands for nothing that has to be in both files.
+    /// Whether a segment has no meaning that both files must share.
     pub(crate) fn ignores(&self, segment: &Segment) -> bool {
         self.is_new(segment) || (self.search.is_some() && segment.kind == PT_NULL)
     }
 
-    /// Whether the dynamic table may stand elsewhere, and does.
+    /// Whether the dynamic table may move, and did.
     pub(crate) fn moves_dynamic(&self, original: &Image<'_>, output: &Image<'_>) -> bool {
         self.search.is_some() && original.dynamic.memory != output.dynamic.memory
     }
 
-    /// Whether the value of an entry of the dynamic table is what the edit says, and not what it was.
+    /// Whether an entry's value comes from the edit instead of the original.
     pub(crate) fn sets(&self, tag: u64) -> bool {
         self.search.is_some_and(|edit| match tag {
             tag::NEEDED | tag::RPATH | tag::RUNPATH => true,
@@ -84,25 +84,24 @@ impl<'e> Expected<'e> {
         })
     }
 
-    /// Load biases at which memory is compared: for a program that is linked to a place, that place alone.
+    /// Load biases for comparing memory: only 0 for a program at fixed addresses.
     pub(crate) fn load_biases(&self, original: &Image<'_>, usual: [u64; 3]) -> Vec<u64> {
         if self.is_fixed(original) { vec![0] } else { usual.to_vec() }
     }
 
-    /// Whether pointers of the object need no relocations, so that none shows them: it is loaded where it was linked to, and
-    /// nowhere else.
+    /// Whether the object has pointers without relocations: it is loaded only at its fixed addresses.
     pub(crate) fn is_fixed(&self, original: &Image<'_>) -> bool {
         self.search.is_some() && original.header.kind == ET_EXEC
     }
 }
 
-/// Program headers that say nothing may give their places to new ones: `PT_NULL`, and `PT_PHDR` of what is no program
-/// (`rtld_setup_main_map` of glibc looks at the program's own only).
+/// Program headers without meaning may be replaced by new ones: `PT_NULL`, and `PT_PHDR` of files other than programs
+/// (`rtld_setup_main_map` of glibc reads only the program's).
 fn may_go(original: &Image<'_>, kind: ProgramType) -> bool {
     kind == PT_NULL || (kind == PT_PHDR && original.segments_of(PT_INTERP).next().is_none())
 }
 
-/// New segments behind those of the original, which stay as they are; or more of the last of them.
+/// New segments after those of the original, which are unchanged; or a longer last segment.
 fn added_loads(original: &Image<'_>, output: &Image<'_>) -> Result<Vec<Segment>, NotProven> {
     let (from, to): (Vec<&Segment>, Vec<&Segment>) = (original.loads().collect(), output.loads().collect());
     let added = to.get(from.len()..).unwrap_or(&[]);
@@ -133,12 +132,12 @@ fn added_loads(original: &Image<'_>, output: &Image<'_>) -> Result<Vec<Segment>,
 fn check_growth(output: &Image<'_>, old: &Segment, new: &Segment, others: bool) -> Result<(), NotProven> {
     let wrong = |problem: &str| Err(broken(output.which, WHAT, hex(new.address), problem));
     if old.memory_size != old.file_size || new.memory_size != new.file_size {
-        return wrong("it grows where memory is filled with zeros");
+        return wrong("it grows over zero-filled memory");
     }
     if new.flags.contains(PF_X) {
-        return wrong("it grows, though it is executable");
+        return wrong("it grows, but is executable");
     }
-    if others { wrong("it grows, and there are new ones, too") } else { Ok(()) }
+    if others { wrong("it grows although there are new ones") } else { Ok(()) }
 }
 
 fn check_added(
@@ -148,27 +147,28 @@ fn check_added(
     load: &Segment,
 ) -> Result<(), NotProven> {
     let wrong = |problem: &str| Err(broken(output.which, WHAT, hex(load.address), problem));
-    let Some(before) = before else { return wrong("it is new, but the original has none") };
+    let Some(before) = before else { return wrong("new, but the original has none") };
     let known = original.loads().any(|old| old.align == load.align && old.align >= before.align);
     if !known {
-        return wrong("it is new, and its alignment is none of the original's, or less than that of the one before it");
+        return wrong("new, with an alignment that the original does not use or that is less than the previous one's");
     }
-    // Kernels and loaders reserve the whole span of a position-independent object at once: a hole costs addresses.
+    // Kernels and loaders reserve the whole span of a position-independent object at once: a hole wastes address
+    // space.
     let hole = load.address.saturating_sub(before.memory().end);
     if hole > load.align.max(1).saturating_mul(2) {
-        return wrong("it is new, and leaves a hole of more than two alignments");
+        return wrong("new, with a hole of more than two alignments before it");
     }
     if load.file_size == 0 || load.file_size != load.memory_size {
-        return wrong("it is new, and not all of it is in the file");
+        return wrong("new, but not entirely in the file");
     }
     if ![PF_R, PF_R | PF_W].contains(&load.flags) {
-        return wrong("it is new, and not just readable, or readable and writable");
+        return wrong("new, with flags other than read or read-write");
     }
     let shift = |segment: &Segment| segment.physical.wrapping_sub(segment.address);
     same(WHAT, format!("{:#x} (physical address)", load.address), shift(before), shift(load))
 }
 
-/// The `PT_NOTE` that the edit asks for, with exactly its bytes.
+/// The `PT_NOTE` of the edit, with exactly its bytes.
 fn added_note(
     edit: &SearchEdit,
     original: &Image<'_>,
@@ -177,7 +177,7 @@ fn added_note(
 ) -> Result<Option<Segment>, NotProven> {
     let Some(note) = &edit.loaded_note else { return Ok(None) };
     if notes::may_be_loaded(output, &note.bytes) != Some(true) {
-        let problem = "its bytes are no whole notes, or some are of GNU, which say to loaders what the object is";
+        let problem = "its bytes are malformed notes or contain a GNU note";
         return Err(broken(output.which, NOTE, "the edit", problem));
     }
     let is_it = |segment: &&Segment| {
@@ -187,58 +187,56 @@ fn added_note(
             && output.file(segment.offset, segment.file_size) == Some(note.bytes.as_slice())
     };
     let Some(found) = output.segments.iter().rev().find(is_it).copied() else {
-        return Err(differs(NOTE, "PT_NOTE", "asked for", "none with its bytes"));
+        return Err(differs(NOTE, "PT_NOTE", "asked for", "missing or different"));
     };
     if found.flags != PF_R || found.align != 4 || found.address.checked_rem(4) != Some(0) {
-        return Err(broken(output.which, NOTE, hex(found.address), "it is not just readable, or not aligned to 4"));
+        return Err(broken(output.which, NOTE, hex(found.address), "not read-only, or not aligned to 4"));
     }
     let shift = |segment: &Segment| segment.physical.wrapping_sub(segment.address);
     let last = loads.last().or_else(|| original.loads().last());
     same(NOTE, "p_paddr", last.map_or(0, shift), shift(&found))?;
     match output.offset_of(found.address) == Some(found.offset) {
         true => Ok(Some(found)),
-        false => {
-            Err(broken(output.which, NOTE, hex(found.address), "its place in the file is not that of its address"))
-        }
+        false => Err(broken(output.which, NOTE, hex(found.address), "its file offset does not match its address")),
     }
 }
 
-/// A dynamic table that moved: where it may be, and in which files.
+/// A moved dynamic table: where it may be, and in which files.
 pub(crate) fn check_moved_dynamic(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven> {
     const WHAT: &str = "dynamic table";
     let (old, new) = (&original.dynamic.memory, &output.dynamic.memory);
     let wrong = |problem: &str| Err(broken(output.which, WHAT, hex(new.start), problem));
-    // The loader itself and static programs find their table by their own code, before anything is relocated.
+    // The loader itself and static programs access their table by their own code, before anything is relocated.
     if original.segments_of(PT_INTERP).next().is_none() {
-        return wrong("it has moved, but a file without PT_INTERP may look for it where it was");
+        return wrong("it has moved, but a file without PT_INTERP may access it at its old address");
     }
     if relative_kind(original.header.machine, original.encoding.wide).is_none() {
-        return wrong("it has moved, but which words point to it is not known for this machine");
+        return wrong("it has moved, but the pointers to it are unknown on this architecture");
     }
     let end = original.loads().map(|load| load.memory().end).max().unwrap_or(0);
     if new.start < end {
-        return wrong("it has moved, but not behind all that was there");
+        return wrong("it has moved, but not to the end");
     }
     let word = output.word_size();
     let size = new.end.saturating_sub(new.start);
     if new.start.checked_rem(word) != Some(0) || size.checked_rem(word.saturating_mul(2)) != Some(0) {
-        return wrong("it is not aligned, or not whole");
+        return wrong("misaligned or truncated");
     }
     // elf_get_dynamic_info of glibc adds the load bias to values in place, and rtld.c sets DT_DEBUG.
     let writable =
         |image: &Image<'_>, address: u64| image.piece(address).is_some_and(|piece| piece.flags.contains(PF_W));
     if writable(original, old.start) && !writable(output, new.start) {
-        return wrong("loaders write into it, but it is not writable any more");
+        return wrong("loaders write to it, but it is no longer writable");
     }
-    // An offset from the entry itself.
+    // Relative to the entry itself.
     if original.dynamic.get(tag::MIPS_RLD_MAP_REL).is_some() {
-        return wrong("it has moved, but an entry's value is relative to its own place (DT_MIPS_RLD_MAP_REL)");
+        return wrong("it has moved, but contains a self-relative entry (DT_MIPS_RLD_MAP_REL)");
     }
     match output.segments.iter().filter(|segment| segment.kind == PT_LOAD).any(|load| {
         let backed = load.backed();
         backed.start <= new.start && new.end <= backed.end
     }) {
         true => Ok(()),
-        false => wrong("it is not in one segment"),
+        false => wrong("not within one segment"),
     }
 }

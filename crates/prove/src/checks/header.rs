@@ -1,11 +1,11 @@
-//! The ELF header: what kind of object it is, and where it begins to run.
+//! The ELF header: the type of the object and its entry point.
 
 use crate::image::Image;
 use crate::verdict::{NotProven, broken, differs, same};
 
 const WHAT: &str = "ELF header";
 
-/// All of the header but the places and numbers of its two tables, which are followed instead.
+/// The whole header except for its two tables' offsets and counts, which are followed instead.
 pub(crate) fn check(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven> {
     let (from, to) = (&original.header, &output.header);
     if from.ident != to.ident {

@@ -1,4 +1,4 @@
-//! The segments that are mapped: in order, apart from each other, and loadable.
+//! The mapped segments: in order, without overlaps, and loadable.
 
 use object::elf::{PF_R, PF_W, PF_X, PT_LOAD, PT_PHDR};
 
@@ -9,7 +9,7 @@ use crate::verdict::{NotProven, broken, differs, hex, same};
 
 const WHAT: &str = "load segment";
 
-/// Holds the segments of the output against those of the original.
+/// Compares the output's segments with the original's.
 pub(crate) fn check(original: &Image<'_>, output: &Image<'_>, expected: &Expected<'_>) -> Result<(), NotProven> {
     check_alignments(original, output, expected)?;
     check_pages(original, output)?;
@@ -17,7 +17,7 @@ pub(crate) fn check(original: &Image<'_>, output: &Image<'_>, expected: &Expecte
     let span =
         |image: &Image<'_>| (image.loads().next().map(|l| l.address), image.loads().last().map(|l| l.memory().end));
     let (from, to) = (span(original), span(output));
-    // What is new lies behind all that was there.
+    // New segments come last.
     let may_grow = expected.search.is_some() && from.0 == to.0;
     if from != to && !(may_grow && from.1 < to.1) {
         return Err(differs(WHAT, "the span of all", format!("{from:x?}"), format!("{to:x?}")));
@@ -25,8 +25,8 @@ pub(crate) fn check(original: &Image<'_>, output: &Image<'_>, expected: &Expecte
     check_program_headers(output)
 }
 
-/// Each keeps the alignment that the original has there: it decides at which addresses the whole object may be loaded,
-/// and on which page sizes.
+/// Each segment keeps the original's alignment: it determines the possible load addresses of the whole object and the
+/// supported page sizes.
 fn check_alignments(original: &Image<'_>, output: &Image<'_>, expected: &Expected<'_>) -> Result<(), NotProven> {
     for load in output.loads().filter(|load| !expected.is_new(load)) {
         let mut before = original.loads().filter(|old| {
@@ -36,13 +36,13 @@ fn check_alignments(original: &Image<'_>, output: &Image<'_>, expected: &Expecte
         });
         let first = before.next();
         let Some(first) = first else {
-            return Err(broken(output.which, WHAT, hex(load.address), "the original maps nothing there"));
+            return Err(broken(output.which, WHAT, hex(load.address), "not mapped in the original"));
         };
         same(WHAT, format!("{:#x} (alignment)", load.address), first.align, load.align)?;
         if let Some(other) = before.find(|other| other.align != load.align) {
             same(WHAT, format!("{:#x} (alignment)", other.address), other.align, load.align)?;
         }
-        // Bits beyond read, write and execute are the system's or the processor's own.
+        // Other flag bits are reserved for the system or the processor.
         same(
             WHAT,
             format!("{:#x} (flags)", load.address),
@@ -55,7 +55,7 @@ fn check_alignments(original: &Image<'_>, output: &Image<'_>, expected: &Expecte
     Ok(())
 }
 
-/// No page belongs to two segments, at any page size up to their alignment: the second mapping would hide the first.
+/// Segments must not share a page, at any page size up to their alignment: the second mapping would hide the first.
 fn check_pages(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven> {
     let shared = |image: &Image<'_>| -> Vec<u64> {
         let pairs = image.loads().zip(image.loads().skip(1));
@@ -68,12 +68,12 @@ fn check_pages(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven
     };
     let before = shared(original);
     match shared(output).into_iter().find(|address| !before.contains(address)) {
-        Some(address) => Err(broken(output.which, WHAT, hex(address), "it shares a page with the segment before it")),
+        Some(address) => Err(broken(output.which, WHAT, hex(address), "shares a page with the previous segment")),
         None => Ok(()),
     }
 }
 
-/// The ELF header is mapped where it was, and the program headers are still mapped if they were.
+/// The ELF header is mapped at the same address, and the program headers are still mapped if they were.
 fn check_headers_mapped(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven> {
     let header = |image: &Image<'_>| {
         image
@@ -93,19 +93,20 @@ fn check_headers_mapped(original: &Image<'_>, output: &Image<'_>) -> Result<(), 
     Ok(())
 }
 
-/// `PT_PHDR` tells programs where the table is; the kernel passes `AT_PHDR`, and glibc computes a program's load bias by it.
+/// `PT_PHDR` is the table's address for programs; the kernel passes `AT_PHDR`, and glibc computes a program's load
+/// bias from it.
 fn check_program_headers(output: &Image<'_>) -> Result<(), NotProven> {
     const WHAT: &str = "program headers";
     let wrong = |segment: &Segment, problem: &str| Err(broken(output.which, WHAT, hex(segment.address), problem));
     let mut seen = false;
     for segment in output.segments_of(PT_PHDR) {
         let Some(table) = output.program_header_table() else {
-            return wrong(segment, "PT_PHDR names a table that is not mapped");
+            return wrong(segment, "the table of PT_PHDR is not mapped");
         };
         let first_load = output.segments.iter().position(|other| other.kind == PT_LOAD);
         let place = output.segments.iter().position(|other| other.kind == PT_PHDR);
         if seen || place > first_load {
-            return wrong(segment, "PT_PHDR must stand once, before every PT_LOAD");
+            return wrong(segment, "PT_PHDR must appear once, before every PT_LOAD");
         }
         seen = true;
         if segment.offset != output.header.program_headers_at || segment.memory() != table || segment.backed() != table

@@ -1,6 +1,6 @@
-//! The memory of the process: at several load biases, each byte that the original maps ends up the same.
+//! The memory of the process: at several load biases, each byte that the original maps is the same in the end.
 //!
-//! A program that is linked to a place is loaded there alone, at bias 0.
+//! A program at fixed addresses is loaded only at bias 0.
 
 use std::ops::Range;
 
@@ -16,10 +16,10 @@ use crate::verdict::{NotProven, Proof, broken, differs, hex, same};
 
 const WHAT: &str = "memory";
 const PERMISSIONS: &str = "permissions";
-/// Bytes are compared in portions of this many, between which memory is given back.
+/// Bytes are compared in chunks of this size; memory is released between chunks.
 const PORTION: u64 = 1 << 20;
 
-/// Biases at which both files are loaded: a low one; where Linux puts libraries; and one at which sums wrap.
+/// Load biases for both files: a low one; a typical one for libraries on Linux; and one with overflowing sums.
 fn load_biases(wide: bool) -> [u64; 3] {
     if wide { [0x1_0000, 0x7f5a_9b3c_d000, 0xffff_ffff_fffe_0000] } else { [0x1_0000, 0xb7d4_9000, 0xffff_0000] }
 }
@@ -75,7 +75,7 @@ impl Walk<'_, '_, '_> {
         let mut at = range.start;
         while at < range.end {
             let Some(from) = self.original.image.piece(at) else {
-                return Err(broken(self.original.image.which, WHAT, hex(at), "it is not mapped"));
+                return Err(broken(self.original.image.which, WHAT, hex(at), "not mapped"));
             };
             let Some(to) = self.output.image.piece(at) else {
                 return Err(differs(WHAT, hex(at), "mapped", "not mapped"));
@@ -93,7 +93,7 @@ impl Walk<'_, '_, '_> {
                     }
                     let touched = self.original.slots.touching(&(at..end)).or(self.output.slots.touching(&(at..end)));
                     if let Some(slot) = touched {
-                        return Err(differs(WHAT, hex(slot), "a relocated word", "a word of another kind"));
+                        return Err(differs(WHAT, hex(slot), "a relocated word", "a word of another type"));
                     }
                 }
             }
@@ -102,7 +102,7 @@ impl Walk<'_, '_, '_> {
         Ok(())
     }
 
-    /// From word to word that either file relocates, and plainly between them.
+    /// From one relocated word of either file to the next, and plain bytes between them.
     fn compare_relocated(&mut self, range: Range<u64>, from: &Piece<'_>, to: &Piece<'_>) -> Result<(), NotProven> {
         let word = self.original.image.word_size();
         let mut old_slots = self.original.slots.within(&range).peekable();
@@ -116,7 +116,7 @@ impl Walk<'_, '_, '_> {
                 (None, None) => return self.compare_plain(at..range.end, range.start, from, to),
             };
             if next < at || next.saturating_add(word) > range.end {
-                return Err(differs(WHAT, hex(next), "a relocated word", "a word of another kind"));
+                return Err(differs(WHAT, hex(next), "a relocated word", "a word of another type"));
             }
             if at < next {
                 self.compare_plain(at..next, range.start, from, to)?;
@@ -151,7 +151,7 @@ impl Walk<'_, '_, '_> {
                 _ => (None, None),
             };
             let (Some(old), Some(new)) = (old, new) else {
-                return Err(broken(self.output.image.which, WHAT, hex(at), "it ends within a segment"));
+                return Err(broken(self.output.image.which, WHAT, hex(at), "truncated within a segment"));
             };
             if old != new {
                 let differing = old.iter().zip(new).position(|(old, new)| old != new).unwrap_or(0);
@@ -169,7 +169,7 @@ impl Walk<'_, '_, '_> {
         Ok(())
     }
 
-    /// What the word holds after relocation, at each bias.
+    /// The value of the word after relocation, at each bias.
     fn compare_word(
         &self,
         address: u64,
@@ -184,7 +184,7 @@ impl Walk<'_, '_, '_> {
             Some((slot.and_then(|slot| slot.addend).unwrap_or(held), slot.is_some()))
         };
         let (Some(from), Some(to)) = (addend(from), addend(to)) else {
-            return Err(broken(image.which, WHAT, hex(address), "a relocated word is not whole"));
+            return Err(broken(image.which, WHAT, hex(address), "truncated relocated word"));
         };
         let value = |(addend, relocated): (u64, bool), bias: u64| {
             image.mask(if relocated { addend.wrapping_add(bias) } else { addend })
@@ -196,7 +196,7 @@ impl Walk<'_, '_, '_> {
             }
         }
         if self.moved.iter().any(|range| range.contains(&from.0)) && from.1 {
-            let problem = format!("the word points to {}, in a table that has changed", hex(from.0));
+            let problem = format!("the word points to {}, in a moved table", hex(from.0));
             return Err(broken(self.output.image.which, "pointer to a moved table", hex(address), problem));
         }
         Ok(())
@@ -211,8 +211,8 @@ fn shown(piece: &Piece<'_>, start: u64, address: u64) -> String {
     }
 }
 
-/// Where the original has its tables, the output has its own, what was there before, or nothing. No relocation changes
-/// them, and they are no more accessible than before.
+/// Where the original has its tables, the output has its own, the old bytes, or zeros. No relocation changes them,
+/// and their permissions are not extended.
 fn check_exempt(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>, exempt: &Range<u64>) -> Result<(), NotProven> {
     for loaded in [original, output] {
         if let Some(address) = loaded.slots.touching(exempt) {
@@ -220,7 +220,7 @@ fn check_exempt(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>, exempt: &Ran
                 loaded.image.which,
                 "relative relocation",
                 hex(address),
-                "it changes a table of the loader",
+                "it changes one of the loader's tables",
             ));
         }
     }
@@ -232,7 +232,7 @@ fn check_exempt(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>, exempt: &Ran
             if dynamic.contains(&at) {
                 return Err(differs(WHAT, hex(at), "mapped", "not mapped"));
             }
-            // Freed: the next place that is mapped.
+            // Freed: the next mapped address.
             let next = output.image.loads().map(|load| load.address).filter(|start| *start > at).min();
             at = next.unwrap_or(u64::MAX).min(exempt.end);
             continue;
@@ -259,8 +259,8 @@ fn check_exempt(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>, exempt: &Ran
     Ok(())
 }
 
-/// Whether the output's segment at an address holds code that is code in the original, too: tables become executable when
-/// a segment that was split becomes one again.
+/// Whether the output's segment at an address contains code of the original: tables become executable if two parts of
+/// a split segment are joined again.
 fn joins_code(original: &Image<'_>, output: &Image<'_>, address: u64) -> bool {
     let Some(load) = output.loads().find(|load| load.memory().contains(&address)) else { return false };
     let (range, flags) = (load.memory(), load.flags);
@@ -268,7 +268,7 @@ fn joins_code(original: &Image<'_>, output: &Image<'_>, address: u64) -> bool {
     flags.contains(PF_X) && code.any(|old| old.memory().start < range.end && range.start < old.memory().end)
 }
 
-/// Memory that only the output maps: its tables, or zeros.
+/// Memory mapped only in the output: its tables, or zeros.
 fn check_added(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>) -> Result<(), NotProven> {
     let mapped: Vec<Range<u64>> = original.image.loads().map(|load| load.memory()).collect();
     let mapped = joined(mapped);
@@ -282,7 +282,7 @@ fn check_added(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>) -> Result<(),
             }
             for dead in without(&added, &output.places.named) {
                 if dead.end == load.memory().end {
-                    return Err(differs(WHAT, hex(dead.start), "not mapped", "mapped, though nothing is there"));
+                    return Err(differs(WHAT, hex(dead.start), "not mapped", "mapped, but nothing is there"));
                 }
                 let part = dead.start.max(load.address)..dead.end.min(load.backed().end);
                 let bytes = if part.start < part.end { output.image.at(part.clone()).unwrap_or(&[]) } else { &[] };

@@ -1,6 +1,6 @@
-//! What must be the same in both files: a file for each kind of thing that loaders and tools read.
+//! The properties that must be the same in both files: a file for each kind of thing that loaders and tools read.
 //!
-//! `expected.rs` says what an edit may change; every other check that depends on the edit asks there.
+//! `expected.rs` defines what an edit may change; every other check that depends on the edit asks there.
 
 mod added;
 mod entries;
@@ -30,7 +30,7 @@ use crate::source::Source;
 use crate::tables::Tables;
 use crate::verdict::{NotProven, Proof, Which};
 
-/// Holds `output` against `original`, and against what `search` asks for, if it is there.
+/// Compares `output` with `original`, and with the edit `search`, if any.
 pub(crate) fn compare(
     original: Source<'_>,
     output: Source<'_>,

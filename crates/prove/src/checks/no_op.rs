@@ -1,16 +1,16 @@
-//! Functions that do nothing: what is left of `_init` and `_fini` since constructors moved to arrays.
+//! Empty functions: the remains of `_init` and `_fini` since constructors moved to arrays.
 //!
-//! Strict: each instruction must be one of the few that crti and crtn put there, and they must end in a return.
+//! Strict: only the few instructions of crti and crtn are allowed, and the last one must be a return.
 
 use object::Endianness;
 use object::elf::{EM_386, EM_AARCH64, EM_ARM, EM_X86_64};
 
 use crate::image::Image;
 
-/// Whether the function at an address returns without doing anything.
+/// Whether the function at an address returns without an effect.
 pub(crate) fn does_nothing(image: &Image<'_>, address: u64) -> bool {
     let little = image.encoding.endian == Endianness::Little;
-    // Bit 0 of an ARM function's address says that it is Thumb code.
+    // Bit 0 of an ARM function's address marks Thumb code.
     let Some(code) = image.piece(address).and_then(|piece| piece.bytes) else { return false };
     match image.header.machine {
         EM_X86_64 if little => is_no_op(code, &[ENDBR64], SUB_RSP, ADD_RSP),
@@ -45,13 +45,13 @@ fn is_no_op(code: &[u8], prefixes: &[&[u8]], sub: &[u8], add: &[u8]) -> bool {
     };
     let Some(code) = code.strip_prefix(add) else { return false };
     match amount {
-        // A signed byte: beyond 127 the stack pointer would go up into what the caller has there.
+        // A signed byte: beyond 127 the stack pointer would move into the caller's frame.
         Some(amount) => amount < 0x80 && code.starts_with(&[amount, RET]),
         None => code.first() == Some(&RET),
     }
 }
 
-/// i386 of glibc saves %ebx around: `push %ebx; sub $8,%esp; add $8,%esp; pop %ebx; ret`.
+/// glibc on i386 saves %ebx around it: `push %ebx; sub $8,%esp; add $8,%esp; pop %ebx; ret`.
 fn is_i386_crt(code: &[u8]) -> bool {
     let code = code.strip_prefix(ENDBR32).unwrap_or(code);
     code.starts_with(&[0x53, 0x83, 0xec, 0x08, 0x83, 0xc4, 0x08, 0x5b, RET])

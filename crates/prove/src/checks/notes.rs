@@ -1,4 +1,4 @@
-//! Notes: build id, properties, and what programs and vendors leave there.
+//! Notes: build id, properties, and those of programs and vendors.
 
 use object::elf::NT_GNU_BUILD_ID;
 
@@ -8,16 +8,16 @@ use crate::tables::notes::{Note, read};
 use crate::verdict::{NotProven, broken, differs, hex};
 
 const WHAT: &str = "notes";
-/// Core dumps hold the first page of each file that was mapped, so that the build id can be found in it (`fs/binfmt_elf.c`).
+/// Core dumps contain the first page of each mapped file, for its build id (`fs/binfmt_elf.c`).
 const FIRST_PAGE: u64 = 4096;
 
 fn mapped<'a>((image, segment): (&Image<'a>, &Segment)) -> Result<&'a [u8], NotProven> {
     let bytes = image.at(segment.backed());
-    bytes.ok_or_else(|| broken(image.which, WHAT, hex(segment.address), "they are not mapped"))
+    bytes.ok_or_else(|| broken(image.which, WHAT, hex(segment.address), "not mapped"))
 }
 
-/// Compares the notes of a segment, and answers how many there are. Those of GNU and of distributions (FDO) say nothing
-/// about places, so that they may move and change their order; others may be known to programs by address (crashpad's is).
+/// Compares the notes of a segment and returns their number. Those of GNU and of distributions (FDO) contain no
+/// addresses, so they may move and be reordered; programs may access others by address (crashpad's).
 pub(crate) fn check(original: (&Image<'_>, &Segment), output: (&Image<'_>, &Segment)) -> Result<u64, NotProven> {
     let (from, to) = (mapped(original)?, mapped(output)?);
     let (old, new) = (original.1, output.1);
@@ -27,12 +27,12 @@ pub(crate) fn check(original: (&Image<'_>, &Segment), output: (&Image<'_>, &Segm
         return if from == to && old.address == new.address {
             Ok(0)
         } else {
-            Err(differs(WHAT, place, "what does not divide into notes", "something else"))
+            Err(differs(WHAT, place, "malformed notes", "something else"))
         };
     };
     check_build_id(original.1, &from_notes, output, &to_notes)?;
     if new.align > 1 && old.address != new.address && new.address.checked_rem(new.align) != Some(0) {
-        return Err(broken(output.0.which, WHAT, place, "they are not aligned"));
+        return Err(broken(output.0.which, WHAT, place, "misaligned"));
     }
     let by_content = |one: &(u64, Note), other: &(u64, Note)| {
         let key = |note: &(u64, Note)| (note.1.name.clone(), note.1.kind, note.1.content.clone(), note.0);
@@ -46,12 +46,12 @@ pub(crate) fn check(original: (&Image<'_>, &Segment), output: (&Image<'_>, &Segm
     for ((from_at, from_note), (to_at, to_note)) in from_notes.iter().zip(&to_notes) {
         let shown = |note: &Note| format!("type {:#x} of {:?}", note.kind, String::from_utf8_lossy(&note.name));
         if from_note != to_note {
-            return Err(differs(WHAT, place, shown(from_note), format!("another, {}", shown(to_note))));
+            return Err(differs(WHAT, place, shown(from_note), shown(to_note)));
         }
         let (from_at, to_at) = (old.address.saturating_add(*from_at), new.address.saturating_add(*to_at));
         let may_move = [&b"GNU\0"[..], b"FDO\0"].contains(&from_note.name.as_slice());
         if from_at != to_at && !may_move {
-            return Err(differs(WHAT, format!("the place of {}", shown(from_note)), hex(from_at), hex(to_at)));
+            return Err(differs(WHAT, format!("the address of {}", shown(from_note)), hex(from_at), hex(to_at)));
         }
     }
     Ok(from_notes.len() as u64)
@@ -72,7 +72,7 @@ fn check_build_id(
     };
     match (end(old, from), end(new, to)) {
         (Some(before), Some(after)) if before <= FIRST_PAGE && after > FIRST_PAGE => {
-            let problem = "the build id has left the first page, which core dumps hold";
+            let problem = "the build id has left the first page, which core dumps contain";
             Err(broken(output.which, WHAT, hex(new.address), problem))
         }
         _ => Ok(()),

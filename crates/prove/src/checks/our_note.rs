@@ -1,6 +1,6 @@
-//! The section that we add: its header, its notes, and that they identify the file that they are in.
+//! The section that we add: its header, its notes, and the identity of the file in them.
 //!
-//! docs/formats/rewrite-note.md says what must stand there; nothing here is shared with the code that writes it.
+//! Its format is in docs/formats/rewrite-note.md; this module shares no code with the writer.
 
 use object::elf::SHT_NOTE;
 
@@ -12,20 +12,20 @@ use crate::verdict::{NotProven, Which, broken, differs, hex};
 
 const WHAT: &str = "our note";
 const NAME: &[u8] = b".note.coldstart";
-/// Type of the note that identifies the file, and where in it things stand, in bytes.
+/// Type of the note with the file's identity, and the offsets in it, in bytes.
 const IDENTITY: u64 = 4;
 const SIZE: usize = 8;
 const DIGEST_END: usize = 40;
 const CHECK_END: usize = 48;
-/// From the beginning of a note to its content: three numbers, and our name with its padding.
+/// Size of a note before its content: three numbers, and our name with its padding.
 const BEFORE_CONTENT: usize = 24;
 
-/// Whether a section is ours, by its name.
+/// Whether a section has our name.
 pub(crate) fn is_named(section: &Section<'_>) -> bool {
     section.name == NAME
 }
 
-/// Holds a section of ours against its form: every field of its header, and its notes, which check themselves.
+/// Checks our section: every field of its header, and its notes, which have checksums.
 pub(crate) fn check(image: &Image<'_>, section: &Section<'_>) -> Result<(), NotProven> {
     let wrong = |problem: &str| Err(broken(image.which, WHAT, section.shown_name(), problem));
     let fields = [
@@ -38,11 +38,11 @@ pub(crate) fn check(image: &Image<'_>, section: &Section<'_>) -> Result<(), NotP
         ("sh_entsize", section.entry_size, 0),
     ];
     if let Some((name, is, wanted)) = fields.iter().find(|(_, is, wanted)| is != wanted) {
-        return wrong(&format!("{name} is {is:#x} and must be {wanted:#x}"));
+        return wrong(&format!("{name} is {is:#x}, expected {wanted:#x}"));
     }
-    let Some(bytes) = image.file(section.offset, section.size) else { return wrong("it is not in the file") };
+    let Some(bytes) = image.file(section.offset, section.size) else { return wrong("outside the file") };
     let Some(at) = identity(image, bytes) else {
-        return wrong("it does not divide into notes of coldstart that identify a file");
+        return wrong("not valid coldstart notes with an identity");
     };
     let place = |from: usize, to: usize| at.saturating_add(from)..at.saturating_add(to);
     let check = bytes.get(place(DIGEST_END, CHECK_END)).unwrap_or(&[]);
@@ -52,12 +52,12 @@ pub(crate) fn check(image: &Image<'_>, section: &Section<'_>) -> Result<(), NotP
     }
     match blake3::hash(&checked).as_bytes().starts_with(check) {
         true => Ok(()),
-        false => wrong("its content was changed after it had been written"),
+        false => wrong("its content was changed after it was written"),
     }
 }
 
-/// Where in a section the content of the identifying note begins; `None` if there is not exactly one, or if anything else is
-/// there than notes of ours.
+/// Offset of the identity note's content in a section; `None` if there is not exactly one, or there are notes other
+/// than ours.
 fn identity(image: &Image<'_>, bytes: &[u8]) -> Option<usize> {
     let notes = notes::divide(image, bytes)?;
     if !notes.iter().all(|(_, note)| note.name == b"coldstart\0" && (1..=IDENTITY).contains(&note.kind)) {
@@ -69,7 +69,7 @@ fn identity(image: &Image<'_>, bytes: &[u8]) -> Option<usize> {
     usize::try_from(*at).ok()?.checked_add(BEFORE_CONTENT)
 }
 
-/// Proves that a file is the one that its note was written into: by its size, and by the digest of its content.
+/// Verifies that a file is the one that its note was written for, by its size and the digest of its content.
 ///
 /// # Errors
 /// If it has no note of ours, or is another file.
@@ -94,6 +94,6 @@ pub fn prove_identity(output: Source<'_>) -> Result<(), NotProven> {
     hasher.update_rayon(before).update(&[0; CHECK_END - SIZE]).update_rayon(behind);
     match content.get(SIZE..DIGEST_END) == Some(hasher.finalize().as_bytes()) {
         true => Ok(()),
-        false => Err(differs(WHAT, hex(section.offset), "the digest of the file", "that of another")),
+        false => Err(differs(WHAT, hex(section.offset), "the digest of the file", "another digest")),
     }
 }

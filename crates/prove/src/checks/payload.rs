@@ -1,4 +1,4 @@
-//! Bytes that neither a segment nor a section covers: payloads that programs find by their own means.
+//! Bytes outside segments and sections: payloads that programs locate by their own means.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::verdict::{NotProven, Proof, broken, differs, hex};
 
 const WHAT: &str = "bytes of no section";
 
-/// What lies between everything else must be there again, in the same order; zeros at its ends are padding.
+/// The bytes between everything else must be the same, in the same order; zeros at both ends are padding.
 pub(crate) fn check(
     original: &Image<'_>,
     output: &Image<'_>,
@@ -40,8 +40,8 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Where section headers and their names were, if they are still there, too: patchelf puts segments behind them, and then
-/// the new ones stand elsewhere while nothing takes the old ones' place.
+/// The old section headers and names, if they are still in the file: patchelf puts segments after them, and then the
+/// new ones are elsewhere while nothing replaces the old ones.
 fn left_behind(original: &Image<'_>, output: &Image<'_>) -> Vec<Range<u64>> {
     let header = &original.header;
     let size = u64::from(header.section_header_size).saturating_mul(original.sections.len() as u64);
@@ -70,7 +70,7 @@ fn payloads(image: &Image<'_>, left: Vec<Range<u64>>) -> Result<Vec<Range<u64>>,
     used.extend(used_ranges(image));
     let mut found = Vec::new();
     for gap in without(&(0..image.source.bytes.len() as u64), &joined(used)) {
-        let wrong = || broken(image.which, WHAT, hex(gap.start), "they cannot be read");
+        let wrong = || broken(image.which, WHAT, hex(gap.start), "unreadable");
         let bytes = image.file(gap.start, gap.end.saturating_sub(gap.start)).ok_or_else(wrong)?;
         let first = bytes.iter().position(|byte| *byte != 0);
         let last = bytes.iter().rposition(|byte| *byte != 0);

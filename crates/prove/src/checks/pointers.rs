@@ -1,9 +1,9 @@
-//! Words that hold the address of a table that has moved.
+//! Words with the address of a table that has moved.
 //!
-//! In an object that may be loaded anywhere a pointer needs a relocation, which shows it. One that is linked to a place has
-//! its pointers as plain words, among which are numbers that look like some: an aligned word is taken for a pointer if it
-//! names any place in the dynamic table, a note or the loader's path, or the very beginning of another table. (In Python
-//! flags of types look like places in the middle of its symbols.) Addresses within instructions are not seen.
+//! In a position-independent object, every pointer has a relocation. A program at fixed addresses has plain words as
+//! pointers, among numbers that look like pointers: an aligned word counts as a pointer if its value is inside the
+//! dynamic table, a note or the interpreter's path, or is the start of another table. (In Python, type flags look
+//! like addresses in the middle of its symbols.) Addresses within instructions are not detected.
 
 use std::ops::Range;
 
@@ -23,10 +23,10 @@ const WHAT: &str = "pointer to a moved table";
 /// First words of the global offset table that hold the link-time address of the dynamic table.
 ///
 /// The psABIs reserve them (x86-64, 5.2 "Global Offset Table": "to find its own dynamic structure without having yet
-/// processed its relocation entries"): only what relocates itself reads its own one, which is the loader and static
-/// programs, and those keep their table where it is. Everybody else's is read by nobody, so that both the old address
-/// (patchelf leaves it) and the new one (prelink and linkers would write it) are right. A word that gets relocated is no
-/// such word, but a pointer that a program reads.
+/// processed its relocation entries"). Only self-relocating objects, the loader and static programs, read this word,
+/// and their table does not move. In all others it is unused, so both the old address (patchelf leaves it) and the
+/// new one (prelink and linkers would write it) are accepted. A relocated word is not such a word, but a pointer that
+/// a program reads.
 pub(crate) fn first_words(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>) -> Vec<Range<u64>> {
     let image = original.image;
     let word = image.word_size();
@@ -47,7 +47,7 @@ pub(crate) fn first_words(original: &Loaded<'_, '_>, output: &Loaded<'_, '_>) ->
     joined(words)
 }
 
-/// Each of them holds the old or the new address.
+/// Each of them has the old or the new address.
 pub(crate) fn check_first_words(
     original: &Image<'_>,
     output: &Image<'_>,
@@ -66,7 +66,7 @@ pub(crate) fn check_first_words(
     Ok(())
 }
 
-/// No plain word of the original, outside of what is exempt, points into tables that have moved.
+/// No plain word of the original, except for exempt ones, points into moved tables.
 pub(crate) fn check_plain_words(
     image: &Image<'_>,
     tables: &Tables<'_>,
@@ -93,7 +93,7 @@ pub(crate) fn check_plain_words(
                 let Some(value) = image.word(bytes).filter(|value| span.contains(value)) else { continue };
                 if whole.iter().any(|range| range.contains(&value)) {
                     let place = start.saturating_add(word.saturating_mul(number as u64));
-                    let problem = format!("the word holds {}, in a table that has changed", hex(value));
+                    let problem = format!("the word holds {}, in a moved table", hex(value));
                     return Err(broken(image.which, WHAT, hex(place), problem));
                 }
             }
@@ -103,14 +103,14 @@ pub(crate) fn check_plain_words(
     Ok(())
 }
 
-/// No dynamic symbol names a place in a table that has changed.
+/// No dynamic symbol has an address in a moved table.
 pub(crate) fn check_symbols((image, tables): (&Image<'_>, &Tables<'_>), moved: &[Range<u64>]) -> Result<(), NotProven> {
     let symbols = (1..tables.symbol_count).map_while(|number| symbol(image, tables.symbols, number));
     for symbol in symbols.filter(|symbol| symbol.has_address()) {
         if moved.iter().any(|range| range.contains(&symbol.value)) {
             let name = string(tables.strings, symbol.name).unwrap_or(&[]);
             let place = format!("the dynamic symbol `{}`", String::from_utf8_lossy(name));
-            let problem = "it names a place in a table that has changed";
+            let problem = "it names a place in a moved table";
             return Err(broken(image.which, WHAT, place, problem));
         }
     }

@@ -1,7 +1,7 @@
-//! `_init` of glibc's start files: it calls `__gmon_start__` if some object defines it, and does nothing else.
+//! `_init` of glibc's start files: it calls `__gmon_start__` if an object defines it, and does nothing else.
 //!
-//! Only programs built for gprof define it, and their own `_init` makes the same call; glibc's `__gmon_start__` acts on the
-//! first call alone (`csu/gmon-start.c`). So an object that leaves its call to the program loses nothing.
+//! Only programs built for gprof define it, and their own `_init` makes the same call; glibc's `__gmon_start__` acts
+//! only on the first call (`csu/gmon-start.c`). So an object can omit its own call.
 
 use object::elf::{EM_X86_64, R_X86_64_GLOB_DAT, STB_WEAK};
 
@@ -10,7 +10,7 @@ use crate::tables::Tables;
 use crate::tables::relocations::records;
 use crate::tables::symbols::{string, symbol};
 
-/// Whether the function at an address is that `_init`. Its form is known for x86-64 alone.
+/// Whether the function at an address is this `_init`. Known for x86-64 only.
 pub(crate) fn only_starts_profiling((image, tables): (&Image<'_>, &Tables<'_>), address: u64) -> bool {
     if image.header.machine != EM_X86_64 || !image.encoding.wide {
         return false;
@@ -18,7 +18,7 @@ pub(crate) fn only_starts_profiling((image, tables): (&Image<'_>, &Tables<'_>), 
     slot(image, address).is_some_and(|slot| is_weak_gmon_start(image, tables, slot))
 }
 
-/// The address from which the function takes what it may call. Decoded instruction by instruction:
+/// The address of the function's call target. Decoded instruction by instruction:
 ///
 /// ```text
 /// [endbr64]  sub $8,%rsp  mov slot(%rip),%rax  test %rax,%rax  CALL  add $8,%rsp  ret

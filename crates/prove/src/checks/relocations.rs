@@ -1,4 +1,4 @@
-//! Relocations that are not relative: the same, in the same order; and what the tables say of their relative ones.
+//! Non-relative relocations: the same, in the same order; and the counts of leading relative ones.
 
 use crate::image::Image;
 use crate::image::dynamic::{tag, tag_name};
@@ -8,8 +8,8 @@ use crate::verdict::{NotProven, Proof, broken, differs};
 
 const WHAT: &str = "relocation";
 
-/// All relocations that are not relative: the same, in the same order, in the same kind of table; and the numbers of
-/// leading relative ones, by which glibc skips looking at types (`elf/do-rel.h`), are true.
+/// All non-relative relocations must be the same, in the same order, in the same kind of table; and the counts of
+/// leading relative ones, by which glibc skips type checks (`elf/do-rel.h`), must be right.
 pub(crate) fn check(
     original: (&Image<'_>, &Tables<'_>),
     output: (&Image<'_>, &Tables<'_>),
@@ -32,20 +32,20 @@ pub(crate) fn check(
     check_symbols(output)
 }
 
-/// What a number behind the last symbol means depends on what happens to lie there.
+/// The meaning of an index past the last symbol depends on the bytes there.
 fn check_symbols((image, tables): (&Image<'_>, &Tables<'_>)) -> Result<(), NotProven> {
     let all = tables.relocations.iter().chain(&tables.plt_relocations);
     let mut records = all.flat_map(|table| records(image, *table));
     match records.find(|record| record.symbol != 0 && u64::from(record.symbol) >= tables.symbol_count) {
         Some(record) => {
-            let problem = format!("it names symbol {} of {}", record.symbol, tables.symbol_count);
+            let problem = format!("symbol {} of {}", record.symbol, tables.symbol_count);
             Err(broken(image.which, WHAT, format!("the one at {:#x}", record.offset), problem))
         }
         None => Ok(()),
     }
 }
 
-/// The records of `DT_REL` or `DT_RELA` that are not relative.
+/// The non-relative records of `DT_REL` or `DT_RELA`.
 fn others<'t>((image, tables): (&'t Image<'_>, &'t Tables<'_>), form: Form) -> impl Iterator<Item = Record> + 't {
     let relative = relative_kind(image.header.machine, image.encoding.wide);
     let tables = tables.relocations.iter().filter(move |table| table.form == form);
@@ -88,7 +88,7 @@ fn check_counts((image, tables): (&Image<'_>, &Tables<'_>)) -> Result<(), NotPro
             records(image, *table).take_while(|record| is_relative(relative, record)).count() as u64
         });
         if relative.is_some() && count > leading {
-            let problem = format!("it says {count}, but only {leading} relative relocations lead the table");
+            let problem = format!("it is {count}, but the table begins with only {leading} relative relocations");
             return Err(broken(image.which, "relative relocation count", tag_name(tag), problem));
         }
     }

@@ -1,4 +1,4 @@
-//! The entries that an edit of the search for libraries sets: exactly what it says, and nothing besides.
+//! The entries that a search edit sets: exactly these values, and no others.
 
 use crate::edit::{PathKind, SearchEdit};
 use crate::image::Image;
@@ -9,7 +9,7 @@ use crate::verdict::{NotProven, broken, differs};
 
 const WHAT: &str = "dynamic table";
 
-/// Holds needed libraries, search path and auditors against the edit, and the strings that were added for them.
+/// Checks needed libraries, search path and auditors against the edit, and the strings added for them.
 pub(crate) fn check(
     original: (&Image<'_>, &Tables<'_>),
     output: (&Image<'_>, &Tables<'_>),
@@ -18,7 +18,9 @@ pub(crate) fn check(
     let (image, tables) = output;
     let names = |(image, tables): (&Image<'_>, &Tables<'_>), tag: u64| -> Vec<Vec<u8>> {
         let entries = image.dynamic.entries.iter().filter(|entry| entry.tag == tag);
-        entries.map(|entry| string(tables.strings, entry.value).unwrap_or(b"(not in the strings)").to_vec()).collect()
+        entries
+            .map(|entry| string(tables.strings, entry.value).unwrap_or(b"(outside the string table)").to_vec())
+            .collect()
     };
     expect(tag::NEEDED, &edit.needed, &names(output, tag::NEEDED))?;
     let path = |kind: PathKind| -> Vec<Vec<u8>> {
@@ -29,11 +31,11 @@ pub(crate) fn check(
     if let Some(audit) = &edit.audit {
         expect(tag::AUDIT, std::slice::from_ref(audit), &names(output, tag::AUDIT))?;
     }
-    // A name that is not in the strings must not pass for one that the edit spells like its stand-in.
+    // A name outside the string table must not match an edit that contains the placeholder.
     let set = [tag::NEEDED, tag::RPATH, tag::RUNPATH, tag::AUDIT];
     let mut lost = image.dynamic.entries.iter().filter(|entry| set.contains(&entry.tag));
     if let Some(entry) = lost.find(|entry| string(tables.strings, entry.value).is_none()) {
-        return Err(broken(image.which, WHAT, tag_name(entry.tag), "its name is not in the strings"));
+        return Err(broken(image.which, WHAT, tag_name(entry.tag), "its name is outside the string table"));
     }
     let kept = names(original, tag::NEEDED) == edit.needed;
     check_positions(original.0, image, kept)?;
@@ -48,13 +50,14 @@ fn expect(tag: u64, asked: &[Vec<u8>], found: &[Vec<u8>]) -> Result<(), NotProve
         let names: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     };
-    // What was asked for stands for the original here: it is what the output is held against.
+    // The "original" in this message is the edit.
     let place = format!("{} (against the edit)", tag_name(tag));
     Err(differs(WHAT, place, shown(asked), shown(found)))
 }
 
-/// Needed libraries stand together, first or where they were. With `DT_FILTER` and `DT_AUXILIARY` they make one list
-/// (`_dl_map_object_deps` of glibc goes through the table in order), which must stay as it was.
+/// `DT_NEEDED` entries are consecutive, at the beginning or at their old position. With `DT_FILTER` and
+/// `DT_AUXILIARY` they form one list (`_dl_map_object_deps` of glibc walks the table in order), which must be
+/// unchanged.
 fn check_positions(original: &Image<'_>, output: &Image<'_>, kept: bool) -> Result<(), NotProven> {
     let positions = |image: &Image<'_>| -> Vec<usize> {
         let set = [tag::RPATH, tag::RUNPATH, tag::AUDIT];
@@ -74,19 +77,19 @@ fn check_positions(original: &Image<'_>, output: &Image<'_>, kept: bool) -> Resu
     }
     let wrong = |problem: &str| Err(broken(output.which, WHAT, tag_name(tag::NEEDED), problem));
     if original.dynamic.entries.iter().any(|entry| [tag::FILTER, tag::AUXILIARY].contains(&entry.tag)) {
-        return wrong("needed libraries have changed beside DT_FILTER or DT_AUXILIARY, which stand in the same order");
+        return wrong("DT_NEEDED entries have changed in a table with DT_FILTER or DT_AUXILIARY, whose order matters");
     }
     let first = from.first().copied().unwrap_or(0);
     let together = to.iter().zip(to.iter().skip(1)).all(|(one, next)| one == next);
     match to.first() {
         Some(start) if !together || (*start != 0 && *start != first) => {
-            wrong("needed libraries stand neither together at the beginning nor where the first of them was")
+            wrong("DT_NEEDED entries are neither at the beginning nor at the first one's old position")
         }
         _ => Ok(()),
     }
 }
 
-/// The old strings come first, and behind them only names that the edit gives, or nothing.
+/// The old strings come first; after them only names from the edit are allowed.
 fn check_strings(
     original: &Tables<'_>,
     (output, tables): (&Image<'_>, &Tables<'_>),
@@ -94,13 +97,13 @@ fn check_strings(
 ) -> Result<(), NotProven> {
     const WHAT: &str = "dynamic strings";
     let Some(added) = tables.strings.strip_prefix(original.strings) else {
-        return Err(broken(output.which, WHAT, "their beginning", "the original's strings are not there, whole"));
+        return Err(broken(output.which, WHAT, "their beginning", "the original's strings are incomplete"));
     };
     let path = edit.path.iter().map(|path| &path.text);
     let asked: Vec<&[u8]> = edit.needed.iter().chain(path).chain(&edit.audit).map(Vec::as_slice).collect();
     match added.split(|byte| *byte == 0).find(|name| !name.is_empty() && !asked.contains(name)) {
         Some(name) => {
-            let problem = format!("{:?} was added, and the edit does not say so", String::from_utf8_lossy(name));
+            let problem = format!("{:?} was added, but is not in the edit", String::from_utf8_lossy(name));
             Err(broken(output.which, WHAT, "their end", problem))
         }
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! Section headers: what debuggers, strip and symbol servers know the file by.
+//! Section headers: the view of debuggers, strip and symbol servers.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::verdict::{NotProven, Proof, broken, differs, hex, same, same_bytes};
 
 const WHAT: &str = "section";
 
-/// Each section of the original stands at its index, and those that hold tables are where the tables are now.
+/// Each section of the original keeps its index, and sections with tables follow the tables.
 pub(crate) fn check(
     original: (&Image<'_>, &Tables<'_>),
     output: (&Image<'_>, &Tables<'_>),
@@ -61,7 +61,7 @@ pub(crate) fn check(
     Ok(shifts)
 }
 
-/// Only the RELR table and our own note come or go, at the end.
+/// Only the RELR table and our own note may be added or removed, at the end.
 fn check_extra(image: &Image<'_>, section: &Section<'_>) -> Result<(), NotProven> {
     let relr = section.kind == SHT_RELR
         && section.name == b".relr.dyn"
@@ -75,15 +75,10 @@ fn check_extra(image: &Image<'_>, section: &Section<'_>) -> Result<(), NotProven
     if relr && image.file(section.offset, section.size).is_some() {
         return Ok(());
     }
-    Err(broken(
-        image.which,
-        WHAT,
-        section.shown_name(),
-        "only this file has it, and it is neither its RELR table nor our note",
-    ))
+    Err(broken(image.which, WHAT, section.shown_name(), "only in this file, and neither the RELR table nor our note"))
 }
 
-/// The section of the note that a loader finds by its own `PT_NOTE`.
+/// The section of the note that has its own `PT_NOTE`.
 fn is_loaded_note(section: &Section<'_>, expected: &Expected<'_>) -> bool {
     let asked = expected.search.and_then(|edit| edit.loaded_note.as_ref());
     asked.zip(expected.note).is_some_and(|(asked, note)| {
@@ -117,7 +112,7 @@ fn check_pair(
         if moved_dynamic && old.kind == SHT_DYNAMIC && old.memory() == original.dynamic.memory {
             if new.memory() != output.dynamic.memory {
                 let now = format!("the table at {:x?}", output.dynamic.memory);
-                return Err(differs(WHAT, field("the place"), now, format!("{:x?}", new.memory())));
+                return Err(differs(WHAT, field("the address"), now, format!("{:x?}", new.memory())));
             }
             return Ok(());
         }
@@ -126,17 +121,17 @@ fn check_pair(
             let now = new_tables.get(table.tag);
             if now != Some(&new.memory()) && !(now.is_none() && new.size == 0) {
                 let now = format!("the table at {now:x?}");
-                return Err(differs(WHAT, field("the place"), now, format!("{:x?}", new.memory())));
+                return Err(differs(WHAT, field("the address"), now, format!("{:x?}", new.memory())));
             }
         } else if old.memory() != new.memory() {
-            check_moved((original, old), (output, new_tables, new), &field("the place"))?;
+            check_moved((original, old), (output, new_tables, new), &field("the address"))?;
         }
         if old.memory() != new.memory()
             && new.size > 0
             && new.align > 1
             && new.address.checked_rem(new.align) != Some(0)
         {
-            return Err(broken(output.which, WHAT, field("sh_addr"), "it is not aligned"));
+            return Err(broken(output.which, WHAT, field("sh_addr"), "misaligned"));
         }
         return Ok(());
     }
@@ -148,7 +143,7 @@ fn check_pair(
     Ok(())
 }
 
-/// A section that moved, but was no table before: a table that was empty, the loader's path, or a note.
+/// A moved section that was not in a known table: an empty table, the interpreter's path, or a note.
 fn check_moved(
     (original, old): (&Image<'_>, &Section<'_>),
     (output, new_tables, new): (&Image<'_>, &Tables<'_>, &Section<'_>),
@@ -161,7 +156,7 @@ fn check_moved(
     };
     let carried = within(original, old) && within(output, new) && original.at(old.memory()) == output.at(new.memory());
     let refilled = old.size == 0 && new_tables.list.iter().any(|table| table.memory == new.memory());
-    // A table without entries has nothing that could be elsewhere.
+    // An empty table has nothing that could have moved.
     let empty = old.size == 0 && new.size == 0 && [SHT_RELA, SHT_REL, SHT_RELR].contains(&old.kind);
     if carried || refilled || empty {
         return Ok(());
@@ -169,14 +164,14 @@ fn check_moved(
     Err(differs(WHAT, place, format!("{:x?}", old.memory()), format!("{:x?}", new.memory())))
 }
 
-/// Offsets of allocated sections are those of their addresses.
+/// Offsets of allocated sections must match their addresses.
 fn check_offsets(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven> {
     for (number, new) in output.sections.iter().enumerate() {
         if !new.is_in_file() {
             continue;
         }
         if output.file(new.offset, new.size).is_none() {
-            return Err(broken(output.which, WHAT, new.shown_name(), "it reaches beyond the end of the file"));
+            return Err(broken(output.which, WHAT, new.shown_name(), "extends past the end of the file"));
         }
         let consistent = |image: &Image<'_>, section: &Section<'_>| {
             section.size == 0
@@ -186,14 +181,15 @@ fn check_offsets(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProv
             && !consistent(output, new)
             && original.sections.get(number).is_none_or(|old| consistent(original, old))
         {
-            let problem = format!("its offset {} is not that of its address {}", hex(new.offset), hex(new.address));
+            let problem =
+                format!("its file offset {} does not match its address {}", hex(new.offset), hex(new.address));
             return Err(broken(output.which, WHAT, new.shown_name(), problem));
         }
     }
     Ok(())
 }
 
-/// No two sections use the same bytes of the file, if none did before.
+/// Sections must not overlap in the file, unless they did before.
 fn check_apart(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven> {
     let overlap = |image: &Image<'_>| -> Option<(u64, String)> {
         let used = image.sections.iter().filter(|section| section.is_in_file() && section.size > 0);
@@ -205,14 +201,13 @@ fn check_apart(original: &Image<'_>, output: &Image<'_>) -> Result<(), NotProven
     };
     match overlap(output) {
         Some((offset, names)) if overlap(original).is_none() => {
-            Err(broken(output.which, WHAT, hex(offset), format!("{names} use the same bytes of the file")))
+            Err(broken(output.which, WHAT, hex(offset), format!("{names} overlap in the file")))
         }
         _ => Ok(()),
     }
 }
 
-/// Contents of sections that are not mapped: the same, but for names that were added, and symbols that moved with their
-/// section.
+/// Contents of unmapped sections: the same, except for added names and symbols that moved with their section.
 pub(crate) fn check_contents(
     original: &Image<'_>,
     output: &Image<'_>,
@@ -226,7 +221,7 @@ pub(crate) fn check_contents(
         if old.is_allocated() || !old.is_in_file() {
             continue;
         }
-        let wrong = || broken(output.which, WHAT, old.shown_name(), "it is not in the file");
+        let wrong = || broken(output.which, WHAT, old.shown_name(), "outside the file");
         let (from, to) = (original.file(old.offset, old.size), output.file(new.offset, new.size));
         let (from, to) = (from.ok_or_else(wrong)?, to.ok_or_else(wrong)?);
         if number == usize::from(original.header.section_names) {
@@ -242,7 +237,7 @@ pub(crate) fn check_contents(
         } else {
             for (portion, (old_part, new_part)) in from.chunks(PORTION).zip(to.chunks(PORTION)).enumerate() {
                 if let Err(NotProven::Differs { place, original, output, .. }) = same_bytes(WHAT, old_part, new_part) {
-                    let place = format!("{place} in portion {portion} of `{}`", old.shown_name());
+                    let place = format!("{place} in chunk {portion} of `{}`", old.shown_name());
                     return Err(NotProven::Differs { what: WHAT, place, original, output });
                 }
                 let done = portion.saturating_mul(PORTION) as u64;
@@ -256,10 +251,10 @@ pub(crate) fn check_contents(
     Ok(())
 }
 
-/// Sections are compared in portions of this many bytes, between which memory is given back.
+/// Sections are compared in chunks of this size; memory is released between chunks.
 const PORTION: usize = 1 << 20;
 
-/// Ranges of the file that sections of a file use.
+/// The file ranges of a file's sections.
 pub(crate) fn used_ranges(image: &Image<'_>) -> impl Iterator<Item = Range<u64>> {
     let used = image.sections.iter().filter(|section| section.is_in_file());
     used.map(|section| section.offset..section.offset.saturating_add(section.size))

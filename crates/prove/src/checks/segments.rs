@@ -1,4 +1,4 @@
-//! The segments that are not mapped themselves, but describe what is.
+//! The segments that are not mapped themselves, but describe mapped memory.
 
 use object::elf::{PT_DYNAMIC, PT_GNU_EH_FRAME, PT_GNU_PROPERTY, PT_GNU_RELRO, PT_INTERP, PT_LOAD, PT_NOTE, PT_PHDR};
 
@@ -10,8 +10,8 @@ use crate::verdict::{NotProven, Proof, broken, differs, hex, same};
 
 const WHAT: &str = "segment";
 
-/// Compares them one by one, in order. `PT_PHDR` of an object without `PT_INTERP` may go: only the program's own is used
-/// (`rtld_setup_main_map` of glibc).
+/// Compares them one by one, in order. `PT_PHDR` of an object without `PT_INTERP` may be removed: only the program's
+/// own is used (`rtld_setup_main_map` of glibc).
 pub(crate) fn check(
     original: &Image<'_>,
     output: &Image<'_>,
@@ -88,7 +88,7 @@ fn check_pair(
     check_offset(original, output, &field("p_offset"))
 }
 
-/// The place in the file is that of the address; segments that say nothing about memory keep theirs.
+/// The file offset must match the address; segments without memory keep their offset.
 fn check_offset(
     (original, old): (&Image<'_>, &Segment),
     (output, new): (&Image<'_>, &Segment),
@@ -101,7 +101,7 @@ fn check_offset(
     if expected == Some(new.offset) {
         return Ok(());
     }
-    // .tbss alone may begin anywhere, and so may what is not mapped at all.
+    // .tbss alone may begin anywhere, and so may unmapped segments.
     let was_odd = original.offset_of(old.address) != Some(old.offset);
     if was_odd && (old.file_size == 0 || old.offset == new.offset) {
         return Ok(());
@@ -111,11 +111,11 @@ fn check_offset(
         output.which,
         WHAT,
         place,
-        format!("it is {}, but its address is at {expected} of the file", hex(new.offset)),
+        format!("it is {}, but its address maps to file offset {expected}", hex(new.offset)),
     ))
 }
 
-/// A segment for tools alone (`PT_RISCV_ATTRIBUTES`): it holds the same, wherever that is now.
+/// A segment for tools only (`PT_RISCV_ATTRIBUTES`): its contents are the same, at any offset.
 fn check_unmapped(
     (original, old): (&Image<'_>, &Segment),
     (output, new): (&Image<'_>, &Segment),
@@ -127,7 +127,7 @@ fn check_unmapped(
     if original.file(old.offset, old.file_size) == output.file(new.offset, new.file_size) {
         return Ok(());
     }
-    Err(differs(WHAT, place.to_owned(), hex(old.offset), format!("{}, with other content", hex(new.offset))))
+    Err(differs(WHAT, place.to_owned(), hex(old.offset), format!("{}, with different contents", hex(new.offset))))
 }
 
 fn check_interpreter(original: (&Image<'_>, &Segment), output: (&Image<'_>, &Segment)) -> Result<(), NotProven> {
@@ -159,7 +159,7 @@ fn unwind_entries(image: &Image<'_>, segment: &Segment) -> Option<u64> {
     image.number(bytes.get(size(pointer)?.checked_add(4)?..)?, size(count)?)
 }
 
-/// `.dynamic` is written by loaders (`DT_DEBUG`), so that it must be in memory that is writable, as it was.
+/// Loaders write to `.dynamic` (`DT_DEBUG`), so it must stay in writable memory.
 pub(crate) fn check_dynamic_mapped(output: &Image<'_>) -> Result<(), NotProven> {
     match output.segments_of(PT_DYNAMIC).find(|segment| output.at(segment.backed()).is_none()) {
         Some(segment) => Err(broken(output.which, WHAT, hex(segment.address), "PT_DYNAMIC is not mapped")),

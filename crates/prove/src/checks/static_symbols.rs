@@ -1,4 +1,4 @@
-//! `.symtab`: symbols for debuggers. Those of a section that moved, moved with it; and `_DYNAMIC` goes with the dynamic table,
+//! `.symtab`: symbols for debuggers. Those of a moved section move with it; and `_DYNAMIC` follows the dynamic table,
 //! whatever section its linker put it into.
 
 use crate::image::Image;
@@ -7,21 +7,21 @@ use crate::verdict::{NotProven, broken, differs, hex};
 
 const WHAT: &str = "section contents";
 
-/// How far each section has moved, by its number.
+/// The displacement of each section, by index.
 pub(crate) type Shifts = Vec<u64>;
 
-/// By what symbols are expected to change.
+/// The expected changes of symbols.
 pub(crate) struct Table<'t> {
-    /// Where the dynamic table was and is, if it moved.
+    /// The old and new address of the dynamic table, if it moved.
     pub(crate) moved: Option<[u64; 2]>,
-    /// The strings with the symbols' names.
+    /// The string table of the symbols.
     pub(crate) names: &'t [u8],
-    /// How far each section has moved.
+    /// The displacement of each section.
     pub(crate) shifts: &'t Shifts,
 }
 
 impl Table<'_> {
-    /// Where `_DYNAMIC` is now, if an entry is that symbol and named the table that moved.
+    /// The new address of `_DYNAMIC`, if an entry is that symbol and had the old address of the moved table.
     fn dynamic(&self, image: &Image<'_>, bytes: &[u8]) -> Option<u64> {
         let [from, to] = self.moved?;
         let symbol = symbol(image, bytes, 0)?;
@@ -59,7 +59,7 @@ pub(crate) fn check(
             return Err(differs(WHAT, place, format!("{old:02x?}"), format!("{new:02x?}")));
         }
         let (Some(old), Some(new)) = (value(original, old), value(output, new)) else {
-            return Err(broken(output.which, WHAT, place, "it is not whole"));
+            return Err(broken(output.which, WHAT, place, "truncated"));
         };
         let moved = dynamic.unwrap_or_else(|| original.mask(old.wrapping_add(shift)));
         if new != moved {

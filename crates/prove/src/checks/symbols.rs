@@ -1,4 +1,4 @@
-//! Dynamic symbols: the same table, and every name finds the same symbol.
+//! Dynamic symbols: the same table, and the same lookup result for every name.
 
 use crate::image::Image;
 use crate::image::dynamic::tag;
@@ -6,7 +6,7 @@ use crate::tables::Tables;
 use crate::tables::symbols::{string, symbol};
 use crate::verdict::{NotProven, Proof, broken, differs, same, same_bytes};
 
-/// The tables of symbols: the same bytes; of strings, the ones that were there, perhaps with more behind them.
+/// Symbol tables must have the same bytes; string tables keep the old bytes, perhaps with more after them.
 pub(crate) fn check_tables(
     original: (&Image<'_>, &Tables<'_>),
     output: (&Image<'_>, &Tables<'_>),
@@ -28,7 +28,7 @@ pub(crate) fn check_tables(
     Ok(())
 }
 
-/// Looks every defined symbol up by its name, as other objects do.
+/// Looks up every defined symbol by its name, as other objects do.
 pub(crate) fn check_lookups(
     original: (&Image<'_>, &Tables<'_>),
     output: (&Image<'_>, &Tables<'_>),
@@ -54,7 +54,7 @@ pub(crate) fn check_lookups(
                 original.0.which,
                 WHAT,
                 format!("dynamic symbol {number}"),
-                "its name is not in the strings",
+                "its name is outside the string table",
             ));
         };
         let (from, to) = (find(original, name), find(output, name));

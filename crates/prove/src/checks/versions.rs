@@ -1,7 +1,8 @@
-//! Versions that symbols are defined with, and those needed from other objects.
+//! Versions of defined symbols, and those needed from other objects.
 //!
-//! Since 2.36 glibc refuses an object with `DT_RELR` that needs libc.so.6 and versions of anything, but not the version
-//! `GLIBC_ABI_DT_RELR` (`elf/dl-version.c`): so older ones, which lack that version, refuse it, too.
+//! Since 2.36, glibc refuses an object with `DT_RELR` that has version requirements and needs libc.so.6, unless it
+//! needs the version `GLIBC_ABI_DT_RELR` (`elf/dl-version.c`). Older ones lack that version and so refuse the object,
+//! too.
 
 use object::elf::{VER_NDX_GLOBAL, VERSYM_VERSION};
 
@@ -12,13 +13,13 @@ use crate::tables::symbols::string;
 use crate::tables::version_lists::{full, half, walk};
 use crate::verdict::{NotProven, Proof, broken, differs, same_bytes};
 
-/// The version that stands for "this loader applies DT_RELR".
+/// The version that means "this loader applies DT_RELR".
 const RELR_VERSION: &[u8] = b"GLIBC_ABI_DT_RELR";
 const WHAT: &str = "needed versions";
-/// The bits of a version's number: the highest one hides a symbol.
+/// The bits of a version's index: the highest one hides a symbol.
 const VERSION: u64 = VERSYM_VERSION as u64;
 
-/// A version that is needed.
+/// A needed version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Version {
     hash: u64,
@@ -27,7 +28,7 @@ struct Version {
     name: Vec<u8>,
 }
 
-/// The versions that are needed from one object.
+/// The versions needed from one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Needed {
     structure: u64,
@@ -51,7 +52,7 @@ fn needed(image: &Image<'_>, tables: &Tables<'_>) -> Result<Vec<Needed>, NotProv
             });
             Some((full(image, version, 12)?, at))
         })?;
-        // Loaders follow the offsets, other tools count.
+        // Loaders follow the offsets, other tools the counts.
         (versions.len() as u64 == half(image, record, 2)?).then_some(())?;
         let object = string(tables.strings, full(image, record, 4)?)?.to_vec();
         list.push(Needed { structure: half(image, record, 0)?, object, versions });
@@ -59,13 +60,13 @@ fn needed(image: &Image<'_>, tables: &Tables<'_>) -> Result<Vec<Needed>, NotProv
     });
     let counted = image.dynamic.get(tag::VERNEEDNUM);
     if read.is_none() || counted != Some(list.len() as u64) {
-        let problem = format!("it cannot be followed, or has not the {counted:?} entries that it should have");
+        let problem = format!("malformed, or without the expected {counted:?} entries");
         return Err(broken(image.which, WHAT, format!("{:#x}", range.start), problem));
     }
     Ok(list)
 }
 
-/// Takes the version of RELR out of what is needed from libc.so.6.
+/// Removes the RELR version from those needed from libc.so.6.
 fn without_relr(list: &[Needed]) -> (Vec<Needed>, Option<Version>) {
     let mut list = list.to_vec();
     let mut found = None;
@@ -77,7 +78,7 @@ fn without_relr(list: &[Needed]) -> (Vec<Needed>, Option<Version>) {
     (list, found)
 }
 
-/// Compares what is defined and what is needed; the version that guards RELR may come or go with `DT_RELR`.
+/// Compares defined and needed versions; the RELR version may be added or removed with `DT_RELR`.
 pub(crate) fn check(
     original: (&Image<'_>, &Tables<'_>),
     output: (&Image<'_>, &Tables<'_>),
@@ -112,7 +113,7 @@ fn shown(needed: &Needed) -> String {
     format!("of {}: {}", String::from_utf8_lossy(&needed.object), versions.collect::<Vec<_>>().join(", "))
 }
 
-/// The version that guards RELR: there if it is needed, whole, and with a number of its own.
+/// The RELR version must be present if it is needed, complete, and with a unique index.
 fn check_guard(
     (image, tables): (&Image<'_>, &Tables<'_>),
     others: &[Needed],
@@ -121,7 +122,7 @@ fn check_guard(
     let wrong = |problem: &str| Err(broken(image.which, WHAT, "libc.so.6", problem));
     let packed = image.dynamic.get(tag::RELR).is_some();
     let Some(guard) = guard else {
-        // Any versions at all, beside a library of this name (glibc 2.36, elf/dl-version.c).
+        // Any versions at all, with a library of this name (glibc 2.36, elf/dl-version.c).
         let mut names = image.dynamic.entries.iter().filter(|entry| entry.tag == tag::NEEDED);
         let needs_libc =
             names.any(|entry| string(tables.strings, entry.value).is_some_and(|name| name.starts_with(b"libc.so.")));
@@ -129,7 +130,7 @@ fn check_guard(
         return if is_refused { wrong("DT_RELR without the version GLIBC_ABI_DT_RELR") } else { Ok(()) };
     };
     if guard.hash != u64::from(object::elf::hash(RELR_VERSION)) || guard.flags != 0 {
-        return wrong("the hash or the flags of GLIBC_ABI_DT_RELR are not its own");
+        return wrong("wrong hash or flags of GLIBC_ABI_DT_RELR");
     }
     let index = VERSION & guard.index;
     let taken = others.iter().flat_map(|needed| &needed.versions).any(|version| VERSION & version.index == index);
@@ -137,7 +138,7 @@ fn check_guard(
     let used =
         versions.chunks_exact(2).filter_map(|bytes| image.number(bytes, 2)).any(|number| VERSION & number == index);
     if index <= u64::from(VER_NDX_GLOBAL.0) || taken || used || defines(image, tables, index) {
-        return wrong("the number of GLIBC_ABI_DT_RELR is used already");
+        return wrong("the version index of GLIBC_ABI_DT_RELR is already in use");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The dynamic table: the loader's list of everything else.
+//! The dynamic table, the loader's index of all other tables.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -6,11 +6,11 @@ use std::ops::Range;
 use super::encoding::Encoding;
 use crate::verdict::{NotProven, Which, broken};
 
-/// Tags as words of a file hold them.
+/// Tags as stored in a word of a file.
 pub(crate) mod tag {
     use object::elf;
 
-    /// None of the tags that object names is negative.
+    /// None of the tags in `object` is negative.
     const fn number(tag: elf::DynamicTag) -> u64 {
         tag.0.cast_unsigned()
     }
@@ -86,9 +86,9 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dynamic {
     pub(crate) entries: Vec<Entry>,
-    /// All of `PT_DYNAMIC`, with the entries behind the end.
+    /// All of `PT_DYNAMIC`, with the entries after the end.
     pub(crate) memory: Range<u64>,
-    /// Whether there is such a segment.
+    /// Whether the file has such a segment.
     pub(crate) exists: bool,
 }
 
@@ -106,12 +106,12 @@ impl Dynamic {
             }
             let repeats = [tag::NEEDED, tag::AUXILIARY, tag::FILTER].contains(&tag);
             if !repeats && !seen.insert(tag) {
-                let problem = format!("{} stands there a second time", tag_name(tag));
+                let problem = format!("duplicate {}", tag_name(tag));
                 return Err(broken(which, "dynamic table", format!("entry {number}"), problem));
             }
             entries.push(Entry { tag, value });
         }
-        Err(broken(which, "dynamic table", "its end", "no DT_NULL ends it"))
+        Err(broken(which, "dynamic table", "its end", "missing DT_NULL"))
     }
 
     pub(crate) fn get(&self, tag: u64) -> Option<u64> {

@@ -1,4 +1,4 @@
-//! How numbers stand in a file: their width and byte order.
+//! The encoding of numbers in a file: width and byte order.
 
 use object::Endianness;
 

@@ -1,4 +1,4 @@
-//! The records of a file's headers: its own, those of segments, those of sections.
+//! The records of a file's headers: ELF header, program headers, section headers.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use object::elf::{
     FileType, Machine, ProgramFlags, ProgramType, SHF_ALLOC, SHT_NOBITS, SHT_NULL, SectionFlags, SectionType,
 };
 
-/// The ELF header, numbers as they stand in it.
+/// The ELF header, numbers as they are in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) ident: [u8; 16],
@@ -37,12 +37,12 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// All addresses that it maps.
+    /// Its address range in memory.
     pub(crate) fn memory(&self) -> Range<u64> {
         self.address..self.address.saturating_add(self.memory_size)
     }
 
-    /// Addresses whose bytes come from the file.
+    /// Its address range with bytes from the file.
     pub(crate) fn backed(&self) -> Range<u64> {
         self.address..self.address.saturating_add(self.file_size)
     }
@@ -68,12 +68,12 @@ impl Section<'_> {
         self.address..self.address.saturating_add(self.size)
     }
 
-    /// Whether it is part of the process's memory (`SHF_ALLOC`).
+    /// Whether it is loaded (`SHF_ALLOC`).
     pub(crate) fn is_allocated(&self) -> bool {
         self.flags.contains(SHF_ALLOC)
     }
 
-    /// Whether its bytes stand in the file: neither `SHT_NULL` nor `SHT_NOBITS`.
+    /// Whether it has bytes in the file: neither `SHT_NULL` nor `SHT_NOBITS`.
     pub(crate) fn is_in_file(&self) -> bool {
         self.kind != SHT_NULL && self.kind != SHT_NOBITS
     }

@@ -1,4 +1,4 @@
-//! A file as the loader sees it: headers, segments, and memory by address.
+//! A file in the loader's view: headers, segments, and memory by address.
 //!
 //! Everything is read through the `object` crate's headers.
 
@@ -19,16 +19,16 @@ use self::headers::{Header, Section, Segment};
 use crate::source::Source;
 use crate::verdict::{NotProven, Which, unreadable};
 
-/// Memory is given back in steps of this many bytes of the file.
+/// Memory is released in steps of this many bytes of the file.
 const RELEASED: usize = 16 << 20;
 
-/// Memory from an address on, up to where its nature changes.
+/// Memory from an address up to the next change of its kind.
 pub(crate) struct Piece<'a> {
-    /// First address that is no part of it.
+    /// End of the range (exclusive).
     pub(crate) end: u64,
-    /// Its bytes, or none where the loader fills with zeros.
+    /// Its bytes; none for zero-filled memory.
     pub(crate) bytes: Option<&'a [u8]>,
-    /// Where the bytes stand in the file.
+    /// File offset of the bytes.
     pub(crate) offset: u64,
     /// `PF_*`.
     pub(crate) flags: ProgramFlags,
@@ -50,7 +50,7 @@ impl<'a> Image<'a> {
         match source.bytes.get(4) {
             Some(1) => Self::read_class::<FileHeader32<Endianness>>(which, source),
             Some(2) => Self::read_class::<FileHeader64<Endianness>>(which, source),
-            _ => Err(unreadable(which, "it is no ELF file")),
+            _ => Err(unreadable(which, "not an ELF file")),
         }
     }
 
@@ -64,7 +64,7 @@ impl<'a> Image<'a> {
         let endian = file.endian().map_err(wrong)?;
         let ident = bytes.get(..16).and_then(|ident| ident.try_into().ok());
         let header = Header {
-            ident: ident.ok_or_else(|| unreadable(which, "it is too short"))?,
+            ident: ident.ok_or_else(|| unreadable(which, "too short"))?,
             kind: file.e_type(endian),
             machine: file.e_machine(endian),
             version: file.e_version(endian),
@@ -119,7 +119,7 @@ impl<'a> Image<'a> {
         let mut segments = self.segments_of(PT_DYNAMIC);
         let Some(segment) = segments.next() else { return Ok(Dynamic::default()) };
         if segments.next().is_some() {
-            return Err(unreadable(self.which, "it has more than one PT_DYNAMIC"));
+            return Err(unreadable(self.which, "more than one PT_DYNAMIC"));
         }
         let memory = segment.backed();
         let bytes = self.at(memory.clone()).ok_or_else(|| unreadable(self.which, "PT_DYNAMIC is not mapped"))?;
@@ -131,7 +131,7 @@ impl<'a> Image<'a> {
         self.encoding.word_size()
     }
 
-    /// Keeps the bits that a word of this class has.
+    /// Truncates a value to the class's word size.
     pub(crate) fn mask(&self, value: u64) -> u64 {
         if self.encoding.wide { value } else { value & 0xffff_ffff }
     }
@@ -155,7 +155,7 @@ impl<'a> Image<'a> {
         self.segments.iter().filter(move |segment| segment.kind == kind)
     }
 
-    /// What is mapped from `address` on.
+    /// The memory mapped from `address` on.
     pub(crate) fn piece(&self, address: u64) -> Option<Piece<'a>> {
         let load = self.loads().find(|load| load.memory().contains(&address))?;
         let flags = load.flags & (PF_R | PF_W | PF_X);
@@ -168,7 +168,7 @@ impl<'a> Image<'a> {
         Some(Piece { end: load.backed().end, bytes: Some(bytes), offset, flags })
     }
 
-    /// Memory that comes from one piece of the file.
+    /// Memory from one contiguous range of the file.
     pub(crate) fn at(&self, range: Range<u64>) -> Option<&'a [u8]> {
         let size = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
         if size == 0 {
@@ -177,7 +177,7 @@ impl<'a> Image<'a> {
         self.piece(range.start)?.bytes?.get(..size)
     }
 
-    /// Where the byte at an address stands in the file, the end of a segment included.
+    /// File offset of the byte at an address, or at the end of a segment.
     pub(crate) fn offset_of(&self, address: u64) -> Option<u64> {
         let inside = self.loads().find(|load| load.memory().contains(&address));
         let load = inside.or_else(|| self.loads().find(|load| load.memory().end == address))?;
@@ -190,7 +190,7 @@ impl<'a> Image<'a> {
         self.source.bytes.get(usize::try_from(offset).ok()?..usize::try_from(end).ok()?)
     }
 
-    /// Where the program header table stands in memory, if it is mapped.
+    /// Address of the program header table, if it is mapped.
     pub(crate) fn program_header_table(&self) -> Option<Range<u64>> {
         let size = u64::from(self.header.program_header_size).checked_mul(self.segments.len() as u64)?;
         let (start, end) = (self.header.program_headers_at, self.header.program_headers_at.checked_add(size)?);
@@ -200,7 +200,7 @@ impl<'a> Image<'a> {
         Some(address..address.checked_add(size)?)
     }
 
-    /// Gives memory back when enough of the file lies behind.
+    /// Releases memory once enough of the file has been processed.
     pub(crate) fn release_behind(&self, done: &mut usize, offset: u64) {
         let offset = usize::try_from(offset).unwrap_or(usize::MAX).min(self.source.bytes.len());
         if offset < *done {

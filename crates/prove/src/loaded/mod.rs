@@ -1,4 +1,4 @@
-//! What loading makes of a file: which memory is whose, and which words the loader changes.
+//! The effects of loading a file: the owners of its memory, and the words that the loader changes.
 
 pub(crate) mod places;
 pub(crate) mod slots;
@@ -9,7 +9,7 @@ use crate::image::Image;
 use crate::tables::Tables;
 use crate::verdict::NotProven;
 
-/// One of the files, with all that its memory is made of.
+/// One of the files, with its memory classified.
 pub(crate) struct Loaded<'i, 'a> {
     pub(crate) image: &'i Image<'a>,
     pub(crate) tables: &'i Tables<'a>,
@@ -18,7 +18,7 @@ pub(crate) struct Loaded<'i, 'a> {
 }
 
 impl<'i, 'a> Loaded<'i, 'a> {
-    /// Finds the words that are relocated, and the places that only loaders read.
+    /// Finds the relocated words, and the ranges that only loaders read.
     pub(crate) fn new(image: &'i Image<'a>, tables: &'i Tables<'a>) -> Result<Self, NotProven> {
         Ok(Self { image, tables, slots: Slots::read(image, tables)?, places: Places::find(image, tables) })
     }

@@ -1,4 +1,4 @@
-//! Which memory only loaders read: the places that may change, found from each file's own facts.
+//! Memory that only loaders read: the ranges that may change, determined from each file's own headers.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use crate::image::headers::Section;
 use crate::ranges::{joined, without};
 use crate::tables::{Tables, notes};
 
-/// The places of a file whose bytes are compared by what they mean.
+/// The ranges of a file that are compared by meaning instead of bytes.
 #[derive(Debug)]
 pub(crate) struct Places {
-    /// Headers, tables, path of the loader, notes and dynamic table, as ranges that do not touch, in order.
+    /// Headers, tables, interpreter path, notes and dynamic table, as disjoint ranges in order.
     pub(crate) named: Vec<Range<u64>>,
-    /// The same with the padding behind them.
+    /// The same, including the padding after them.
     pub(crate) exempt: Vec<Range<u64>>,
 }
 
@@ -34,19 +34,19 @@ impl Places {
     }
 }
 
-/// What `PT_INTERP` and notes cover.
+/// The ranges of `PT_INTERP` and notes.
 fn small_segments(image: &Image<'_>) -> impl Iterator<Item = Range<u64>> {
     let kinds = [PT_INTERP, PT_NOTE, PT_GNU_PROPERTY];
     image.segments.iter().filter(move |segment| kinds.contains(&segment.kind)).map(|segment| segment.backed())
 }
 
-/// What linkers leave between tables, and what patchelf writes over those that it has moved away.
+/// Padding bytes of linkers, and patchelf's filler for tables that it moved.
 const FILLERS: [u8; 2] = [0, b'X'];
 
-/// Fillers behind a table that belong to no section, up to the next section or table. Without section headers, only as
-/// many as aligning the next table takes.
+/// Padding after a table, outside sections, up to the next section or table. Without section headers, only as much as
+/// the next table's alignment needs.
 fn padding(image: &Image<'_>, named: &[Range<u64>]) -> Vec<Range<u64>> {
-    // .tbss takes no room at its address.
+    // .tbss has no memory at its address.
     let takes_room = |section: &&Section<'_>| {
         section.is_allocated() && (section.kind != SHT_NOBITS || !section.flags.intersects(SHF_TLS))
     };
@@ -71,7 +71,7 @@ fn padding(image: &Image<'_>, named: &[Range<u64>]) -> Vec<Range<u64>> {
     found
 }
 
-/// Tables and notes of the original that the output has elsewhere, or with other contents, or not at all.
+/// Tables and notes of the original that are moved, changed or removed in the output.
 pub(crate) fn moved(original: (&Image<'_>, &Tables<'_>), output: (&Image<'_>, &Tables<'_>)) -> Vec<Range<u64>> {
     let mut moved = Vec::new();
     for table in &original.1.list {

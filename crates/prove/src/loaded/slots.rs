@@ -1,4 +1,4 @@
-//! Every word to which the load bias is added, in order of its address.
+//! Every word that gets the load bias added, by address.
 
 use std::ops::Range;
 
@@ -14,9 +14,9 @@ const WHAT: &str = "relative relocation";
 /// The relative relocations of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
-    /// Addresses with the addends that stand in their records, sorted.
+    /// Addresses with the addends in their records, sorted.
     explicit: Vec<(u64, u64)>,
-    /// Addresses of words that hold their addend, sorted: from `DT_RELR` and `DT_REL`.
+    /// Addresses of words with their addend in place, sorted: from `DT_RELR` and `DT_REL`.
     implicit: Vec<u64>,
     /// Number of those from `DT_RELR`.
     pub(crate) relr_count: u64,
@@ -32,12 +32,12 @@ pub(crate) struct Slot {
 }
 
 impl Slots {
-    /// Reads all tables. No word may be changed twice, so that the order of the tables changes nothing.
+    /// Reads all tables. No word may be changed twice, so the order of the tables does not matter.
     pub(crate) fn read(image: &Image<'_>, tables: &Tables<'_>) -> Result<Self, NotProven> {
         let relative = relative_kind(image.header.machine, image.encoding.wide);
         if relative.is_none() && !tables.relr.is_empty() {
             let machine = image.header.machine;
-            return Err(broken(image.which, WHAT, format!("machine {machine}"), "RELR is not known for it"));
+            return Err(broken(image.which, WHAT, format!("machine {machine}"), "RELR is not supported"));
         }
         let writable = image.loads().filter(|load| load.flags.contains(PF_W)).map(|load| load.backed());
         let mut slots = Self { word: image.word_size(), ..Self::default() };
@@ -46,7 +46,7 @@ impl Slots {
         slots.relr_count = slots.implicit.len() as u64;
         let table_bytes: usize = tables.relocations.iter().map(|table| table.bytes.len()).sum();
         if let Some(table) = tables.relocations.iter().find(|table| table.form == Form::Rela) {
-            // No more than a file of this size can hold.
+            // An upper bound by the size of the file.
             let entry = table.form.entry_size(image.encoding.wide) as usize;
             slots.explicit.reserve_exact(table_bytes.checked_div(entry).unwrap_or(0));
         }
@@ -73,7 +73,7 @@ impl Slots {
         self.explicit.len().saturating_add(self.implicit.len()) as u64
     }
 
-    /// The slots that begin at an address within a range.
+    /// The slots that begin within a range.
     pub(crate) fn within(&self, range: &Range<u64>) -> impl Iterator<Item = Slot> {
         let part = |start: usize, end: usize| start..end.max(start);
         let explicit = part(
@@ -95,7 +95,7 @@ impl Slots {
         })
     }
 
-    /// Whether a word that is changed overlaps a range.
+    /// Whether a slot overlaps a range.
     pub(crate) fn touching(&self, range: &Range<u64>) -> Option<u64> {
         let below = self.word.saturating_sub(1);
         let range = range.start.saturating_sub(below)..range.end;
@@ -103,14 +103,8 @@ impl Slots {
     }
 
     fn check_apart(&self, image: &Image<'_>, tables: &Tables<'_>) -> Result<(), NotProven> {
-        let wrong = |address: u64| {
-            Err(broken(
-                image.which,
-                WHAT,
-                hex(address),
-                "two relocations change the same bytes, so that their order counts",
-            ))
-        };
+        let wrong =
+            |address: u64| Err(broken(image.which, WHAT, hex(address), "two relocations change the same bytes"));
         let others = tables.other_targets(image);
         let mut others = others.iter().peekable();
         let mut end = 0;
@@ -140,13 +134,13 @@ impl Writable<'_, '_> {
         if self.ranges.iter().any(|range| range.start <= address && end <= range.end) {
             return Ok(());
         }
-        let problem = "the word is not in the file's part of a writable segment";
+        let problem = "the word is not in the file part of a writable segment";
         Err(broken(self.image.which, WHAT, hex(address), problem))
     }
 }
 
-/// The words that a RELR table names (gABI, "Relative Relocation Table"; `elf_dynamic_do_relr` of glibc): an even entry is
-/// an address, an odd one says by its other bits which of the following words are meant, too.
+/// The words of a RELR table (gABI, "Relative Relocation Table"; `elf_dynamic_do_relr` of glibc): an even entry is an
+/// address; the other bits of an odd entry select words after it.
 fn expand_relr(image: &Image<'_>, table: &[u8], writable: &Writable<'_, '_>) -> Result<Vec<u64>, NotProven> {
     let word = image.word_size();
     let bits = word.saturating_mul(8).saturating_sub(1);
@@ -154,9 +148,9 @@ fn expand_relr(image: &Image<'_>, table: &[u8], writable: &Writable<'_, '_>) -> 
     let mut next: Option<u64> = None;
     let mut push = |address: u64| {
         if addresses.last().is_some_and(|last| *last >= address) {
-            return Err(broken(image.which, WHAT, hex(address), "RELR entries are not in order of their addresses"));
+            return Err(broken(image.which, WHAT, hex(address), "RELR addresses are not ascending"));
         }
-        // Ascending, and all in bytes that the file holds: no more of them than the file has words.
+        // Ascending, and all within the file's bytes: no more of them than the file has words.
         writable.check(address)?;
         addresses.push(address);
         Ok(())

@@ -1,15 +1,15 @@
-//! The two hash tables by which the loader finds a symbol's name.
+//! The two hash tables for symbol lookup.
 
 use object::elf::{EM_ALPHA, EM_S390};
 
 use super::symbols::Names;
 use crate::image::Image;
 
-/// `DT_GNU_HASH`: a Bloom filter, buckets, and chains whose last entry is odd.
+/// `DT_GNU_HASH`: a Bloom filter, buckets, and chains that end at an odd entry.
 #[derive(Debug)]
 pub(crate) struct GnuHash<'a> {
     pub(crate) size: u64,
-    /// Symbols up to the last one that a chain reaches.
+    /// Symbols up to the last one in a chain.
     pub(crate) symbol_count: u64,
     first: u64,
     shift: u64,
@@ -23,7 +23,7 @@ pub(crate) struct GnuHash<'a> {
 pub(crate) struct SysvHash<'a> {
     pub(crate) size: u64,
     pub(crate) symbol_count: u64,
-    /// Bytes of a number: 8 on Alpha and on 64-bit S/390, else 4.
+    /// Size of a number: 8 bytes on Alpha and on 64-bit S/390, else 4.
     number: usize,
     buckets: &'a [u8],
     chains: &'a [u8],
@@ -62,7 +62,7 @@ impl<'a> GnuHash<'a> {
         Some(Self { size, symbol_count, first, shift, bloom, buckets, chains })
     }
 
-    /// As `do_lookup_x` of glibc goes through it: the number of the first symbol of that name.
+    /// Follows `do_lookup_x` of glibc: the index of the first symbol with that name.
     pub(crate) fn find(&self, image: &Image<'_>, names: &Names<'_>, name: &[u8]) -> Option<u64> {
         let hash = u64::from(object::elf::gnu_hash(name));
         let bits = image.word_size().checked_mul(8)?;
@@ -113,7 +113,7 @@ impl<'a> SysvHash<'a> {
         let buckets = (self.buckets.len() as u64).checked_div(self.number as u64)?;
         let hash = u64::from(object::elf::hash(name));
         let mut symbol = number_at(image, self.buckets, hash.checked_rem(buckets)?, self.number)?;
-        // A chain that comes back to itself is no longer than all symbols.
+        // A chain without a loop is not longer than the symbol table.
         for _ in 0..self.symbol_count {
             if symbol == 0 {
                 return None;

@@ -1,6 +1,6 @@
-//! The tables that the dynamic table names: where they are, how long they are.
+//! The tables that the dynamic table refers to: their addresses and sizes.
 //!
-//! Most tables do not tell their length to the loader: hash tables, symbols and versions end where following them ends.
+//! Most tables do not state their size: hash tables, symbols and versions end where following them ends.
 
 pub(crate) mod hash_tables;
 pub(crate) mod notes;
@@ -23,7 +23,7 @@ use crate::verdict::{NotProven, broken};
 /// A table of the loader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
-    /// The tag that names it.
+    /// Its tag.
     pub(crate) tag: u64,
     pub(crate) memory: Range<u64>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Tables<'a> {
     pub(crate) symbol_versions: Option<&'a [u8]>,
     pub(crate) gnu_hash: Option<GnuHash<'a>>,
     pub(crate) sysv_hash: Option<SysvHash<'a>>,
-    /// `DT_REL`, `DT_RELA`, without what `DT_JMPREL` names.
+    /// `DT_REL`, `DT_RELA`, without the part in `DT_JMPREL`.
     pub(crate) relocations: Vec<RelocationTable<'a>>,
     pub(crate) plt_relocations: Option<RelocationTable<'a>>,
     pub(crate) relr: &'a [u8],
@@ -52,7 +52,7 @@ impl<'a> Tables<'a> {
             let size = image.dynamic.get(tag::STRSZ).unwrap_or(0);
             tables.strings = tables.add(image, tag::STRTAB, start, size)?;
             if tables.strings.last().is_some_and(|last| *last != 0) {
-                return Err(broken(image.which, "dynamic strings", "their end", "no zero ends the last one"));
+                return Err(broken(image.which, "dynamic strings", "their end", "the last one is not terminated"));
             }
         }
         tables.read_hash_tables(image)?;
@@ -63,7 +63,7 @@ impl<'a> Tables<'a> {
         ] {
             if let Some(start) = image.dynamic.get(tag) {
                 let size = size(image, start).ok_or_else(|| {
-                    broken(image.which, "symbol versions", format!("{start:#x}"), "their list has no end")
+                    broken(image.which, "symbol versions", format!("{start:#x}"), "the list has no end")
                 })?;
                 let size = size.max(section_at(image, start).map_or(0, |section| section.size));
                 tables.add(image, tag, start, size)?;
@@ -76,15 +76,19 @@ impl<'a> Tables<'a> {
         let memory = start..start.saturating_add(size);
         let bytes = image.at(memory.clone()).ok_or_else(|| {
             let name = tag_name(tag);
-            broken(image.which, "dynamic table", &name, format!("its table at {start:#x} is not in one mapped piece"))
+            broken(
+                image.which,
+                "dynamic table",
+                &name,
+                format!("its table at {start:#x} is not within one mapped range"),
+            )
         })?;
         self.list.push(Table { tag, memory });
         Ok(bytes)
     }
 
     fn read_hash_tables(&mut self, image: &Image<'a>) -> Result<(), NotProven> {
-        let lost =
-            |start: u64| broken(image.which, "hash table", format!("{start:#x}"), "it does not end within its segment");
+        let lost = |start: u64| broken(image.which, "hash table", format!("{start:#x}"), "it extends past its segment");
         if let Some(start) = image.dynamic.get(tag::GNU_HASH) {
             let table = GnuHash::read(image, start).ok_or_else(|| lost(start))?;
             let size = table.size.max(section_at(image, start).map_or(0, |section| section.size));
@@ -131,7 +135,7 @@ impl<'a> Tables<'a> {
         {
             let Some(start) = image.dynamic.get(tag) else { continue };
             let mut size = image.dynamic.get(size_tag).unwrap_or(0);
-            // _ELF_DYNAMIC_DO_RELOC of glibc: a table that ends with those of the PLT counts without them.
+            // _ELF_DYNAMIC_DO_RELOC of glibc: a table that ends with the PLT's relocations counts without them.
             if let Some((plt_form, plt_start, plt_end)) = plt
                 && plt_form == form
                 && plt_start >= start
@@ -142,7 +146,7 @@ impl<'a> Tables<'a> {
             let entry = form.entry_size(image.encoding.wide);
             let stated = image.dynamic.get(entry_tag);
             if stated != Some(entry) || size.checked_rem(entry) != Some(0) {
-                let problem = format!("{size:#x} bytes with entries of {stated:?} are no table of whole entries");
+                let problem = format!("{size:#x} bytes are not a multiple of the entry size {stated:?}");
                 return Err(broken(image.which, "relocation table", format!("{start:#x}"), problem));
             }
             let bytes = self.add(image, tag, start, size)?;
@@ -157,7 +161,7 @@ impl<'a> Tables<'a> {
             let size = image.dynamic.get(tag::RELRSZ).unwrap_or(0);
             let entry = image.dynamic.get(tag::RELRENT);
             if entry != Some(word) || size.checked_rem(word) != Some(0) || start.checked_rem(word) != Some(0) {
-                let problem = format!("{size:#x} bytes with entries of {entry:?} are no table of whole, aligned words");
+                let problem = format!("{size:#x} bytes with entry size {entry:?} are not aligned words");
                 return Err(broken(image.which, "relocation table", format!("{start:#x}"), problem));
             }
             self.relr = self.add(image, tag::RELR, start, size)?;
@@ -177,13 +181,13 @@ impl<'a> Tables<'a> {
         Names { image, symbols: self.symbols, strings: self.strings }
     }
 
-    /// Every address that relocations other than relative ones change, sorted, with its size in bytes.
+    /// Every address that non-relative relocations change, sorted, with its size in bytes.
     pub(crate) fn other_targets(&self, image: &Image<'_>) -> Vec<(u64, u64)> {
         let relative = relative_kind(image.header.machine, image.encoding.wide);
         let main = self.relocations.iter().flat_map(|table| records(image, *table));
         let main = main.filter(|record| !is_relative(relative, record));
         let all = main.chain(self.plt_relocations.iter().flat_map(|table| records(image, *table)));
-        // Type 0 is "none" on every machine.
+        // Type 0 is "none" on every architecture.
         let targets = all.filter(|record| record.kind.0 != 0).map(|record| {
             (record.offset, word_count(image.header.machine, record.kind).saturating_mul(image.word_size()))
         });
@@ -193,7 +197,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// The allocated section that begins at an address and holds a table.
+/// The allocated section of a table that begins at an address.
 fn section_at<'s>(image: &'s Image<'_>, start: u64) -> Option<&'s Section<'s>> {
     image.sections.iter().find(|section| {
         section.is_allocated()

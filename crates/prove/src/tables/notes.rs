@@ -1,4 +1,4 @@
-//! Notes as they stand in segments and sections.
+//! Notes as they are in segments and sections.
 
 use std::ops::Range;
 
@@ -14,10 +14,10 @@ pub(crate) struct Note {
     pub(crate) content: Vec<u8>,
 }
 
-/// Notes of a segment with their places in it. None if it does not divide into notes with zeros between them.
+/// Notes of a segment with their offsets. None if they are malformed or have nonzero padding.
 pub(crate) fn read(image: &Image<'_>, bytes: &[u8], align: u64) -> Option<Vec<(u64, Note)>> {
-    // gABI: aligned to 4, and to 8 in segments that are (.note.gnu.property of 64-bit files). mold joins both kinds in a
-    // segment that is aligned to 8, though only its first note is.
+    // gABI: aligned to 4, and to 8 in segments with that alignment (.note.gnu.property of 64-bit files). mold joins
+    // both kinds in a segment that is aligned to 8, though only its first note is.
     let aligned = if align == 8 { read_aligned(image, bytes, 8) } else { None };
     aligned.or_else(|| read_aligned(image, bytes, 4))
 }
@@ -46,19 +46,19 @@ fn read_aligned(image: &Image<'_>, bytes: &[u8], align: usize) -> Option<Vec<(u6
     Some(notes)
 }
 
-/// What bytes divide into, if they are whole notes with nothing but zeros between them, and where each begins.
+/// The notes in `bytes` with their offsets, if they are well-formed and only zeros are between them.
 pub(crate) fn divide(image: &Image<'_>, bytes: &[u8]) -> Option<Vec<(u64, Note)>> {
     read_aligned(image, bytes, 4)
 }
 
-/// Whether bytes are whole notes, at least one, of owners that say nothing to loaders: those of GNU hold properties, ABI tag
-/// and build id. None if they do not divide into notes.
+/// Whether bytes are well-formed notes, at least one, of owners that loaders ignore: those of GNU contain properties,
+/// ABI tag and build id. None if they are malformed.
 pub(crate) fn may_be_loaded(image: &Image<'_>, bytes: &[u8]) -> Option<bool> {
     let notes = read_aligned(image, bytes, 4)?;
     Some(!notes.is_empty() && notes.iter().all(|(_, note)| note.name != b"GNU\0"))
 }
 
-/// Where each note of a segment is; the whole segment, if it does not divide into notes.
+/// The range of each note in a segment; the whole segment if the notes are malformed.
 pub(crate) fn places(image: &Image<'_>, segment: &Segment) -> Vec<Range<u64>> {
     let range = segment.backed();
     let notes = image.at(range.clone()).and_then(|bytes| read(image, bytes, segment.align));

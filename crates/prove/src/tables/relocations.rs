@@ -7,10 +7,10 @@ use object::pod::from_bytes;
 use crate::image::Image;
 use crate::image::encoding::Encoding;
 
-/// Where a record's addend is.
+/// Where a record's addend is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// In the word that is relocated.
+    /// In the relocated word.
     Rel,
     /// In the record.
     Rela,
@@ -40,14 +40,14 @@ pub(crate) struct Record {
     pub(crate) offset: u64,
     pub(crate) kind: RelocationType,
     pub(crate) symbol: u32,
-    /// `r_info` as it stands, which holds more than kind and symbol on some machines.
+    /// `r_info` as stored; on some architectures it has more than type and symbol.
     pub(crate) info: u64,
     /// None in the form `REL`.
     pub(crate) addend: Option<u64>,
 }
 
-/// The type of "base plus addend" for a machine (each psABI's table of relocations), if it has one that concerns one word and
-/// no symbol.
+/// The relocation type "base plus addend" of an architecture (each psABI's table of relocations), if it has one for
+/// one word without a symbol.
 pub(crate) fn relative_kind(machine: Machine, wide: bool) -> Option<RelocationType> {
     Some(match (machine, wide) {
         (elf::EM_386, _) => elf::R_386_RELATIVE,
@@ -83,7 +83,7 @@ pub(crate) fn word_count(machine: Machine, kind: RelocationType) -> u64 {
 /// The records of a table, in order.
 pub(crate) fn records<'a>(image: &Image<'_>, table: RelocationTable<'a>) -> impl Iterator<Item = Record> + use<'a> {
     let (Encoding { wide, endian }, form) = (image.encoding, table.form);
-    // MIPS (8) divides r_info in its own way; the whole is compared, and no kind of it is known here.
+    // MIPS (8) encodes r_info differently; the whole is compared, and no type of it is known here.
     let size = form.entry_size(wide) as usize;
     table.bytes.chunks_exact(size).filter_map(move |bytes| record(bytes, wide, endian, form))
 }

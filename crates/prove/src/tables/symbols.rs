@@ -1,10 +1,10 @@
-//! Entries of a symbol table, and the strings that name them.
+//! Entries of a symbol table, and their strings.
 
 use object::elf::{SHN_ABS, SHN_UNDEF, STB_LOCAL, STT_TLS, SymbolBind, SymbolInfo, SymbolSection};
 
 use crate::image::Image;
 
-/// A symbol as the loader sees it.
+/// A symbol in the loader's view.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Symbol {
     pub(crate) name: u64,
@@ -19,12 +19,12 @@ impl Symbol {
         self.section != SHN_UNDEF
     }
 
-    /// Whether its value is an address in this object: neither a number as it is nor an offset into thread-local storage.
+    /// Whether its value is an address in this object: neither an absolute number nor a thread-local offset.
     pub(crate) fn has_address(&self) -> bool {
         self.is_defined() && self.section != SHN_ABS && self.info.st_type() != STT_TLS
     }
 
-    /// Whether no other object sees it. Such symbols are in no hash table.
+    /// Whether it is invisible to other objects. Such symbols are in no hash table.
     pub(crate) fn is_local(&self) -> bool {
         self.binding() == STB_LOCAL
     }
@@ -55,13 +55,13 @@ pub(crate) fn symbol(image: &Image<'_>, table: &[u8], number: u64) -> Option<Sym
     })
 }
 
-/// The string at an offset, without its zero.
+/// The string at an offset, without its terminating zero.
 pub(crate) fn string(strings: &[u8], offset: u64) -> Option<&[u8]> {
     let rest = strings.get(usize::try_from(offset).ok()?..)?;
     std::ffi::CStr::from_bytes_until_nul(rest).ok().map(std::ffi::CStr::to_bytes)
 }
 
-/// A symbol table with its strings, for looking names up.
+/// A symbol table with its strings, for looking up names.
 #[derive(Clone, Copy)]
 pub(crate) struct Names<'n> {
     pub(crate) image: &'n Image<'n>,
@@ -70,7 +70,7 @@ pub(crate) struct Names<'n> {
 }
 
 impl<'n> Names<'n> {
-    /// The name of a symbol, by its number.
+    /// The name of the symbol at an index.
     pub(crate) fn of(&self, number: u64) -> Option<&'n [u8]> {
         string(self.strings, symbol(self.image, self.symbols, number)?.name)
     }

@@ -1,9 +1,9 @@
-//! The lists of versions that are defined and needed: little records, chained by offsets (LSB core, 10.7).
+//! The lists of defined and needed versions: small records, chained by offsets (LSB core, 10.7).
 
 use crate::image::Image;
 
-/// Reads little records that are chained by offsets; the callback gets each record's place and answers where the next one
-/// is, relative to it (0 at the end), and how far what belongs to it reaches.
+/// Reads small records that are chained by offsets. The callback gets each record's offset and returns the relative
+/// offset of the next one (0 at the end) and the end of its data.
 pub(crate) fn walk(
     bytes: &[u8],
     start: usize,
@@ -20,23 +20,23 @@ pub(crate) fn walk(
     }
 }
 
-/// Numbers of versions have 15 bits; lists that share their ends must not make more of them.
+/// Version indices have 15 bits; lists that share their ends must not yield more.
 fn within_limit(count: &mut u32) -> Option<()> {
     *count = count.checked_add(1)?;
     (*count <= 1 << 16).then_some(())
 }
 
-/// The number of 2 bytes at a place in a record.
+/// The 2-byte number at an offset in a record.
 pub(crate) fn half(image: &Image<'_>, bytes: &[u8], at: usize) -> Option<u64> {
     image.number(bytes.get(at..)?, 2)
 }
 
-/// The number of 4 bytes at a place in a record.
+/// The 4-byte number at an offset in a record.
 pub(crate) fn full(image: &Image<'_>, bytes: &[u8], at: usize) -> Option<u64> {
     image.number(bytes.get(at..)?, 4)
 }
 
-/// Bytes of the list of needed versions that begins at an address.
+/// Bytes of the list of needed versions at an address.
 pub(crate) fn needed_size(image: &Image<'_>, start: u64) -> Option<u64> {
     let bytes = image.piece(start)?.bytes?;
     let mut count = 0_u32;
@@ -51,7 +51,7 @@ pub(crate) fn needed_size(image: &Image<'_>, start: u64) -> Option<u64> {
     Some(end as u64)
 }
 
-/// Bytes of the list of defined versions that begins at an address.
+/// Bytes of the list of defined versions at an address.
 pub(crate) fn defined_size(image: &Image<'_>, start: u64) -> Option<u64> {
     let bytes = image.piece(start)?.bytes?;
     let mut count = 0_u32;

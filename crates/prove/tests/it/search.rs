@@ -114,7 +114,7 @@ fn every_part_of_an_edit_is_held_against_the_output() {
         SearchEdit { path: path(PathKind::Rpath, b"$ORIGIN/farm:/opt/lib"), ..whole.clone() },
         SearchEdit { path: path(PathKind::Runpath, b"$ORIGIN/farm"), ..whole.clone() },
         SearchEdit { path: path(PathKind::Runpath, b"$ORIGIN/farm:/opt/lib\0"), ..whole.clone() },
-        SearchEdit { path: path(PathKind::Runpath, b"(not in the strings)"), ..whole.clone() },
+        SearchEdit { path: path(PathKind::Runpath, b"(outside the string table)"), ..whole.clone() },
         SearchEdit { loaded_note: Some(note()), ..whole.clone() },
         SearchEdit::default(),
     ];

@@ -1,26 +1,26 @@
-//! The parts of a file that an edit may move, and how: what `pack` and `bind` share.
+//! The parts of a file that an edit may move, for `pack` and `bind`.
 //!
 //! | part | file |
 //! |---|---|
 //! | tables that only the dynamic table points to | `tables.rs` |
-//! | what lies between the program headers and them | `preface.rs` |
-//! | symbols that name what moved | `symbols.rs` |
-//! | what is not loaded, and the section headers | `tail.rs` |
+//! | the sections between the program headers and these tables | `preface.rs` |
+//! | symbols in moved sections | `symbols.rs` |
+//! | data that is not loaded, and the section headers | `tail.rs` |
 
 pub(crate) mod preface;
 pub(crate) mod symbols;
 pub(crate) mod tables;
 pub(crate) mod tail;
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place, PlaceError, SectionHeader, SectionKind, Vaddr};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position, PositionError, SectionHeader, SectionKind, Vaddr};
 
 use crate::refusal::Refusal;
 use crate::script::Piece;
 
-/// The unit in which file systems hand out blocks, and memory is mapped on most machines.
+/// The block size of file systems, and the page size of most machines.
 pub(crate) const PAGE: u64 = 4096;
 
-/// Refuses files without sections, with sections behind their end, and with segments that overlap or are out of order.
+/// Refuses files without sections, with sections past their end, and with overlapping or unordered segments.
 pub(crate) fn check_parts(file: &ElfFile<'_>) -> Result<(), Refusal> {
     if file.sections().is_empty() {
         return Err(match file.section_problem() {
@@ -31,7 +31,7 @@ pub(crate) fn check_parts(file: &ElfFile<'_>) -> Result<(), Refusal> {
     for (number, section) in file.sections().iter().enumerate() {
         let is_inside = section.header.file_span().is_ok_and(|span| span.end().0 <= file.size());
         if section.header.file_size() > 0 && !is_inside {
-            return Err(Refusal::SectionsLie(format!("the file's size: section {number} ends behind it")));
+            return Err(Refusal::SectionsLie(format!("the file's size: section {number} ends after it")));
         }
     }
     let mut end = Vaddr(0);
@@ -44,28 +44,28 @@ pub(crate) fn check_parts(file: &ElfFile<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Where the program headers are in the file.
+/// File range of the program headers.
 pub(crate) fn program_header_range(file: &ElfFile<'_>) -> Result<FileSpan, Refusal> {
     records(file.header().segments_offset, file.header().segment_entry_size, file.segments().len())
 }
 
-/// Where the section headers are in the file.
+/// File range of the section headers.
 pub(crate) fn section_header_range(file: &ElfFile<'_>) -> Result<FileSpan, Refusal> {
     records(file.header().sections_offset, file.header().section_entry_size, file.sections().len())
 }
 
-/// Where `count` records of a size are that begin at a place.
+/// File range of `count` records of this size from an offset on.
 pub(crate) fn records(start: FileOffset, size: u16, count: usize) -> Result<FileSpan, Refusal> {
     let size = u64::from(size).checked_mul(count as u64);
-    let size =
-        size.ok_or_else(|| Refusal::Layout(format!("{count} records from file offset {start} on do not fit")))?;
+    let size = size
+        .ok_or_else(|| Refusal::Layout(format!("{count} records at file offset {start} exceed the largest offset")))?;
     Ok(FileSpan::new(start, size)?)
 }
 
-/// The number of the section with the sections' names.
+/// Index of the section with the section names.
 pub(crate) fn names_section(file: &ElfFile<'_>) -> Result<usize, Refusal> {
     let number = usize::from(file.header().section_names_index);
-    // With more than 65,279 sections numbers stand elsewhere.
+    // With more than 65,279 sections the numbers are elsewhere.
     let plain = usize::from(file.header().section_count) == file.sections().len() && file.sections().len() < 0xfe00;
     let is_names = |header: &SectionHeader| header.kind == SectionKind::Strings && !header.is_loaded();
     match file.sections().get(number) {
@@ -80,10 +80,10 @@ pub(crate) fn first_bytes<'data>(file: &ElfFile<'data>) -> &'data [u8] {
     file.bytes().get(..size).unwrap_or(&[])
 }
 
-/// Refuses what would fill the file with padding.
+/// Refuses alignments that would fill the file with padding.
 pub(crate) fn check_alignment(alignment: u64) -> Result<(), Refusal> {
     if alignment > PAGE {
-        return Err(Refusal::Layout(format!("a section that would move is aligned to {alignment} bytes")));
+        return Err(Refusal::Layout(format!("a section to be moved is aligned to {alignment} bytes")));
     }
     Ok(())
 }
@@ -91,10 +91,13 @@ pub(crate) fn check_alignment(alignment: u64) -> Result<(), Refusal> {
 /// Zeros from one place of the new file up to another, as a piece; none if they are the same.
 ///
 /// # Errors
-/// If something stands there already: `to` is before `from`.
-pub(crate) fn zeros<P: Place>(from: P, to: P) -> Result<Option<Piece>, Refusal> {
+/// If there is already something: `to` is before `from`.
+pub(crate) fn zeros<P: Position>(from: P, to: P) -> Result<Option<Piece>, Refusal> {
     let size = to.since(from)?;
-    let bytes =
-        usize::try_from(size).map_err(|_| PlaceError::Overflow { kind: P::KIND, start: from.number(), bytes: size })?;
+    let bytes = usize::try_from(size).map_err(|_| PositionError::Overflow {
+        kind: P::KIND,
+        start: from.number(),
+        bytes: size,
+    })?;
     Ok((bytes > 0).then(|| Piece::Bytes(vec![0; bytes])))
 }

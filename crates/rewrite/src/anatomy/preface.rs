@@ -1,11 +1,11 @@
-//! What lies between the program headers and the tables, and how it makes room for one more program header.
+//! The data between the program headers and the tables, and how it makes room for one more program header.
 //!
-//! The program headers cannot move: GNU strip silently breaks a program whose table is anywhere else. They can grow where
-//! they are if what follows gives way: the path of the loader and GNU's notes, to which only program headers point.
-//! Notes of others may be known to their programs by address (crashpad's is) and stay.
+//! The program headers cannot move: GNU strip silently breaks a program with a table elsewhere. They can grow in
+//! place if the data after them moves: the interpreter path and GNU's notes, which only program headers refer to.
+//! Programs may access other notes by address (crashpad's), so these stay.
 
 use coldstart_elf::{
-    ElfFile, FileOffset, FileSpan, Notes, Place, SectionHeader, SectionKind, Segment, SegmentKind, Vaddr, VaddrSpan,
+    ElfFile, FileOffset, FileSpan, Notes, Position, SectionHeader, SectionKind, Segment, SegmentKind, Vaddr, VaddrSpan,
 };
 
 use super::tables::{FrontRun, is_filler};
@@ -14,18 +14,18 @@ use crate::layout::program_header as field;
 use crate::refusal::Refusal;
 use crate::script::Piece;
 
-/// Core dumps keep the first page of a file for the sake of the build id (kernel, `fs/coredump.c`).
+/// Core dumps contain the first page of a file, for its build id (kernel, `fs/coredump.c`).
 const FIRST_PAGE: u64 = 4096;
 
-/// A section that gives way.
+/// A moved section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moved {
-    /// Its number.
+    /// Its index.
     pub(crate) section: usize,
-    /// Where it was. It is in the file's first part, so that address and file offset grow alike.
+    /// Its old offset. It is in the file's first part, so address and file offset move together.
     pub(crate) address: Vaddr,
     pub(crate) file: FileSpan,
-    /// How far it goes, in bytes.
+    /// Its displacement in bytes.
     pub(crate) by: u64,
 }
 
@@ -35,27 +35,27 @@ impl Moved {
         Ok(self.address.plus(self.by)?)
     }
 
-    /// Its new place in the file.
+    /// Its new file offset.
     pub(crate) fn new_offset(&self) -> Result<FileOffset, Refusal> {
         Ok(self.file.start().plus(self.by)?)
     }
 }
 
-/// The way to a larger table of program headers.
+/// How the program header table can grow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Preface {
     /// The file range of the sections that stay where they are.
     pub(crate) stays: FileSpan,
-    /// Sections that give way, in the order in which they stand afterwards.
+    /// Moved sections, in their new order.
     pub(crate) moved: Vec<Moved>,
-    /// How far the run of tables must begin later than before.
+    /// How much later the run of tables must begin.
     pub(crate) run_moves_by: u64,
 }
 
 /// How the program headers, which end at `headers_end`, can grow by `size` bytes; `None` if they cannot.
 ///
 /// # Errors
-/// If a section or the headers reach past the largest offset.
+/// If a section or the headers exceed the largest offset.
 pub(crate) fn give_way(
     file: &ElfFile<'_>,
     run: &FrontRun,
@@ -68,7 +68,7 @@ pub(crate) fn give_way(
         return Ok(None);
     }
     let wanted = FileSpan::between(headers_end, wanted_end)?;
-    // Go's linker puts the section headers there, where a program might read them in memory.
+    // Go's linker places the section headers there, and a program might read them in memory.
     let section_headers = section_header_range(file)?;
     if section_headers.start() < wanted_end && section_headers.end() > headers_end {
         return Ok(None);
@@ -80,11 +80,11 @@ pub(crate) fn give_way(
         let stays = FileSpan::between(wanted_end, run_start)?;
         return Ok(is_filler(file, wanted).then(|| Preface { stays, ..Preface::default() }));
     }
-    // Other bytes there that belong to no section belong to somebody else.
+    // Other bytes outside sections may be in use.
     let mut at = headers_end;
     let run_span = run.file_span();
     for span in sections.iter().map(|section| section.file).chain([run_span]) {
-        // Sections that overlap leave nothing between them, and nobody can say whose the bytes are.
+        // Overlapping sections leave no space between them, and the owner of such bytes is unclear.
         if !FileSpan::between(at, span.start()).is_ok_and(|gap| is_filler(file, gap)) {
             return Ok(None);
         }
@@ -105,7 +105,8 @@ pub(crate) fn give_way(
     Ok(None)
 }
 
-/// The sections with bytes from the headers' end up to the run; `None` if one of them is not loaded, or begins before.
+/// The sections with bytes from the headers' end up to the run; `None` if one of them is not loaded, or begins
+/// earlier.
 fn between(file: &ElfFile<'_>, headers_end: FileOffset, run_start: FileOffset) -> Result<Option<Vec<Moved>>, Refusal> {
     let mut sections = Vec::new();
     for (number, section) in file.sections().iter().enumerate() {
@@ -122,7 +123,7 @@ fn between(file: &ElfFile<'_>, headers_end: FileOffset, run_start: FileOffset) -
     Ok(Some(sections))
 }
 
-/// Those that stand in the way go behind the others.
+/// Sections in the way are placed after the others.
 fn to_the_back(
     file: &ElfFile<'_>,
     sections: &[Moved],
@@ -134,7 +135,7 @@ fn to_the_back(
     if !going.iter().all(|section| may_move(file, section.section)) {
         return Ok(None);
     }
-    // The path of the loader last, so that notes stay beside notes.
+    // The interpreter path last, so that notes stay adjacent.
     going.sort_by_key(|section| is_note(file, section.section) as u8 ^ 1);
     let mut at = staying.last().map_or(wanted_end, |last| last.file.end());
     for section in &mut going {
@@ -144,13 +145,13 @@ fn to_the_back(
         section.by = by;
         at = at.plus(section.file.size())?;
     }
-    // Where there is more room than they take, the run stays.
+    // If there is more room than needed, the run stays.
     let run_moves_by = at.aligned_up(8)?.since(run_start).unwrap_or(0);
     let stays = FileSpan::around(staying.iter().map(|section| section.file)).unwrap_or_default();
     Ok(Some(Preface { stays, moved: going, run_moves_by }))
 }
 
-/// All of them go as far as the headers grow.
+/// All of them move by the growth of the headers.
 fn all_further(file: &ElfFile<'_>, sections: &[Moved], size: u64) -> Result<Option<Preface>, Refusal> {
     if !sections.iter().all(|section| may_move(file, section.section)) {
         return Ok(None);
@@ -166,7 +167,7 @@ fn is_note(file: &ElfFile<'_>, section: usize) -> bool {
     file.sections().get(section).is_some_and(|section| section.header.kind == SectionKind::Note)
 }
 
-/// Whether nothing but program headers point to a section: the loader's path, or notes that GNU tools make.
+/// Whether only program headers refer to a section: the interpreter path, or notes of GNU tools.
 fn may_move(file: &ElfFile<'_>, section: usize) -> bool {
     let Some(section) = file.sections().get(section) else { return false };
     if section.header.alignment > FIRST_PAGE || section.header.is_writable() || section.header.is_executable() {
@@ -183,8 +184,8 @@ fn may_move(file: &ElfFile<'_>, section: usize) -> bool {
         .is_ok_and(|mut notes| notes.all(|note| note.is_ok_and(|note| note.name == b"GNU" || note.name == b"FDO")))
 }
 
-/// Whether each segment of notes still holds the same notes: all of its sections go equally far, or its notes can stand in
-/// any order because none needs padding.
+/// Whether each note segment still contains the same notes: all of its sections move equally far, or the order of its
+/// notes is free because none needs padding.
 fn keeps_notes(file: &ElfFile<'_>, preface: &Preface) -> Result<bool, Refusal> {
     let of_notes = |segment: &&Segment| matches!(segment.kind, SegmentKind::Note | SegmentKind::Property);
     for segment in file.segments().iter().filter(of_notes) {
@@ -209,7 +210,7 @@ fn inside<'f>(file: &'f ElfFile<'_>, segment: &'f Segment) -> impl Iterator<Item
     headers.filter(|(_, header)| header.is_loaded() && header.file_size() > 0 && segment.contains(header.address))
 }
 
-/// Moves the header of a segment whose sections gave way; whether it was one.
+/// Updates the header of a segment with moved sections; returns whether it was one.
 pub(crate) fn follow_preface(
     file: &ElfFile<'_>,
     preface: Option<&Preface>,
@@ -231,7 +232,7 @@ pub(crate) fn follow_preface(
         spans.push(VaddrSpan::new(start, header.size)?);
     }
     let Some(span) = VaddrSpan::around(spans).filter(|_| has_moved) else { return Ok(false) };
-    // The three fields move alike, perhaps to the front: modulo the width of a word.
+    // The three fields move together, perhaps backwards: modulo the word size.
     let shift = span.start().0.wrapping_sub(segment.address.0);
     for address in [field::ADDRESS, field::PHYSICAL_ADDRESS, field::OFFSET] {
         let moved = address.word(raw, encoding).wrapping_add(shift);
@@ -242,7 +243,7 @@ pub(crate) fn follow_preface(
     Ok(true)
 }
 
-/// What stands between the larger program headers and the run's new start.
+/// The data between the larger program headers and the run's new start.
 pub(crate) fn preface_pieces(
     preface: &Preface,
     headers_end: FileOffset,

@@ -1,12 +1,12 @@
-//! Symbols of `.symtab` that name a section which moved. Only tools read them.
+//! Symbols of `.symtab` in moved sections. Only tools read them.
 
-use coldstart_elf::{ElfFile, Place, SectionKind, Symbol, Vaddr};
+use coldstart_elf::{ElfFile, Position, SectionKind, Symbol, Vaddr};
 
 use crate::layout::SYMBOL_VALUE;
 use crate::refusal::Refusal;
 use crate::script::WordPatch;
 
-/// New values of symbols whose section moved; `new_address` tells where the section with a number is now, if it did.
+/// New values of symbols in moved sections; `new_address` gives the new address of a section, if it moved.
 pub(crate) fn symbol_patches(
     file: &ElfFile<'_>,
     new_address: impl Fn(usize) -> Result<Option<Vaddr>, Refusal>,
@@ -33,6 +33,6 @@ fn moved_value(
     let number = usize::from(symbol.section);
     let Some(old) = file.sections().get(number).map(|section| section.header.address) else { return Ok(None) };
     let Some(new) = new_address(number)?.filter(|new| symbol.is_defined() && *new != old) else { return Ok(None) };
-    // Only tools read it, and it may say anything: it moves as far as its section, modulo the width of a word.
+    // Only tools read it, and its value is arbitrary: it moves with its section, modulo the word size.
     Ok(Some(symbol.value.0.wrapping_sub(old.0).wrapping_add(new.0)))
 }

@@ -1,12 +1,12 @@
-//! The tables that may move, and the run of them around the relocations.
+//! The movable tables, and the run of them around the relocations.
 //!
-//! Linkers put the loader's tables one behind the other near the start of the file. Only the dynamic table and section
-//! headers say where they are, so within that run they can be laid out anew. Everything else keeps its address: code and
-//! data find each other by distance.
+//! Linkers place the loader's tables back to back near the start of the file. Only the dynamic table and section
+//! headers refer to them, so within that run they can be laid out anew. Everything else keeps its address, because
+//! code and data refer to each other by distance.
 
 use coldstart_elf::{
-    DynamicTable, ElfFile, FileOffset, FileSpan, Place, SectionHeader, SectionKind, Segment, Symbol, SymbolKind, Tag,
-    Vaddr, VaddrSpan,
+    DynamicTable, ElfFile, FileOffset, FileSpan, Position, SectionHeader, SectionKind, Segment, Symbol, SymbolKind,
+    Tag, Vaddr, VaddrSpan,
 };
 
 use crate::layout::part;
@@ -22,9 +22,9 @@ const VERNEED: SectionKind = SectionKind::Other(0x6fff_fffe);
 /// A table that only the dynamic table and its section header point to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LoaderTable {
-    /// The tag that names it.
+    /// Its tag.
     pub(crate) tag: Tag,
-    /// Its section's number.
+    /// The index of its section.
     pub(crate) section: usize,
     pub(crate) memory: VaddrSpan,
     pub(crate) file: FileSpan,
@@ -34,11 +34,11 @@ pub(crate) struct LoaderTable {
 /// Neighbouring tables with the relocations among them.
 #[derive(Debug)]
 pub(crate) struct FrontRun {
-    /// Number of the segment that holds it, among all segments.
+    /// Index of its segment.
     pub(crate) segment: usize,
     /// In order of their addresses; at least one.
     pub(crate) tables: Vec<LoaderTable>,
-    /// The first section behind the run in the same segment, by address and offset.
+    /// The first section after the run in the same segment, by address and offset.
     pub(crate) next: Option<(Vaddr, FileOffset)>,
 }
 
@@ -48,21 +48,21 @@ impl FrontRun {
         VaddrSpan::around(self.tables.iter().map(|table| table.memory)).unwrap_or_default()
     }
 
-    /// The same in the file.
+    /// Its file range.
     pub(crate) fn file_span(&self) -> FileSpan {
         FileSpan::around(self.tables.iter().map(|table| table.file)).unwrap_or_default()
     }
 
-    /// Where in the file an address behind the run's beginning is, or would be if the run went on.
+    /// The file offset for an address after the run's beginning, or where it would be if the run continued.
     pub(crate) fn offset_of(&self, address: Vaddr) -> Result<FileOffset, Refusal> {
         Ok(self.file_span().start().plus(address.since(self.memory_span().start())?)?)
     }
 }
 
-/// The section that holds exactly what a dynamic tag names.
+/// The section that covers exactly the range of a dynamic tag.
 ///
 /// # Errors
-/// If it reaches past the largest address or offset.
+/// If it exceeds the largest address or offset.
 pub(crate) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, tag: Tag) -> Result<Option<LoaderTable>, Refusal> {
     let Some(address) = dynamic.get(tag).map(Vaddr) else { return Ok(None) };
     let kind_fits = |kind| match tag {
@@ -79,14 +79,14 @@ pub(crate) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, tag: Tag) -> 
     };
     let fits = |header: &SectionHeader| header.is_loaded() && header.address == address && kind_fits(header.kind);
     let found = file.sections().iter().enumerate().find(|(_, section)| fits(&section.header));
-    // The loader goes by the segment, and tools by the section: they must agree.
+    // The loader uses the segment, and tools use the section: they must agree.
     let agrees = |header: &SectionHeader| file.offset_of(address) == Some(header.offset);
     let Some((section, found)) = found.filter(|(_, found)| agrees(&found.header)) else { return Ok(None) };
     let (memory, file) = (found.header.memory_span()?, found.header.file_span()?);
     Ok(Some(LoaderTable { tag, section, memory, file, alignment: found.header.alignment }))
 }
 
-/// All tables that may move.
+/// All movable tables.
 ///
 /// # Errors
 /// As [`find`].
@@ -109,10 +109,10 @@ pub(crate) fn all(
     tags.into_iter().filter_map(|tag| find(file, dynamic, tag).transpose()).collect()
 }
 
-/// The tables around the relocations, as far as only fillers lie between them and behind them.
+/// The tables around the relocations, with only padding between and after them.
 ///
 /// # Errors
-/// If somebody's bytes stand behind them.
+/// If there is other data after them.
 pub(crate) fn front_run(
     file: &ElfFile<'_>,
     relocations: &LoaderTable,
@@ -124,13 +124,13 @@ pub(crate) fn front_run(
     let behind_run = run.next.map_or(VaddrSpan::new(segment.address, segment.file_size)?.end(), |(address, _)| address);
     if !is_padding(file, end, behind_run) {
         let offset = file.offset_of(end).unwrap_or_default();
-        // Tables that reach into what is behind them leave nothing between.
+        // Tables that reach into what is after them leave nothing between.
         return Err(Refusal::Payload { offset, size: behind_run.since(end).unwrap_or(0) });
     }
     Ok(run)
 }
 
-/// The tables around one of them, as far as only fillers lie between them.
+/// The tables around one of them, with only padding between them.
 pub(crate) fn run_around(
     file: &ElfFile<'_>,
     anchor: &LoaderTable,
@@ -140,7 +140,7 @@ pub(crate) fn run_around(
         .segments()
         .iter()
         .position(|segment| Some(segment) == file.segment_at(anchor.memory.start()))
-        .ok_or_else(|| Refusal::Layout("its tables lie in no segment".to_owned()))?;
+        .ok_or_else(|| Refusal::Layout("its tables are in no segment".to_owned()))?;
     let segment = file.segments().get(segment_number).ok_or(Refusal::NoDynamicTable)?;
     // Every section of the segment, the tables among them by their number.
     let mut sections: Vec<(usize, &SectionHeader)> = file
@@ -186,10 +186,10 @@ fn lies_in(header: &SectionHeader, segment: &Segment) -> bool {
     header.address.since(segment.address).is_ok_and(|distance| distance < segment.file_size)
 }
 
-/// Bytes that say nothing: linkers' padding, and what patchelf writes over sections that it has moved elsewhere.
+/// Padding bytes of linkers, and patchelf's filler for sections that it moved.
 const FILLERS: [u8; 2] = [0, b'X'];
 
-/// Whether bytes of the file say nothing.
+/// Whether bytes are padding.
 pub(crate) fn is_filler(file: &ElfFile<'_>, range: FileSpan) -> bool {
     part(file.bytes(), range).is_some_and(says_nothing)
 }
@@ -198,13 +198,13 @@ fn says_nothing(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| FILLERS.contains(byte))
 }
 
-/// Whether nothing stands between two addresses. Tables that overlap have no padding.
+/// Whether the range between two addresses is empty or padding. Overlapping tables have no padding.
 fn is_padding(file: &ElfFile<'_>, from: Vaddr, to: Vaddr) -> bool {
     let Ok(size) = to.since(from) else { return false };
     size == 0 || file.memory_bytes("padding", from, size).is_ok_and(says_nothing)
 }
 
-/// Tags whose values are no addresses.
+/// Tags whose values are not addresses.
 const OTHER_TAGS: &[Tag] = &[
     Tag::NEEDED,
     Tag::PLTRELSZ,
@@ -239,7 +239,7 @@ const OTHER_TAGS: &[Tag] = &[
     Tag::CHECKSUM,
 ];
 
-/// Refuses what points at the tables and would point at something else when they have moved.
+/// Refuses references to the tables that would be wrong after the move.
 pub(crate) fn check_pointers(
     file: &ElfFile<'_>,
     dynamic: &DynamicTable<'_>,

@@ -1,53 +1,54 @@
 //! The end of the file: sections that are not loaded, our note, and the section headers.
 //!
-//! Only what lies behind the last loaded byte is laid out anew. A program with a payload behind all sections (an archive,
-//! a script) finds it by its place in the file, so such a file is not touched.
+//! Only the part after the last loaded byte is laid out anew. A program with a payload after all sections (an
+//! archive, a script) finds it by its file offset, so such a file is refused.
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position};
 
 use super::{PAGE, check_alignment, program_header_range, section_header_range, zeros};
 use crate::layout::part;
 use crate::refusal::Refusal;
 use crate::script::Piece;
 
-/// The laid out end of a file, up to the note.
+/// The new end of a file, up to the note.
 #[derive(Debug)]
 pub(crate) struct Tail {
-    /// Where in the original the end begins.
+    /// Its start in the original.
     pub(crate) from: FileOffset,
-    /// What stands there in the new file.
+    /// Its contents in the new file.
     pub(crate) pieces: Vec<Piece>,
-    /// Where sections are now, by their number: those that moved otherwise than everything else.
+    /// New offsets of sections by index, for those that moved independently.
     pub(crate) places: Vec<(usize, FileOffset)>,
-    /// Where in the section names the added ones begin.
+    /// Offset of the added names in the section names.
     pub(crate) added_names: u32,
-    /// Size of the section names now.
+    /// New size of the section names.
     pub(crate) names_size: u64,
-    /// The file offset behind all of it.
+    /// End of all of it, as a file offset.
     pub(crate) end: FileOffset,
 }
 
 impl Tail {
-    /// The new place of the section that begins at an offset, if it is one of these.
+    /// The new offset of the section at an offset, if it is one of these.
     pub(crate) fn place_of(&self, file: &ElfFile<'_>, offset: FileOffset) -> Option<FileOffset> {
         let begins = |number: usize| file.sections().get(number).is_some_and(|section| section.header.offset == offset);
         self.places.iter().find(|(number, _)| begins(*number)).map(|(_, place)| *place)
     }
 }
 
-/// A range behind everything that is loaded: a section with its number, or the section headers.
+/// A range after all loaded data: a section with its index, or the section headers.
 struct Item {
     span: FileSpan,
     section: Option<usize>,
     alignment: u64,
 }
 
-/// Lays the end of the file out anew.
-/// It begins at `start` in the new file; what stands before `behind` in the original is not part of it. Section number
-/// `names` holds the names, to which `added` come.
+/// Lays out the end of the file.
+///
+/// It begins at `start` in the new file; data before `behind` in the original is not part of it. Section number
+/// `names` contains the names, and `added` is appended to it.
 ///
 /// # Errors
-/// If sections lie across the end of what is loaded or over one another, or bytes there belong to nothing.
+/// If a section straddles the end of the loaded data, sections overlap, or bytes belong to no section.
 pub(crate) fn lay_out(
     file: &ElfFile<'_>,
     names: usize,
@@ -87,7 +88,7 @@ pub(crate) fn lay_out(
 }
 
 impl Tail {
-    /// Puts a section at the next place, with bytes of its own behind the old ones.
+    /// Puts a section at the next place, with bytes of its own after the old ones.
     fn push(&mut self, span: FileSpan, number: usize, alignment: u64, added: &[u8]) -> Result<(), Refusal> {
         let place = self.end.aligned_up(alignment)?;
         self.pieces.extend(zeros(self.end, place)?);
@@ -111,7 +112,7 @@ pub(crate) fn loaded_end(file: &ElfFile<'_>) -> Result<FileOffset, Refusal> {
     Ok(end)
 }
 
-/// What stands from an offset on, in order.
+/// The data from an offset on, in order.
 fn items(file: &ElfFile<'_>, from: FileOffset, headers: FileSpan) -> Result<Vec<Item>, Refusal> {
     let mut items = Vec::new();
     for (number, section) in file.sections().iter().enumerate() {
@@ -131,7 +132,7 @@ fn items(file: &ElfFile<'_>, from: FileOffset, headers: FileSpan) -> Result<Vec<
     Ok(items)
 }
 
-/// Refuses bytes at the end that belong to nothing.
+/// Refuses bytes at the end that belong to no section.
 fn check_payload(file: &ElfFile<'_>, from: FileOffset, items: &[Item]) -> Result<(), Refusal> {
     let mut at = from;
     let end = FileSpan::new(FileOffset(file.size()), 0)?;
@@ -144,7 +145,8 @@ fn check_payload(file: &ElfFile<'_>, from: FileOffset, items: &[Item]) -> Result
     Ok(())
 }
 
-/// Refuses bytes between the loaded parts that belong to nothing. The rest of a page is the linker's: lld fills it with
+/// Refuses bytes between the loaded parts that belong to no section. The rest of a page is the linker's: lld fills it
+/// with traps.
 /// traps.
 pub(crate) fn check_gaps(file: &ElfFile<'_>) -> Result<(), Refusal> {
     let mut owned = vec![FileSpan::first(64), program_header_range(file)?, section_header_range(file)?];
@@ -169,7 +171,7 @@ pub(crate) fn check_gaps(file: &ElfFile<'_>) -> Result<(), Refusal> {
     check_zeros(file, FileSpan::between(at.min(size), size)?)
 }
 
-/// Refuses bytes of the file that are not zero, as somebody's payload.
+/// Refuses nonzero bytes of the file as an unknown payload.
 pub(crate) fn check_zeros(file: &ElfFile<'_>, range: FileSpan) -> Result<(), Refusal> {
     let bytes = part(file.bytes(), range).unwrap_or(&[]);
     match bytes.iter().position(|byte| *byte != 0) {

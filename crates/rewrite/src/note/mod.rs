@@ -1,6 +1,6 @@
-//! The note that we leave in a rewritten file: which tool, which edits, how to take them back, and which file it was.
+//! The note in a rewritten file: the tool, its edits, the undo data, and the identity of the file.
 //!
-//! It is a section that is not loaded, so a running program never sees it and `strip -s` of LLVM may drop it.
+//! It is a section that is not loaded, so a running program does not see it and LLVM's `strip -s` may drop it.
 //! docs/formats/rewrite-note.md describes it byte by byte.
 
 pub(crate) mod identity;
@@ -16,7 +16,7 @@ use crate::way_back::WayBack;
 
 /// The section's name.
 pub(crate) const SECTION: &str = ".note.coldstart";
-/// The same as it stands among the names.
+/// The same, as stored in the section names.
 pub(crate) const SECTION_NAME: &[u8] = b".note.coldstart\0";
 /// The notes' owner, with its final zero.
 pub(crate) const OWNER: &[u8] = b"coldstart\0";
@@ -26,51 +26,51 @@ const UNDO: u32 = 2;
 const CONTENT: u32 = 3;
 pub(crate) const IDENTITY: u32 = 4;
 
-/// What the first note says, as JSON.
+/// The first note's data, as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// Version of the tool that wrote the file.
     pub coldstart: String,
-    /// Names of the edits in the order in which they were made: `relr`, `bind`.
+    /// Names of the edits in order: `relr`, `bind`.
     pub edits: Vec<String>,
-    /// Whether the note holds what restores the original.
+    /// Whether the note has undo data.
     #[serde(default)]
     pub way_back: WayBack,
 }
 
-/// What our note in a file holds.
+/// The contents of our note in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OurNote<'data> {
     pub(crate) about: About,
-    /// The second note's content, where it is there.
+    /// The second note's content, if present.
     pub(crate) undo: Option<&'data [u8]>,
-    /// The third note's content, where it is there.
+    /// The third note's content, if present.
     pub(crate) content: Option<&'data str>,
-    /// The fourth note's content, where it is there and whole.
+    /// The fourth note's content, if present and complete.
     pub(crate) identity: Option<Recorded<'data>>,
-    /// Number of the section that holds them.
+    /// Index of their section.
     pub(crate) section: usize,
 }
 
 impl About {
-    /// What a file says about our edits in it; `None` if it has no note of ours.
+    /// A file's description of our edits in it; `None` without a note of ours.
     pub fn read(file: &ElfFile<'_>) -> Option<Self> {
         read(file).map(|note| note.about)
     }
 }
 
-/// What the tool that asked for an edit left in a file to find it again, as JSON: that of the last edit that left something.
-/// Edits made later do not hide it.
+/// Private data of the tool that requested an edit, as JSON: from the last edit with such data, even if other edits
+/// were made later.
 pub fn binding_note<'data>(file: &ElfFile<'data>) -> Option<&'data str> {
     ours(file).find_map(|(number, section)| of_section(file, number, &section.header)?.content)
 }
 
-/// Our sections with their numbers, the last one first.
+/// Our sections with their indices, the last one first.
 fn ours<'file, 'data>(file: &'file ElfFile<'data>) -> impl Iterator<Item = (usize, &'file Section<'data>)> {
     file.sections().iter().enumerate().rev().filter(|(_, section)| section.name == SECTION.as_bytes())
 }
 
-/// Finds our note: the last, because the edit made last put its own at the end.
+/// Finds our note: the last one, because each edit appends its own.
 pub(crate) fn read<'data>(file: &ElfFile<'data>) -> Option<OurNote<'data>> {
     ours(file).find_map(|(number, section)| of_section(file, number, &section.header))
 }
@@ -94,18 +94,18 @@ fn of_section<'data>(file: &ElfFile<'data>, number: usize, header: &SectionHeade
     Some(OurNote { about: about?, undo, content, identity, section: number })
 }
 
-/// What a note is made of, but for the identity, which is filled in last.
+/// The contents of a note except for the identity, which is filled in last.
 pub(crate) struct NoteContent<'a> {
     /// Names of the edits.
     pub(crate) edits: &'a [&'a str],
-    /// What the second note holds, or why there is none.
+    /// The second note's content, or why there is none.
     pub(crate) undo: Result<Vec<u8>, WayBack>,
-    /// What the third note holds.
+    /// The third note's content.
     pub(crate) content: Option<&'a str>,
 }
 
 impl NoteContent<'_> {
-    /// The section's bytes, with zeros for an identity of `identity_size` bytes, and where in them these are.
+    /// The section's bytes, with zeros for an identity of `identity_size` bytes, and their range.
     pub(crate) fn write(&self, encoding: Encoding, identity_size: usize) -> (Vec<u8>, Range<usize>) {
         let about = About {
             coldstart: env!("CARGO_PKG_VERSION").to_owned(),
@@ -120,12 +120,12 @@ impl NoteContent<'_> {
         let header = one(encoding, IDENTITY, &[]).len();
         let place = bytes.len().wrapping_add(header);
         bytes.extend(one(encoding, IDENTITY, &vec![0; identity_size]));
-        // Places in what is in memory: they do not wrap.
+        // Offsets in memory: they do not wrap.
         (bytes, place..place.wrapping_add(identity_size))
     }
 }
 
-/// One note: three numbers of 4 bytes, owner, content, both filled up to a multiple of 4 (gABI, "Note Section").
+/// One note: three numbers of 4 bytes, owner, content, both padded to a multiple of 4 (gABI, "Note Section").
 fn one(encoding: Encoding, kind: u32, content: &[u8]) -> Vec<u8> {
     let number = |number: u32| u32_bytes(encoding, number).to_vec();
     let padded = |bytes: &[u8]| {

@@ -1,6 +1,6 @@
-//! What is changed, moved and freed, handed to the assembly that all edits share.
+//! Passes the changes to the assembly that all edits share.
 
-use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, FileSpan, Place, Tag, Vaddr};
+use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, FileSpan, Position, Tag, Vaddr};
 
 use super::decision::{Caution, PackOptions, PackPlan, PackSummary, Room};
 use super::headers::program_headers;
@@ -27,7 +27,7 @@ use crate::way_back::WayBack;
 /// The edit's name in our note.
 pub(super) const EDIT: &str = "relr";
 
-/// All that was found out and decided about a file.
+/// The analysis and the decisions about a file.
 pub(super) struct Parts<'a, 'data> {
     pub(super) file: &'a ElfFile<'data>,
     pub(super) dynamic: &'a DynamicTable<'data>,
@@ -37,7 +37,7 @@ pub(super) struct Parts<'a, 'data> {
     pub(super) entries: &'a Entries,
 }
 
-/// Where everything goes.
+/// The new layout.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) run: FrontRun,
@@ -46,14 +46,14 @@ pub(super) struct Layout {
     pub(super) placed: Placed,
 }
 
-/// The whole pages of the file that are free when the tables end at `end` and nothing slides.
+/// The whole file pages that are free when the tables end at `end` and nothing slides.
 pub(super) fn hole(run: &FrontRun, end: Vaddr) -> Result<Option<FileSpan>, Refusal> {
     let start = run.offset_of(end)?.aligned_up(PAGE)?;
     let hole = FileSpan::between(start, run.file_span().end().aligned_down(PAGE));
     Ok(hole.ok().filter(|hole| !hole.is_empty()))
 }
 
-/// Puts the plan together.
+/// Assembles the plan.
 pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<PackPlan, Refusal> {
     let Parts { file, dynamic, layout, relatives, .. } = *parts;
     let names = names_section(file)?;
@@ -109,8 +109,8 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     Ok(PackPlan { script, summary })
 }
 
-/// What moved out of parts of the file that stay: tables outside of the run, and what the tail took in. Tools would take
-/// the old bytes for somebody's.
+/// What moved out of parts of the file that stay: tables outside of the run, and what the tail took in. Tools would
+/// take the old bytes for somebody's.
 fn left_behind(file: &ElfFile<'_>, layout: &Layout, names: usize, tail: &Tail) -> Result<Vec<FileSpan>, Refusal> {
     let in_run = layout.run.file_span();
     let tables = layout.placed.tables.iter().filter_map(|table| table.old.map(|old| old.file));
@@ -124,7 +124,7 @@ fn left_behind(file: &ElfFile<'_>, layout: &Layout, names: usize, tail: &Tail) -
     let loads = file.load_segments().map(|load| load.file_span()).collect::<Result<Vec<_>, _>>()?;
     let is_loaded = |range: &FileSpan| loads.iter().any(|load| range.overlaps(load));
     left.extend(for_tools.into_iter().filter(|range| range.start() < tail.from && !is_loaded(range)));
-    // What lies before the run is written anew with the program headers, when these grow.
+    // What is before the run is written anew with the program headers, when these grow.
     if layout.shape.preface().is_some() {
         let written = FileSpan::between(program_header_range(file)?.start(), in_run.start())?;
         left.retain(|left| left.end() <= written.start() || left.start() >= written.end());
@@ -132,7 +132,7 @@ fn left_behind(file: &ElfFile<'_>, layout: &Layout, names: usize, tail: &Tail) -
     Ok(left)
 }
 
-/// Everything from the file's start to the end of the freed room.
+/// Everything from the file's start to the end of the freed space.
 fn replace_front(
     file: &ElfFile<'_>,
     layout: &Layout,
@@ -179,10 +179,10 @@ fn dynamic_bytes(parts: &Parts<'_, '_>) -> Result<Vec<u8>, Refusal> {
     let Parts { file, dynamic, layout, relatives, guard, entries } = *parts;
     let encoding = file.encoding();
     let kept = relatives.kept_bytes();
-    // Where the PLT's relocations count as a part of this table, too, they still do.
+    // If the PLT's relocations count as part of this table, they still do.
     let with_plt = dynamic.get(relatives.tags.size).unwrap_or(0).checked_sub(relatives.table.size());
     let with_plt = with_plt.and_then(|plt| plt.checked_add(kept));
-    let size = with_plt.ok_or_else(|| Refusal::Layout("its relocations have no size that fits".to_owned()))?;
+    let size = with_plt.ok_or_else(|| Refusal::Layout("the size of its relocations overflows".to_owned()))?;
     let value = |entry: &DynamicEntry| {
         if let Some(table) = layout.placed.of(entry.tag) {
             return table.memory.start().0;

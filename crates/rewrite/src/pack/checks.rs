@@ -1,4 +1,4 @@
-//! What a file must be to be packed at all.
+//! The requirements for packing a file.
 
 use coldstart_elf::{ByteOrder, Class, DynamicTable, ElfFile, FileType, Symbol, Tag};
 
@@ -8,21 +8,22 @@ use crate::anatomy::check_parts;
 use crate::libc_floor::LibcFloor;
 use crate::refusal::Refusal;
 
-/// Machines whose packed files we have run: x86-64, i386, AArch64, ARM, RISC-V (`e_machine`), with the class they must have.
+/// Architectures whose packed files we have run: x86-64, i386, AArch64, ARM, RISC-V (`e_machine`), with the required
+/// class.
 const MACHINES: &[(u16, Option<Class>)] =
     &[(62, Some(Class::Elf64)), (3, None), (183, Some(Class::Elf64)), (40, None), (243, Some(Class::Elf64))];
 
-/// Tags of tables that relrhack hides from loaders: the official ones with this bit (its source, `relrhack.cpp`).
+/// Tags that relrhack hides from loaders: the official ones with this bit (its source, `relrhack.cpp`).
 const RELRHACK: u64 = 0x0800_0000;
 
-/// Refuses what is no shared object of a kind that we know.
+/// Refuses files other than supported shared objects.
 pub(super) fn check_file(file: &ElfFile<'_>) -> Result<(), Refusal> {
     match file.header().file_type {
         FileType::Dynamic => {}
         FileType::Executable => return Err(Refusal::NotDynamic("a program at a fixed address")),
-        FileType::Relocatable => return Err(Refusal::NotDynamic("an object file for a linker, or a kernel module")),
+        FileType::Relocatable => return Err(Refusal::NotDynamic("an object file or a kernel module")),
         FileType::Core => return Err(Refusal::NotDynamic("a core dump")),
-        FileType::Other(_) => return Err(Refusal::NotDynamic("of a type that the format does not define")),
+        FileType::Other(_) => return Err(Refusal::NotDynamic("of an undefined type")),
     }
     let encoding = file.encoding();
     let known = MACHINES
@@ -36,7 +37,7 @@ pub(super) fn check_file(file: &ElfFile<'_>) -> Result<(), Refusal> {
     check_parts(file)
 }
 
-/// Refuses objects that somebody has edited, or that do not leave their relocations to the loader.
+/// Refuses objects edited by other tools, and those that relocate themselves.
 pub(super) fn check_dynamic(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<(), Refusal> {
     let is_elfhack = |name: &[u8]| name.starts_with(b".elfhack");
     if file.sections().iter().any(|section| is_elfhack(section.name)) {
@@ -64,12 +65,12 @@ pub(super) fn check_dynamic(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> R
     }
 }
 
-/// Symbols that only loaders define: glibc's `rtld` and musl's libc, which is its own loader.
+/// Symbols defined only by loaders: glibc's `rtld` and musl's libc, which is its own loader.
 const OF_LOADERS: &[&[u8]] = &[b"_r_debug", b"_dl_debug_state", b"_rtld_global", b"_dlstart"];
 
-/// Whether no loader will relocate the object, and how one sees it.
+/// Whether no loader relocates the object, and the evidence.
 ///
-/// An entry point alone says nothing: mold and old GNU linkers give one to every library.
+/// An entry point alone is no evidence: mold and old GNU linkers set one in every library.
 fn relocates_itself(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<Option<&'static str>, Refusal> {
     if file.interpreter().is_some() {
         return Ok(None);
@@ -89,7 +90,7 @@ fn relocates_itself(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<Op
     Ok(is_loader.then_some("a dynamic loader"))
 }
 
-/// Refuses tags that say two things, where loaders take the first or the last as they like.
+/// Refuses duplicate tags, where loaders differ in using the first or the last.
 pub(super) fn check_tags(dynamic: &DynamicTable<'_>, relocations: &TableTags, machine: u16) -> Result<(), Refusal> {
     let single = [
         Tag::HASH,
@@ -118,17 +119,17 @@ pub(super) fn check_tags(dynamic: &DynamicTable<'_>, relocations: &TableTags, ma
     }
 }
 
-/// The C library that an object is made for.
+/// The C library that an object is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Library {
     Glibc,
     Musl,
     Android,
-    /// It needs none, or one that we do not know.
+    /// None, or an unknown one.
     Unknown,
 }
 
-/// Refuses when the loader that will read the file may not know RELR.
+/// Refuses if the loader that will read the file may not support RELR.
 pub(super) fn check_libc(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, options: &PackOptions) -> Result<(), Refusal> {
     if let Some(floor) = options.libc_floor {
         return match floor.reads_relr() {
@@ -163,6 +164,6 @@ fn library(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<Library, Re
     if has(b"/linker") || file.section(".note.android.ident").is_some() {
         return Ok(Library::Android);
     }
-    // Both musl and bionic call theirs so; bionic's objects are marked.
+    // Both musl and bionic use this name; bionic's objects are marked.
     Ok(if needs(b"libc.so") { Library::Musl } else { Library::Unknown })
 }

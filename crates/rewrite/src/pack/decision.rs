@@ -1,4 +1,4 @@
-//! What is decided about a file: a script with a summary, or that there is nothing to do.
+//! The decision about a file: a script with a summary, or nothing to do.
 
 use serde::Serialize;
 
@@ -6,18 +6,18 @@ use crate::libc_floor::LibcFloor;
 use crate::script::Script;
 use crate::way_back::WayBack;
 
-/// What is asked for.
+/// The options.
 #[derive(Clone, Debug)]
 pub struct PackOptions {
-    /// The oldest C library that must load the result. Without it, glibc 2.36 is taken for objects of glibc, and those of
-    /// other libraries are refused.
+    /// The oldest C library that must load the result. Without it, glibc 2.36 is assumed for objects of glibc, and
+    /// those of other libraries are refused.
     pub libc_floor: Option<LibcFloor>,
-    /// Where bytes cannot leave the file, make them a hole that takes no room on disk and is read from no disk.
+    /// If the freed bytes cannot be removed from the file, make them a hole that takes no space on disk.
     pub sparse: bool,
-    /// If nothing else frees an entry of the dynamic table, take that of `DT_SYMENT`. The generic ABI demands the tag;
-    /// no loader reads it.
+    /// If nothing else frees an entry of the dynamic table, use that of `DT_SYMENT`. The generic ABI requires the
+    /// tag; no loader reads it.
     pub drop_syment: bool,
-    /// Keep in the file what `unpack` needs.
+    /// Store the undo data in the file.
     pub undo: bool,
 }
 
@@ -32,91 +32,91 @@ impl Default for PackOptions {
 pub enum PackDecision {
     /// Rewrite it.
     Pack(Box<PackPlan>),
-    /// Leave it.
+    /// Do not change it.
     Nothing(NothingToPack),
 }
 
-/// Why a file is left as it is, although nothing stands in the way.
+/// Why there is nothing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "reason")]
 pub enum NothingToPack {
-    /// It was packed by us.
+    /// Already packed by us.
     PackedByUs,
     /// All its relative relocations are RELR.
     AlreadyRelr,
-    /// It has no relative relocation.
+    /// It has no relative relocations.
     NoRelative,
-    /// The file would not get a page smaller.
+    /// The file would not become a page smaller.
     #[serde(rename_all = "snake_case")]
     NoGain {
-        /// Bytes by which the tables would be smaller.
+        /// Bytes that the tables would become smaller.
         table_bytes: u64,
-        /// Why they cannot leave the file, if they would make it smaller.
+        /// Why they cannot be removed from the file, if they could be saved.
         stuck: Option<Stuck>,
     },
 }
 
-/// Why bytes that are free cannot leave a file.
+/// Why free bytes cannot be removed from a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stuck {
     /// The rest of the segment needs a program header, and there is no room for one.
     NoProgramHeader,
-    /// What follows can only move by a multiple of its alignment, which is larger.
+    /// The data after it can only move by a multiple of its alignment, which is larger.
     Alignment,
 }
 
 /// How to rewrite a file.
 #[derive(Clone, Debug)]
 pub struct PackPlan {
-    /// What to write.
+    /// The new file's script.
     pub script: Script,
-    /// What that does.
+    /// Its effects.
     pub summary: PackSummary,
 }
 
-/// What packing does to a file.
+/// The effects of packing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PackSummary {
     /// Size of the file before, in bytes.
     pub size_before: u64,
     /// Size after.
     pub size_after: u64,
-    /// Number of relative relocations that go to RELR.
+    /// Number of relative relocations that become RELR.
     pub packed: u64,
-    /// Number of relative relocations that stay, because RELR cannot hold them.
+    /// Number of relative relocations that stay, because RELR cannot encode them.
     pub kept_relative: u64,
     /// Number of other relocations in the same table, which stay.
     pub kept_others: u64,
-    /// Bytes of relocation records before, those of the PLT left out.
+    /// Bytes of relocation records before, without the PLT's.
     pub record_bytes_before: u64,
     /// Bytes of them after.
     pub record_bytes_after: u64,
     /// Bytes of the RELR table.
     pub relr_bytes: u64,
-    /// Words that got their addend written in place.
+    /// Words whose addend was written in place.
     pub words_written: u64,
-    /// Where the room went.
+    /// How the space was saved.
     pub room: Room,
-    /// Dynamic entries that were taken, in order.
+    /// Reused dynamic entries, in order.
     pub slots: Vec<SlotSource>,
     /// Whether `GLIBC_ABI_DT_RELR` was added to the versions needed from libc.so.6.
     pub version_added: bool,
-    /// Whether the note in the result lets `unpack` restore the original.
+    /// Whether the result has undo data.
     pub way_back: WayBack,
-    /// What its user should know.
+    /// Cautions for the user.
     pub cautions: Vec<Caution>,
 }
 
-/// How the bytes leave the file.
+/// How the bytes are removed from the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Room {
-    /// The segment ended behind the tables, and ends earlier.
+    /// The segment ended after the tables, and ends earlier.
     SegmentCut,
-    /// The segment was split behind the tables.
+    /// The segment was split after the tables.
     SegmentSplit,
-    /// They stay in the file's length, as a hole without blocks.
+    /// They stay part of the file's size, as a hole without blocks.
     Hole,
 }
 
@@ -128,30 +128,30 @@ pub enum SlotSource {
     Spare,
     /// `DT_RELACOUNT` or `DT_RELCOUNT` that would be 0.
     RelativeCount,
-    /// `DT_RELA`, `DT_RELASZ`, `DT_RELAENT` (or `DT_REL*`) of a table without entries.
+    /// `DT_RELA`, `DT_RELASZ`, `DT_RELAENT` (or `DT_REL*`) of an empty table.
     EmptyTable,
-    /// `DT_FLAGS` that says no more than `DT_FLAGS_1`, or `DT_BIND_NOW` or `DT_SYMBOLIC` that a flag says, too.
+    /// `DT_FLAGS` that duplicates `DT_FLAGS_1`, or `DT_BIND_NOW` or `DT_SYMBOLIC` that duplicates a flag.
     RedundantFlags,
-    /// `DT_FINI` or `DT_INIT` of a function that does nothing.
+    /// `DT_FINI` or `DT_INIT` of an empty function.
     EmptyFunction,
-    /// `DT_INIT` of a function that only calls `__gmon_start__`, as the one of a profiled program does anyway.
+    /// `DT_INIT` of a function that only calls `__gmon_start__`, as a profiled program does anyway.
     ProfilingOnly,
-    /// `DT_RPATH` beside `DT_RUNPATH`, which makes loaders ignore it.
+    /// `DT_RPATH` next to `DT_RUNPATH`, and therefore ignored.
     IgnoredRpath,
-    /// `DT_SYMENT`, as asked for.
+    /// `DT_SYMENT`, as requested.
     SymbolEntrySize,
 }
 
-/// What the user of a packed file should know.
+/// A caution for the user of a packed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "caution")]
 pub enum Caution {
-    /// Nothing in it would make a loader that does not know RELR refuse it.
+    /// A loader without RELR support would not refuse it.
     NoVersionGuard,
-    /// Words held neither zero nor their addend before; loaders ignore what they hold.
+    /// Words had neither zero nor their addend before; loaders ignore these values.
     #[serde(rename_all = "snake_case")]
     InPlaceValues {
-        /// How many.
+        /// Their number.
         count: u64,
     },
 }

@@ -1,9 +1,9 @@
-//! Whether a function provably does nothing: `_fini` of today's C libraries is such, and `_init` nearly.
+//! Whether a function provably does nothing: true for `_fini` of today's C libraries, and almost for `_init`.
 //!
-//! glibc's `crti.o` and `crtn.o` make `_init` and `_fini` of a prologue and an epilogue, with the sections `.init` and
-//! `.fini` of other objects between. Nothing has put anything into `.fini` for twenty years. All that is left in `.init` is
-//! a call of `__gmon_start__`, if there is one: only programs built with `gcc -pg` have it, and their own `_init` makes the
-//! same call, of which only the first counts (glibc, `csu/gmon-start.c`).
+//! glibc's `crti.o` and `crtn.o` form `_init` and `_fini` from a prologue and an epilogue, with the sections `.init`
+//! and `.fini` of other objects between. `.fini` has been unused for twenty years. `.init` only calls
+//! `__gmon_start__`, if that exists: only programs built with `gcc -pg` have it, and their own `_init` makes the same
+//! call; only the first one counts (glibc, `csu/gmon-start.c`).
 
 use coldstart_elf::{DynamicRelocations, DynamicTable, ElfFile, RelocationClass, SymbolBinding, Vaddr};
 
@@ -13,7 +13,7 @@ const ARM: u16 = 40;
 const X86_64: u16 = 62;
 const AARCH64: u16 = 183;
 
-/// Whole functions that change nothing but the stack pointer, and that back; each is one that a toolchain makes.
+/// Whole functions that change only the stack pointer, and restore it; each is emitted by a toolchain.
 const EMPTY: &[(u16, &[u8])] = &[
     // sub $8,%rsp; add $8,%rsp; ret
     (X86_64, &[0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0xc3]),
@@ -54,13 +54,13 @@ const EMPTY: &[(u16, &[u8])] = &[
     (ARM, &[0x08, 0x40, 0x2d, 0xe9, 0x08, 0x80, 0xbd, 0xe8]),
 ];
 
-/// Whether the function at `address` is one of those that do nothing.
+/// Whether the function at `address` is one of these.
 pub(super) fn does_nothing(file: &ElfFile<'_>, address: Vaddr) -> bool {
     let Some(code) = code_at(file, address) else { return false };
     EMPTY.iter().any(|(machine, function)| *machine == file.encoding().machine && code.starts_with(function))
 }
 
-/// Whether the function at `address` calls `__gmon_start__`, if there is one, and does nothing else.
+/// Whether the function at `address` only calls `__gmon_start__`, if that exists.
 pub(super) fn only_starts_profiling(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, address: Vaddr) -> bool {
     let slot = || {
         let code = code_at(file, address).filter(|_| file.encoding().machine == X86_64)?;
@@ -86,7 +86,7 @@ const TEST: [u8; 3] = [0x48, 0x85, 0xc0];
 /// add $8,%rsp; ret
 const LEAVE: [u8; 5] = [0x48, 0x83, 0xc4, 0x08, 0xc3];
 
-/// A call that is left out if %rax is zero, and the return.
+/// A call that is skipped if %rax is zero, and the return.
 fn is_guarded_call(code: &[u8]) -> bool {
     let Some(code) = code.strip_prefix(&TEST) else { return false };
     let rest = match code {
@@ -94,7 +94,7 @@ fn is_guarded_call(code: &[u8]) -> bool {
         [0x74, 0x02, 0xff, 0xd0, rest @ ..] => rest,
         // je 1f; call __gmon_start__@plt; 1:
         [0x74, 0x05, 0xe8, _, _, _, _, rest @ ..] => rest,
-        // jne to the call, elsewhere: so BOLT writes it.
+        // jne to the call, elsewhere: as written by BOLT.
         [0x0f, 0x85, _, _, _, _, rest @ ..] => rest,
         _ => return false,
     };

@@ -1,6 +1,6 @@
 //! The new ELF header and program headers.
 
-use coldstart_elf::{ElfFile, FileSpan, Place, SectionHeader, Segment, SegmentKind, VaddrSpan};
+use coldstart_elf::{ElfFile, FileSpan, Position, SectionHeader, Segment, SegmentKind, VaddrSpan};
 
 use super::place::Placed;
 use super::room::{HeaderSlot, Shape, Slide};
@@ -15,7 +15,7 @@ use crate::refusal::Refusal;
 /// `PF_X`.
 const EXECUTE: u32 = 1;
 
-/// Makes the program headers of the new file.
+/// Builds the program headers of the new file.
 pub(super) fn program_headers(
     file: &ElfFile<'_>,
     run: &FrontRun,
@@ -28,7 +28,7 @@ pub(super) fn program_headers(
     let size = usize::from(file.header().segment_entry_size);
     let start = usize::try_from(file.header().segments_offset.0).ok();
     let table = start.and_then(|start| file.bytes().get(start..)).unwrap_or(&[]);
-    // Nothing is dead where the tables take all of the room.
+    // No free space if the tables take all of it.
     let dead = FileSpan::between(run.offset_of(placed.end)?, slide.from).unwrap_or_default();
     let mut headers: NewHeaders = Vec::new();
     for (number, (segment, raw)) in file.segments().iter().zip(table.chunks_exact(size.max(1))).enumerate() {
@@ -47,21 +47,21 @@ pub(super) fn program_headers(
         {
             for size_field in [field::FILE_SIZE, field::MEMORY_SIZE] {
                 let grown = size_field.word(&raw, encoding).checked_add(size as u64);
-                let grown = grown.ok_or_else(|| Refusal::Layout("PT_PHDR has no size that can grow".to_owned()))?;
+                let grown = grown.ok_or_else(|| Refusal::Layout("the size of PT_PHDR overflows".to_owned()))?;
                 size_field.set_word(&mut raw, encoding, grown);
             }
         }
         // mold gives segments that begin with zero-filled memory the file offset 0; only memory counts for them.
         let is_true = segment.memory_size == 0 || file.offset_of(segment.address) == Some(segment.offset);
         if is_true && reaches_into(segment, &dead)? {
-            return Err(Refusal::Layout(format!("segment {number} reaches into the loader's tables")));
+            return Err(Refusal::Layout(format!("segment {number} overlaps the loader's tables")));
         }
         if !follow_preface(file, shape.preface(), number, &mut raw)? {
-            // A segment without bytes may have any offset; it need only stay in the file.
+            // An empty segment may have any offset within the file.
             let slid = slide.place(segment.offset)?;
             let place = tail.place_of(file, segment.offset).unwrap_or(slid);
             if !is_true && segment.file_size > 0 && place != segment.offset {
-                return Err(Refusal::Layout(format!("segment {number} stands elsewhere in memory than in the file")));
+                return Err(Refusal::Layout(format!("segment {number} has inconsistent addresses and file offsets")));
             }
             field::OFFSET.set_word(&mut raw, encoding, place.0);
         }
@@ -75,7 +75,7 @@ fn reaches_into(segment: &Segment, dead: &FileSpan) -> Result<bool, Refusal> {
     Ok(!span.is_empty() && span.overlaps(dead))
 }
 
-/// Ends the segment behind the tables, and returns the header for the rest of it.
+/// Ends the segment after the tables, and returns the header for the rest of it.
 fn cut(
     file: &ElfFile<'_>,
     run: &FrontRun,
@@ -90,7 +90,7 @@ fn cut(
         return Ok(None);
     }
     if segment.memory_size != segment.file_size && run.next.is_none() {
-        return Err(Refusal::Layout("its tables are followed by memory without bytes in the file".to_owned()));
+        return Err(Refusal::Layout("its tables are followed by zero-filled memory".to_owned()));
     }
     let mut rest = raw.to_vec();
     let size = placed.end.since(segment.address)?;
@@ -105,14 +105,14 @@ fn cut(
     field::OFFSET.set_word(&mut rest, encoding, slide.place(offset)?.0);
     field::FILE_SIZE.set_word(&mut rest, encoding, rest_of(segment.file_size)?);
     field::MEMORY_SIZE.set_word(&mut rest, encoding, rest_of(segment.memory_size)?);
-    // What is left in front is data; code checkers complain about executable segments without code.
+    // The part in front is data; code checkers complain about executable segments without code.
     if segment.is_executable() && is_data(file, run)? {
         field::FLAGS.set_u32(raw, encoding, segment.flags & !EXECUTE);
     }
     Ok(Some(rest))
 }
 
-/// Whether nothing from the segment's start to its tables can be code: sections that are not, and fillers between them.
+/// Whether everything from the segment's start to its tables is data or padding.
 fn is_data(file: &ElfFile<'_>, run: &FrontRun) -> Result<bool, Refusal> {
     let tables = run.file_span();
     let mut in_front: Vec<&SectionHeader> = file.sections().iter().map(|section| &section.header).collect();
@@ -122,7 +122,7 @@ fn is_data(file: &ElfFile<'_>, run: &FrontRun) -> Result<bool, Refusal> {
     spans.push(tables);
     let mut at = program_header_range(file)?.end();
     for span in spans {
-        // Sections that overlap leave nothing between them.
+        // Overlapping sections leave no space between them.
         if FileSpan::between(at, span.start()).is_ok_and(|gap| !gap.is_empty() && !is_filler(file, gap)) {
             return Ok(false);
         }

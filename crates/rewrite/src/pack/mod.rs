@@ -1,15 +1,15 @@
-//! Packing: relative relocations to RELR, and the room they took out of the file.
+//! Packing: converts relative relocations to RELR and removes the freed space from the file.
 //!
 //! | phase | file |
 //! |---|---|
-//! | is it a file of a kind that we know? | `checks.rs` |
+//! | check the file | `checks.rs` |
 //! | the loader's tables, and the run of them around the relocations | `anatomy/tables.rs` |
-//! | which relocations go, and what their words must hold | `relatives.rs`, `words.rs` |
+//! | the relocations to convert, and the values of their words | `relatives.rs`, `words.rs` |
 //! | the version that makes old loaders refuse the result | `versions.rs` |
 //! | new places for the tables | `place.rs` |
-//! | how the rest of the file follows | `room.rs`, `anatomy/preface.rs` |
+//! | how the rest of the file moves | `room.rs`, `anatomy/preface.rs` |
 //! | new headers, dynamic table, end of the file | `headers.rs`, `slots.rs`, `empty_function.rs`, `sections.rs`, `anatomy/tail.rs` |
-//! | all of it as one script; the way back | `assemble.rs`, `way_back.rs`, `../assembly.rs` |
+//! | all of it as one script; the undo data | `assemble.rs`, `way_back.rs`, `../assembly.rs` |
 
 mod assemble;
 mod checks;
@@ -25,7 +25,7 @@ mod versions;
 mod way_back;
 mod words;
 
-use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Place, RelocationTable, Tag, Vaddr};
+use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Position, RelocationTable, Tag, Vaddr};
 
 pub use decision::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck};
 
@@ -39,7 +39,7 @@ use relatives::{Relatives, TableTags};
 use room::Shape;
 use versions::Guard;
 
-/// Decides how to pack a file.
+/// Plans the packing of a file.
 ///
 /// # Errors
 /// The reason why it cannot be done safely.
@@ -85,7 +85,7 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
     let parts =
         Parts { file, dynamic: &dynamic, layout: &layout, relatives: &relatives, guard: &guard, entries: &entries };
     let plan = assemble::assemble(&parts, options)?;
-    // The note and the new section headers take some of what was won.
+    // The note and the new section headers take some of the saved space.
     if plan.summary.room != Room::Hole && plan.summary.size_after >= plan.summary.size_before {
         return nothing(NothingToPack::NoGain { table_bytes, stuck: None });
     }
@@ -96,7 +96,7 @@ fn nothing(reason: NothingToPack) -> Result<PackDecision, Refusal> {
     Ok(PackDecision::Nothing(reason))
 }
 
-/// The section of the relocations, if it holds all of the table and nothing else but the PLT's.
+/// The section of the relocations, if it contains exactly the table, or the table and the PLT's.
 fn section_of(
     all: &[LoaderTable],
     table: &RelocationTable<'_>,
@@ -107,7 +107,7 @@ fn section_of(
     found.copied().ok_or_else(|| Refusal::TableIsNoSection {
         table: tags.name,
         address: Vaddr(dynamic.get(tags.address).unwrap_or(0)),
-        hint: ", as `-z nocombreloc` makes it",
+        hint: " (as with `-z nocombreloc`)",
     })
 }
 

@@ -1,6 +1,6 @@
-//! The tables' new places, one behind the other from the run's start.
+//! The tables' new places, back to back from the run's start.
 
-use coldstart_elf::{ElfFile, Place, Tag, Vaddr, VaddrSpan};
+use coldstart_elf::{ElfFile, Position, Tag, Vaddr, VaddrSpan};
 
 use super::relatives::Relatives;
 use super::versions::{Added, GUARD, Guard};
@@ -9,30 +9,30 @@ use crate::anatomy::{check_alignment, zeros};
 use crate::refusal::Refusal;
 use crate::script::{Piece, end_of};
 
-/// A table at its new place.
+/// A table with its new address.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedTable {
-    /// Where it was; `None` for the RELR table, which is new.
+    /// Its old section; `None` for the RELR table, which is new.
     pub(super) old: Option<LoaderTable>,
     pub(super) memory: VaddrSpan,
     pub(super) pieces: Vec<Piece>,
 }
 
-/// All tables that are written anew.
+/// All rewritten tables.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
     pub(super) tables: Vec<PlacedTable>,
-    /// The first address behind them.
+    /// The first address after them.
     pub(super) end: Vaddr,
 }
 
 impl Placed {
-    /// The new place of the table that a tag names.
+    /// The new address of a tag's table.
     pub(super) fn of(&self, tag: Tag) -> Option<&PlacedTable> {
         self.tables.iter().find(|table| table.old.is_some_and(|old| old.tag == tag))
     }
 
-    /// The new place of a section.
+    /// The new address of a section.
     pub(super) fn of_section(&self, section: usize) -> Option<&PlacedTable> {
         self.tables.iter().find(|table| table.old.is_some_and(|old| old.section == section))
     }
@@ -43,11 +43,11 @@ impl Placed {
     }
 }
 
-/// What a table will hold, with its old place; the RELR table has none.
+/// A table's new contents, with its old section; the RELR table has none.
 pub(super) type Content = (Option<LoaderTable>, Vec<Piece>);
 
-/// What each table will hold, in the order of the run. Tables elsewhere that must grow come behind; their old bytes stay
-/// where they are, unused.
+/// The new contents of each table, in the order of the run. Tables outside the run that must grow come after it;
+/// their old bytes stay, unused.
 pub(super) fn contents(
     run: &FrontRun,
     all: &[LoaderTable],
@@ -85,15 +85,15 @@ pub(super) fn contents(
     Ok(contents)
 }
 
-/// Gives each table the next place that suits its alignment.
+/// Gives each table the next address with its alignment.
 ///
 /// # Errors
-/// If an alignment is larger than a page, which no linker gives a table, or the tables reach past the largest address.
+/// If an alignment is larger than a page, which no linker uses for a table, or the addresses overflow.
 pub(super) fn place(file: &ElfFile<'_>, start: Vaddr, contents: &[Content]) -> Result<Placed, Refusal> {
     let mut at = start;
     let mut tables = Vec::with_capacity(contents.len());
     for (old, pieces) in contents {
-        // Versions of symbols are 2 bytes wide, but linkers also align other tables less than loaders like.
+        // Symbol versions are 2 bytes wide, but linkers also align other tables less than loaders prefer.
         let alignment = old.map_or(file.encoding().word_size(), |old| old.alignment);
         check_alignment(alignment)?;
         let memory = VaddrSpan::new(at.aligned_up(alignment)?, end_of(pieces)?.0)?;

@@ -1,12 +1,12 @@
-//! The relative relocations that go to RELR: which they are, their table, and what their words must hold.
+//! The relative relocations that become RELR: their selection, their table, and the values of their words.
 //!
-//! RELR has no addends: each word must hold its own in the file. GNU ld, gold and mold write it there anyway; lld leaves
-//! zero, because its record has the addend.
+//! RELR has no addends: each word must contain its own in the file. GNU ld, gold and mold write it there anyway; lld
+//! writes zero, because its record has the addend.
 
 use std::ops::Range;
 
 use coldstart_elf::{
-    DynamicRelocations, DynamicTable, ElfFile, FileOffset, FileSpan, NotRelr, Place, Relocation, RelocationClass,
+    DynamicRelocations, DynamicTable, ElfFile, FileOffset, FileSpan, NotRelr, Position, Relocation, RelocationClass,
     RelocationClasses, RelocationForm, RelocationTable, RelrEncoder, Tag, Vaddr, VaddrSpan,
 };
 
@@ -40,25 +40,25 @@ const RELA: TableTags = TableTags {
     name: "DT_RELA",
 };
 
-/// Neighbouring records with the same fate, by their numbers in the table.
+/// Adjacent records with the same decision, by their indices in the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) records: Range<usize>,
     pub(super) is_packed: bool,
 }
 
-/// What the words of the packed relocations held in the file.
+/// The old values of the packed relocations' words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InPlace {
-    /// The addend, all of them.
+    /// All equal to the addend.
     Addends,
-    /// Zero, all of them.
+    /// All zero.
     Zeros,
-    /// Some of each, or something else: the words that differ from their addends, as patches back.
+    /// Mixed or other values: the words that differ from their addends, as patches for undoing.
     Mixed(Vec<WordPatch>),
 }
 
-/// What becomes of a table of relocations.
+/// The new contents of a relocation table.
 #[derive(Debug)]
 pub(super) struct Relatives<'data> {
     pub(super) table: RelocationTable<'data>,
@@ -68,16 +68,15 @@ pub(super) struct Relatives<'data> {
     pub(super) packed: u64,
     pub(super) kept_relative: u64,
     pub(super) kept_others: u64,
-    /// How many of the kept records come first and are relative.
+    /// Number of leading relative records among the kept ones.
     pub(super) leading: u64,
-    /// For each packed record, in the order of the table, its place in the order of addresses; empty where that is the
-    /// same order.
+    /// For each packed record, in table order, its position in address order; empty if the orders are the same.
     pub(super) order: Vec<u32>,
     pub(super) relr: Vec<u8>,
-    /// Words that do not hold their addend yet.
+    /// Words whose addend is not in place yet.
     pub(super) patches: Vec<WordPatch>,
     pub(super) in_place: InPlace,
-    /// Words that held neither zero nor their addend.
+    /// Words that had neither zero nor their addend.
     pub(super) third_values: u64,
 }
 
@@ -96,15 +95,15 @@ pub(super) fn table_of<'data>(
 /// Whether a table has any relative relocation.
 pub(super) fn has_relative(file: &ElfFile<'_>, table: &RelocationTable<'_>) -> bool {
     let mut classes = RelocationClasses::new(file.encoding().machine);
-    // Linkers put them first, so this mostly ends at once.
+    // Linkers put them first, so this usually ends at once.
     (0..table.len())
         .filter_map(|number| table.get(number))
         .any(|relocation| classes.of(relocation.kind) == RelocationClass::Relative)
 }
 
-/// Sorts out the relocations of a file; `None` where RELR can hold none.
+/// Selects the relocations of a file; `None` if RELR can encode none.
 ///
-/// `forbidden` are addresses that no pointer may lead to, because what stands there moves.
+/// `forbidden` are addresses that no pointer may have, because their data moves.
 pub(super) fn sort_out<'data>(
     file: &ElfFile<'data>,
     (table, tags): (RelocationTable<'data>, TableTags),
@@ -135,7 +134,7 @@ struct Sorting<'file, 'data> {
     forbidden: VaddrSpan,
     /// The type number of the first relative relocation.
     kind: Option<u32>,
-    /// Packed words with the values they must hold: in the order of the records, then in that of their addresses.
+    /// Packed words with their required values: in record order, then in address order.
     packed: Vec<(Vaddr, u64)>,
     zeros: u64,
     result: Relatives<'data>,
@@ -173,10 +172,10 @@ impl<'file, 'data> Sorting<'file, 'data> {
 
     fn take(&mut self, number: usize, relocation: &Relocation) -> Result<(), Refusal> {
         let is_relative = self.classes.of(relocation.kind) == RelocationClass::Relative && relocation.symbol == 0;
-        // glibc takes as many as that for relative ones without a look at their types (`elf/do-rel.h`).
+        // glibc takes this many as relative without checking their types (`elf/do-rel.h`).
         if !is_relative && (number as u64) < self.old_leading {
             let table = self.result.tags.name;
-            return Err(Refusal::Layout(format!("entry {number} of {table} counts as relative, and is not")));
+            return Err(Refusal::Layout(format!("entry {number} of {table} counts as relative, but is not")));
         }
         let packed = is_relative && self.pack(number, relocation)?;
         // A number of a record in memory.
@@ -189,7 +188,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
             return Ok(());
         }
         let count = if is_relative { &mut self.result.kept_relative } else { &mut self.result.kept_others };
-        // Counts of records in memory, here and below: no number is beyond the largest.
+        // Counts of records in memory, here and below: no overflow.
         *count = count.wrapping_add(1);
         if (number as u64) < self.old_leading {
             self.result.leading = self.result.leading.wrapping_add(1);
@@ -197,9 +196,9 @@ impl<'file, 'data> Sorting<'file, 'data> {
         Ok(())
     }
 
-    /// Whether RELR can take this relative relocation; remembers it then.
+    /// Whether RELR can encode this relative relocation; then records it.
     fn pack(&mut self, number: usize, relocation: &Relocation) -> Result<bool, Refusal> {
-        // x32 has two kinds of relative relocations; one of another size is left alone.
+        // x32 has two kinds of relative relocations; those of another size are not packed.
         let kind = *self.kind.get_or_insert(relocation.kind);
         let address = relocation.offset;
         if !self.words.is_writable(address) {
@@ -213,7 +212,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
         if kind != relocation.kind || address.0 & 1 != 0 {
             return Ok(false);
         }
-        // Zeros that the file has no bytes for cannot hold an addend.
+        // Zero-filled memory cannot contain an addend.
         let Some((offset, held)) = self.words.at(address) else { return Ok(false) };
         let mask = if self.encoding.word_size() == 4 { u64::from(u32::MAX) } else { u64::MAX };
         let wanted = relocation.addend.map_or(held, |addend| addend as u64 & mask);
@@ -258,17 +257,17 @@ impl<'file, 'data> Sorting<'file, 'data> {
         self.result.patches.iter().map(held).collect()
     }
 
-    /// RELR is applied before the other tables, which only matters where two relocations change the same bytes.
+    /// RELR is applied before the other tables; this matters only where two relocations change the same bytes.
     fn check_overlaps(&self, relocations: &DynamicRelocations<'_>) -> Result<(), Refusal> {
         let size = self.encoding.word_size();
-        // Whether two words that begin there have a byte in common.
+        // Whether two words at these addresses overlap.
         let touch = |one: Vaddr, other: Vaddr| one.0.abs_diff(other.0) < size;
         let touching = |pair: &&[(Vaddr, u64)]| matches!(pair, [one, next] if touch(one.0, next.0));
         if let Some([(address, _), _]) = self.packed.windows(2).find(touching) {
             return Err(Refusal::Overlapping { address: *address });
         }
         let overlapped = |relocation: &Relocation| {
-            // They are apart from one another: only the two around the place can touch it.
+            // They do not overlap one another: only the two neighbours can overlap it.
             let next = self.packed.partition_point(|(address, _)| *address < relocation.offset);
             let around = [next.checked_sub(1), Some(next)].into_iter().flatten();
             around.filter_map(|number| self.packed.get(number)).any(|(address, _)| touch(*address, relocation.offset))
@@ -295,7 +294,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
     }
 }
 
-/// The place of each word in the order of addresses.
+/// The position of each word in address order.
 fn ranks(words: &[(Vaddr, u64)]) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..words.len() as u32).collect();
     numbers.sort_by_key(|number| words.get(*number as usize));
@@ -309,27 +308,27 @@ fn ranks(words: &[(Vaddr, u64)]) -> Vec<u32> {
 }
 
 impl Relatives<'_> {
-    /// Whether records hold their addends.
+    /// Whether records contain addends.
     pub(super) fn has_addends(&self) -> bool {
         self.table.form() == RelocationForm::Rela
     }
 
-    /// Where a record stands in the file.
+    /// Where a record is in the file.
     fn record_at(&self, number: usize) -> Result<FileOffset, Refusal> {
         let (start, size) = (self.table.file_offset(), self.table.record_size() as u64);
         let before = (number as u64).checked_mul(size);
         let before = before.ok_or_else(|| {
-            Refusal::Layout(format!("record {number} from file offset {start} on is beyond any file"))
+            Refusal::Layout(format!("record {number} at file offset {start} exceeds the largest offset"))
         })?;
         Ok(start.plus(before)?)
     }
 
-    /// Where the records of a run stand in the file.
+    /// Where the records of a run are in the file.
     pub(super) fn file_span(&self, records: &Range<usize>) -> Result<FileSpan, Refusal> {
         Ok(FileSpan::between(self.record_at(records.start)?, self.record_at(records.end)?)?)
     }
 
-    /// By how many bytes the tables get smaller; 0 if they do not.
+    /// Bytes saved in the tables; 0 if none.
     pub(super) fn saved_bytes(&self) -> u64 {
         let now = self.kept_bytes().checked_add(self.relr.len() as u64);
         now.and_then(|now| self.table.size().checked_sub(now)).unwrap_or(0)

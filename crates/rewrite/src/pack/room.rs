@@ -1,9 +1,9 @@
-//! How the freed bytes leave the file: where the segment ends, and how far the rest slides towards the front.
+//! How the freed bytes are removed: where the segment ends, and how far the rest slides towards the front.
 //!
-//! Addresses stay, so what slides in the file must slide by a multiple of the largest alignment: `p_offset` and `p_vaddr`
-//! must agree modulo `p_align` (gABI, "Program Header").
+//! Addresses are unchanged, so a file offset must change by a multiple of the largest alignment: `p_offset` and
+//! `p_vaddr` must agree modulo `p_align` (gABI, "Program Header").
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place, Segment, SegmentKind, Vaddr};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position, Segment, SegmentKind, Vaddr};
 
 use crate::anatomy::preface::{Preface, give_way};
 use crate::anatomy::tables::FrontRun;
@@ -11,34 +11,34 @@ use crate::anatomy::tail::check_zeros;
 use crate::anatomy::{PAGE, program_header_range};
 use crate::refusal::Refusal;
 
-/// Where the program header for the rest of a split segment comes from.
+/// The source of the program header for the rest of a split segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HeaderSlot {
-    /// The entry with this number says nothing: `PT_NULL`, or `PT_PHDR` of a library, which only programs need
-    /// (glibc, `elf/rtld.c`).
+    /// An entry without meaning: `PT_NULL`, or `PT_PHDR` of a library, which only programs need (glibc,
+    /// `elf/rtld.c`).
     Instead(usize),
-    /// The table grows where it is.
+    /// The table grows in place.
     Grown(Preface),
 }
 
-/// What happens to the segment that holds the tables.
+/// The change to the segment with the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// It ends behind the tables.
+    /// It ends after the tables.
     Cut,
-    /// It ends behind the tables, and another begins with what follows.
+    /// It ends after the tables, and a new one begins with the data after them.
     Split(HeaderSlot),
     /// It stays, with a hole in it.
     Hole,
 }
 
 impl Shape {
-    /// How far the tables begin later than before, in bytes.
+    /// How much later the tables begin, in bytes.
     pub(super) fn run_moves_by(&self) -> u64 {
         self.preface().map_or(0, |preface| preface.run_moves_by)
     }
 
-    /// What gives way to a larger table of program headers.
+    /// The sections that move for a larger program header table.
     pub(super) fn preface(&self) -> Option<&Preface> {
         match self {
             Self::Split(HeaderSlot::Grown(preface)) => Some(preface),
@@ -47,23 +47,23 @@ impl Shape {
     }
 }
 
-/// What follows the tables, and by how much it slides.
+/// The data after the tables, and how far it slides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slide {
-    /// Everything from this file offset on comes nearer to the front.
+    /// Everything from this file offset on slides towards the front.
     pub(super) from: FileOffset,
     /// By this many bytes.
     pub(super) by: u64,
 }
 
 impl Slide {
-    /// The new place of what stands at an offset that is not among the tables.
+    /// The new file offset for an offset outside the tables.
     pub(super) fn place(&self, offset: FileOffset) -> Result<FileOffset, Refusal> {
         if offset >= self.from { Ok(offset.minus(self.by)?) } else { Ok(offset) }
     }
 }
 
-/// The shapes that are possible, best first.
+/// The possible shapes, best first.
 pub(super) fn shapes(file: &ElfFile<'_>, run: &FrontRun, sparse: bool) -> Result<Vec<Shape>, Refusal> {
     let mut shapes = Vec::new();
     match run.next {
@@ -87,17 +87,17 @@ fn header_slot(file: &ElfFile<'_>, run: &FrontRun) -> Result<Option<HeaderSlot>,
     if let Some(number) = file.segments().iter().position(says_nothing) {
         return Ok(Some(HeaderSlot::Instead(number)));
     }
-    // `PN_XNUM` begins a different way to count.
+    // At `PN_XNUM` another encoding of the count begins.
     if file.segments().len() >= 0xfffe {
         return Ok(None);
     }
     Ok(give_way(file, run, program_header_range(file)?.end(), size)?.map(HeaderSlot::Grown))
 }
 
-/// How far what follows can slide, when the tables end at `end`; 0 if not at all.
+/// How far the data after the tables can slide, when the tables end at `end`; 0 if not at all.
 ///
 /// # Errors
-/// If something lies between the tables and what follows, or an alignment makes no sense.
+/// If something is between the tables and that data, or an alignment is invalid.
 pub(super) fn slide(file: &ElfFile<'_>, run: &FrontRun, shape: &Shape, end: Vaddr) -> Result<Slide, Refusal> {
     let segment = file.segments().get(run.segment).ok_or(Refusal::NoDynamicTable)?;
     let run_end = run.file_span().end();
@@ -110,14 +110,14 @@ pub(super) fn slide(file: &ElfFile<'_>, run: &FrontRun, shape: &Shape, end: Vadd
     check_zeros(file, FileSpan::between(run_end, from)?)?;
     let alignment = alignment(file, from)?;
     let page = segment.alignment.max(PAGE);
-    // Tables that have grown past what follows leave nothing to slide into.
+    // Tables that have grown past that data leave no space.
     let free = from.since(end_offset).unwrap_or(0);
     let mut by = FileOffset(free).aligned_down(alignment).0;
     match run.next {
         // The two parts must not share a page of memory: the second would be mapped over the first.
         Some((next, _)) if next.aligned_down(page) < end.aligned_up(page)? => by = 0,
         Some(_) => {}
-        // Linkers keep code in pages of its own, so that no other byte can be executed; so do we.
+        // Linkers keep code in pages of its own, so that no other byte is executable; so do we.
         None if from.aligned_down(page) >= run_end.aligned_up(page)? => {
             while by > 0 && from.minus(by)?.aligned_down(page) < end_offset.aligned_up(page)? {
                 // A multiple of the alignment above 0 is no less than it.
@@ -138,7 +138,7 @@ fn first_behind(file: &ElfFile<'_>, offset: FileOffset) -> FileOffset {
     segments.chain(sections).chain(headers).filter(|start| *start >= offset).min().unwrap_or(offset)
 }
 
-/// The largest alignment of what slides.
+/// The largest alignment of the sliding data.
 fn alignment(file: &ElfFile<'_>, from: FileOffset) -> Result<u64, Refusal> {
     let mut alignments = Vec::new();
     for load in file.load_segments() {
@@ -152,7 +152,7 @@ fn alignment(file: &ElfFile<'_>, from: FileOffset) -> Result<u64, Refusal> {
     let mut largest = PAGE;
     for alignment in alignments.into_iter().filter(|alignment| *alignment > 1) {
         if !alignment.is_power_of_two() {
-            return Err(Refusal::Layout(format!("an alignment of {alignment} bytes is no power of two")));
+            return Err(Refusal::Layout(format!("an alignment of {alignment} bytes is not a power of two")));
         }
         largest = largest.max(alignment);
     }

@@ -1,7 +1,7 @@
 //! The new section headers.
 //!
-//! Section headers must tell the truth: `strip`, `patchelf` and `objcopy` write files anew from them, and drop or destroy
-//! what no section covers.
+//! Section headers must be correct: `strip`, `patchelf` and `objcopy` rewrite files from them, and drop or destroy
+//! bytes outside sections.
 
 use coldstart_elf::{ElfFile, SectionKind, Vaddr};
 
@@ -20,18 +20,18 @@ pub(super) const RELR_NAME: &[u8] = b".relr.dyn";
 /// `SHT_RELR`.
 const RELR: u32 = 19;
 
-/// Everything that decides about the new headers.
+/// The inputs for the new headers.
 pub(super) struct Moves<'a> {
     pub(super) shape: &'a Shape,
     pub(super) slide: Slide,
     pub(super) placed: &'a Placed,
     pub(super) tail: &'a Tail,
     pub(super) run: &'a FrontRun,
-    /// Number of the section with the sections' names.
+    /// Index of the section with the section names.
     pub(super) names: usize,
 }
 
-/// The headers of the old sections as they must be now, one after the other.
+/// The updated headers of the old sections.
 pub(super) fn old_headers(file: &ElfFile<'_>, moves: &Moves<'_>) -> Result<Vec<u8>, Refusal> {
     let encoding = file.encoding();
     let mut bytes = part(file.bytes(), section_header_range(file)?).unwrap_or(&[]).to_vec();
@@ -81,7 +81,7 @@ fn preface_move<'m>(moves: &Moves<'m>, section: usize) -> Option<&'m Moved> {
     moves.shape.preface()?.moved.iter().find(|moved| moved.section == section)
 }
 
-/// The new address of a section that moved.
+/// The new address of a moved section.
 pub(super) fn new_address(moves: &Moves<'_>, section: usize) -> Result<Option<Vaddr>, Refusal> {
     match moves.placed.of_section(section) {
         Some(table) => Ok(Some(table.memory.start())),

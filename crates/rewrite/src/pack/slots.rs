@@ -1,7 +1,7 @@
-//! Room in the dynamic table for `DT_RELR`, `DT_RELRSZ` and `DT_RELRENT`.
+//! Finds entries in the dynamic table for `DT_RELR`, `DT_RELRSZ` and `DT_RELRENT`.
 //!
-//! The table cannot grow, because what follows it cannot move. GNU ld, gold and mold leave spare entries; lld leaves one
-//! at most, so there entries that say nothing (any more) make room.
+//! The table cannot grow, because the data after it cannot move. GNU ld, gold and mold leave spare entries; lld
+//! leaves one at most, so redundant entries are reused.
 
 use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Tag, Vaddr};
 
@@ -10,32 +10,32 @@ use super::empty_function::{does_nothing, only_starts_profiling};
 use super::relatives::TableTags;
 use crate::refusal::Refusal;
 
-/// `DF_ORIGIN`, `DF_SYMBOLIC`, `DF_BIND_NOW` and the bits of `DT_FLAGS_1` that say the same (gABI, "Dynamic Section").
+/// `DF_ORIGIN`, `DF_SYMBOLIC`, `DF_BIND_NOW` and the equivalent bits of `DT_FLAGS_1` (gABI, "Dynamic Section").
 const ORIGIN: u64 = 1;
 const SYMBOLIC: u64 = 2;
 const BIND_NOW: u64 = 8;
 const ORIGIN_1: u64 = 0x80;
 const NOW_1: u64 = 1;
 
-/// The entries of the new table, without those that end it, and what was given up for the new ones.
+/// The entries of the new table without the final ones, and the replaced entries.
 #[derive(Debug)]
 pub(super) struct Entries {
     pub(super) entries: Vec<DynamicEntry>,
     pub(super) freed: Vec<SlotSource>,
 }
 
-/// What changes in the dynamic table besides addresses.
+/// The changes in the dynamic table other than addresses.
 pub(super) struct Wanted<'a> {
     pub(super) relocations: &'a TableTags,
-    /// Number of relative relocations that still come first.
+    /// Number of leading relative relocations that remain.
     pub(super) leading: u64,
-    /// Whether no record is left in the table.
+    /// Whether the table becomes empty.
     pub(super) is_empty: bool,
     pub(super) new: Vec<DynamicEntry>,
     pub(super) drop_syment: bool,
 }
 
-/// Finds room for the new entries.
+/// Finds entries for the new tags.
 pub(super) fn make_room(
     file: &ElfFile<'_>,
     dynamic: &DynamicTable<'_>,
@@ -101,7 +101,7 @@ fn remove(
     });
 }
 
-/// Entries whose every bit another entry says, too.
+/// Entries that another entry duplicates completely.
 fn redundant_flags(dynamic: &DynamicTable<'_>) -> Vec<Tag> {
     let mut redundant = Vec::new();
     let flags_1 = dynamic.flags_1();
@@ -119,7 +119,7 @@ fn redundant_flags(dynamic: &DynamicTable<'_>) -> Vec<Tag> {
     if goes {
         redundant.push(Tag::FLAGS);
     }
-    // Of two that say the same, one stays.
+    // Of two duplicates, one stays.
     let stays = if goes { 0 } else { dynamic.flags() };
     if flags_1 & NOW_1 != 0 || stays & BIND_NOW != 0 {
         redundant.push(Tag::BIND_NOW);

@@ -1,8 +1,7 @@
-//! `GLIBC_ABI_DT_RELR`: the version that makes a loader without RELR refuse a file, and that glibc demands with it.
+//! `GLIBC_ABI_DT_RELR`: the version that makes a loader without RELR refuse a file; glibc requires it.
 //!
-//! glibc's loader refuses `DT_RELR` in an object that needs versions of libc.so.6 but not this one (glibc 2.36,
-//! `elf/dl-version.c`): in one with a `DT_VERNEED` of any library whose `DT_NEEDED` names libc.so.6. Other objects load
-//! without it.
+//! glibc's loader refuses `DT_RELR` in an object that has a `DT_VERNEED` of any library and needs libc.so.6, but not
+//! this version (glibc 2.36, `elf/dl-version.c`). Other objects load without it.
 
 use coldstart_elf::{DynamicTable, ElfFile, Encoding, Tag, Vaddr, VersionTable, sysv_hash};
 
@@ -14,30 +13,30 @@ pub(crate) const GUARD: &str = "GLIBC_ABI_DT_RELR";
 /// The library that defines it.
 const LIBC: &[u8] = b"libc.so.6";
 
-/// How glibc knows the C library among what an object needs.
+/// How glibc recognises the C library among the needed ones.
 const ANY_LIBC: &[u8] = b"libc.so.";
 
 /// Size of a `Verneed` and of a `Vernaux`, in bytes, for both classes (LSB core, 10.7.2).
 const RECORD: u64 = 16;
-/// Records of one table beyond this are not believed.
+/// Limit on the records of one table.
 const MANY: usize = 1 << 16;
 
-/// What the file says about versions.
+/// The file's version requirements.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Guard {
     /// It needs no version of libc.so.6.
     NotDemanded,
-    /// It needs the guard already.
+    /// It already needs the guard.
     Present,
     /// It is added.
     Added(Added),
 }
 
-/// A version table with the guard in it. Its name is to stand at the end of the strings.
+/// A version table with the guard. Its name must be appended to the strings.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Added {
     pub(super) table: Vec<u8>,
-    /// Where in the table the new record stands, in bytes.
+    /// Offset of the new record in the table, in bytes.
     pub(super) place: u64,
     /// Its size in bytes.
     pub(super) size: u64,
@@ -54,12 +53,12 @@ pub(super) fn with_guard(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Resu
     }
     let of_needed = versions.needed().iter().flat_map(|needed| &needed.versions).map(|version| version.index);
     let of_defined = versions.defined().iter().map(|defined| defined.index);
-    // The highest bit hides a symbol, and 0 and 1 are taken.
+    // The highest bit hides a symbol, and 0 and 1 are reserved.
     let largest = of_needed.chain(of_defined).map(|index| index & 0x7fff).max().unwrap_or(1).max(1);
-    // glibc has room for as many versions; what it reads for larger numbers would become another thing.
+    // glibc reserves space for this many versions; larger indices would be out of bounds.
     let mut symbols = (0..).take(file.dynamic_symbols(dynamic)?.len());
     if symbols.any(|symbol| versions.version_of(symbol).is_some_and(|version| version.index > largest)) {
-        return Err(Refusal::Layout("a symbol has a version with a number that no table has".to_owned()));
+        return Err(Refusal::Layout("a symbol has an undefined version index".to_owned()));
     }
     let index = largest.checked_add(1).filter(|index| *index < 0x7fff);
     let index = index.ok_or(Refusal::NoVersionNumber)?;
@@ -78,22 +77,22 @@ pub(super) fn with_guard(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Resu
     editor
         .add(is_libc, index, name_at)
         .map(Guard::Added)
-        .ok_or_else(|| Refusal::Layout("its version table (DT_VERNEED) is not in order".to_owned()))
+        .ok_or_else(|| Refusal::Layout("its version table (DT_VERNEED) is malformed".to_owned()))
 }
 
-/// What an object must do that needs no version of libc.so.6.
+/// The requirement for an object that needs no version of libc.so.6.
 fn without_libc(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<Guard, Refusal> {
     let strings = file.dynamic_strings(dynamic)?;
     let needs_libc =
         dynamic.all(Tag::NEEDED).any(|name| strings.get(name).is_some_and(|name| name.starts_with(ANY_LIBC)));
     if needs_libc && dynamic.get(Tag::VERNEED).is_some() {
-        let problem = "it needs libc.so.6, and versions of other libraries alone: glibc does not load it with DT_RELR";
+        let problem = "it needs libc.so.6 but no version of it: glibc does not load it with DT_RELR";
         return Err(Refusal::Layout(problem.to_owned()));
     }
     Ok(Guard::NotDemanded)
 }
 
-/// A table of needed versions as bytes: records with distances to the next.
+/// An editor for tables of needed versions: records with distances to the next one.
 struct Editor<'data> {
     encoding: Encoding,
     bytes: &'data [u8],
@@ -126,7 +125,7 @@ impl Editor<'_> {
                 next => at = at.checked_add(next.into())?,
             }
         }
-        // Lists that share records have no place for one more.
+        // Lists that share records cannot be extended.
         let mut records = [files.as_slice(), &versions].concat();
         records.sort_unstable();
         if records.windows(2).any(|pair| matches!(pair, [one, next] if next.abs_diff(*one) < RECORD)) {

@@ -1,6 +1,6 @@
-//! The way back from a packed file: which ranges of the original follow from the new file, and how.
+//! The undo data of a packed file: the ranges of the original that are derived from the new file, and how.
 
-use coldstart_elf::{FileSpan, Place, Tag};
+use coldstart_elf::{FileSpan, Position, Tag};
 
 use super::assemble::Parts;
 use super::relatives::Relatives;
@@ -9,12 +9,12 @@ use crate::assembly::WayBackRule;
 use crate::refusal::Refusal;
 use crate::undo::{Known, Origin};
 
-/// A way back may take this many bytes in any case, and this part of what packing saves. In random order, 64-bit records
-/// take an eighth of their size; words that held something else take more.
+/// Undo data may always take this many bytes, and this share of the saving. In random order, 64-bit records take an
+/// eighth of their size; words with other values take more.
 const ALWAYS: u64 = 4096;
 const PART: u64 = 4;
 
-/// How much the way back may take.
+/// The size limit of the undo data.
 pub(super) fn rule(relatives: &Relatives<'_>, asked: bool) -> WayBackRule {
     if !asked {
         return WayBackRule::Declined;
@@ -22,7 +22,7 @@ pub(super) fn rule(relatives: &Relatives<'_>, asked: bool) -> WayBackRule {
     WayBackRule::AtMost(relatives.saved_bytes().checked_div(PART).unwrap_or(0).max(ALWAYS))
 }
 
-/// Ranges of the original that follow from the new file, besides headers and the dynamic table.
+/// Ranges of the original that are derived from the new file, other than headers and the dynamic table.
 pub(super) fn known(parts: &Parts<'_, '_>) -> Result<Vec<(FileSpan, Known)>, Refusal> {
     let Parts { layout, relatives, guard, .. } = *parts;
     let mut known = Vec::new();

@@ -1,8 +1,8 @@
-//! The words that relocations change: whether they can be written, and what the file holds there.
+//! The relocated words: whether they are writable, and their values in the file.
 
-use coldstart_elf::{ElfFile, FileOffset, Place, Segment, Vaddr, VaddrSpan};
+use coldstart_elf::{ElfFile, FileOffset, Position, Segment, Vaddr, VaddrSpan};
 
-/// Looks up words by address. Relocations come in order, so the segment of the last one mostly holds the next.
+/// Looks up words by address. Relocations are ordered, so the last segment usually contains the next word.
 pub(super) struct Words<'file, 'data> {
     file: &'file ElfFile<'data>,
     last: Option<&'file Segment>,
@@ -23,7 +23,7 @@ impl<'file, 'data> Words<'file, 'data> {
         self.segment(address).is_some_and(|segment| segment.is_writable() && holds(segment))
     }
 
-    /// Where the word at `address` stands in the file, and what it holds; `None` where the file has no bytes for it.
+    /// File offset and value of the word at `address`; `None` without file bytes.
     pub(super) fn at(&mut self, address: Vaddr) -> Option<(FileOffset, u64)> {
         let size = self.file.encoding().word_size();
         let segment = self.segment(address)?;
@@ -37,7 +37,7 @@ impl<'file, 'data> Words<'file, 'data> {
         Some((offset, held))
     }
 
-    /// What stands at an offset in the file; 0 past its end.
+    /// The byte at an offset in the file; 0 past its end.
     pub(super) fn in_file(&self, offset: FileOffset) -> u64 {
         let bytes = usize::try_from(offset.0).ok().and_then(|start| self.file.bytes().get(start..));
         bytes.and_then(|bytes| self.file.encoding().word(bytes)).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Extended attributes and access lists, copied from one open file to another.
+//! Copies extended attributes and access lists from one open file to another.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -17,14 +17,14 @@ const LARGEST: usize = 1 << 16;
 /// The attribute that holds a file's POSIX access list.
 const ACCESS_LIST: &CStr = c"system.posix_acl_access";
 const CAPABILITIES: &CStr = c"security.capability";
-/// They fit one content only, the second one file only.
+/// They are valid for one content only, the second for one file only.
 const SIGNATURES: [&CStr; 2] = [c"security.ima", c"security.evm"];
 
-/// Copies all attributes but the access list. Returns what had to be left out.
+/// Copies all attributes except the access list. Returns the omitted ones.
 ///
 /// # Errors
-/// [`ReplaceError::Metadata`] if capabilities cannot be copied; attributes of the name space `user.` must come along in
-/// place.
+/// [`ReplaceError::Metadata`] if capabilities cannot be copied, or, for a replacement in place, attributes of the
+/// name space `user.`.
 pub(super) fn copy_attributes(
     from: &File,
     to: &File,
@@ -39,12 +39,16 @@ pub(super) fn copy_attributes(
     };
     for name in names(from).map_err(|error| failed(c"list", error))? {
         let name = name.as_c_str();
-        // The mark of a writer that was killed right after it had renamed its file.
+        // The marker of a writer that was killed right after the rename.
         if name == ACCESS_LIST || belongs_to_a_layer(name) || name.to_bytes() == MARK.as_bytes() {
             continue;
         }
         if SIGNATURES.contains(&name) && purpose != Purpose::SameContent {
-            warnings.push(format!("{}: {} was left out; sign it again", path.display(), name.to_string_lossy()));
+            warnings.push(format!(
+                "{}: {} was not copied; sign the file again",
+                path.display(),
+                name.to_string_lossy()
+            ));
             continue;
         }
         let Err(error) = copy(from, to, name) else { continue };
@@ -57,16 +61,16 @@ pub(super) fn copy_attributes(
     Ok(warnings)
 }
 
-/// What became of the access list.
+/// The result of copying the access list.
 #[derive(Debug)]
 pub(super) enum AccessList {
-    /// There is the same one, or as before none.
+    /// The same list, or none as before.
     AsItWas,
-    /// There was one, and the new file cannot have it.
+    /// The new file cannot have the list.
     Impossible(io::Error),
 }
 
-/// Copies the access list; without one, removes what the new file has inherited from its directory.
+/// Copies the access list; without one, removes the list inherited from the directory.
 ///
 /// # Errors
 /// If an inherited list cannot be removed.
@@ -83,14 +87,14 @@ pub(super) fn copy_access_list(from: &File, to: &File) -> io::Result<AccessList>
     }
 }
 
-/// What overlayfs notes in the files of its layers; copied, it would call the new file's content that of another one.
+/// overlayfs's marks in the files of its layers; copied, they would misidentify the new file's content.
 fn belongs_to_a_layer(name: &CStr) -> bool {
     [&b"trusted.overlay."[..], b"user.overlay."].iter().any(|prefix| name.to_bytes().starts_with(prefix))
 }
 
 fn copy(from: &File, to: &File, name: &CStr) -> io::Result<()> {
     match value(from, name)? {
-        // A label that the new file was given on its own need not be set, which may be forbidden.
+        // A label that the new file already has need not be set, which may be forbidden.
         Some(wanted) if value(to, name).is_ok_and(|found| found.as_ref() == Some(&wanted)) => Ok(()),
         Some(wanted) => set(to, name, &wanted),
         None => Ok(()),

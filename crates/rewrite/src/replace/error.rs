@@ -1,4 +1,4 @@
-//! Why a file was not put in place, always with its name and with what would help.
+//! Why a file was not put in place, with its name and a hint.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use coldstart_output::OutputError;
 
 use super::file_refusal::FileRefusal;
 
-/// Why a file was not rewritten. Whatever it says, the target is as it was.
+/// Why a file was not rewritten. The target is unchanged in all cases.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError<E> {
-    /// What was written did not pass the proof, and was thrown away. The cause speaks for itself.
+    /// The new file did not pass the proof and was discarded.
     #[error(transparent)]
     NotProven(E),
     /// It could not be written or put in place.
@@ -19,7 +19,7 @@ pub enum WriteError<E> {
 }
 
 impl<E> WriteError<E> {
-    /// What would help, where something would.
+    /// A hint, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotProven(_) => None,
@@ -31,24 +31,24 @@ impl<E> WriteError<E> {
 /// Why a file could not be opened, written or put in place.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplaceError {
-    /// The original cannot be opened or looked at.
+    /// The original cannot be opened or inspected.
     #[error("cannot open `{}`", path.display())]
     Open {
-        /// The file as it was named.
+        /// The path as given.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// What would be replaced cannot be.
+    /// The file must not be replaced.
     #[error("cannot replace `{}`: {refusal}", path.display())]
     Refused {
         /// The file that would be replaced.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         refusal: FileRefusal,
     },
-    /// Somebody changed or replaced the original while we worked on it.
-    #[error("`{}` was changed by somebody else meanwhile; nothing was written", path.display())]
+    /// Another process changed or replaced the original during the work.
+    #[error("`{}` was changed by another process; nothing was written", path.display())]
     Changed {
         /// The original.
         path: PathBuf,
@@ -56,60 +56,60 @@ pub enum ReplaceError {
     /// The output is the input.
     #[error("`{}` is the same file as `{}`", path.display(), original.display())]
     SameFile {
-        /// The output as it was named.
+        /// The output as given.
         path: PathBuf,
-        /// The input as it was named.
+        /// The input as given.
         original: PathBuf,
     },
     /// The output may not be written there.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// The original cannot be kept under the name that was given.
+    /// The original cannot be kept under the given name.
     #[error("cannot keep the original as `{}`: {problem}", path.display())]
     Keep {
         /// The name for the original.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         problem: &'static str,
     },
     /// The disk or a quota is full.
-    #[error("`{}` has no room for the new file", directory.display())]
+    #[error("no space in `{}` for the new file", directory.display())]
     NoRoom {
-        /// Where the new file was to be.
+        /// Directory of the new file.
         directory: PathBuf,
         /// Its size in bytes.
         needed: u64,
-        /// What the file system answered.
+        /// The system error.
         source: io::Error,
     },
-    /// Something that belongs to the file besides its content cannot come along.
-    #[error("cannot give `{}` the {what} of the original", path.display())]
+    /// Metadata of the original cannot be copied.
+    #[error("cannot copy the original's {what} to `{}`", path.display())]
     Metadata {
-        /// What it is: `owner`, `mode`, the name of an attribute...
+        /// The kind: `owner`, `mode`, the name of an attribute...
         what: String,
-        /// The new file's place.
+        /// The new file's path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// Anything else that the system refuses.
+    /// Another system error.
     #[error("cannot {what} `{}`", path.display())]
     Io {
-        /// What was tried: `write in`, `flush`...
+        /// The action: `write in`, `flush`...
         what: &'static str,
-        /// With which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl ReplaceError {
-    /// What would help, where something would.
+    /// A hint, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Refused { refusal, .. } => refusal.hint(),
-            Self::Changed { .. } => Some("run the command again when nobody else writes to the file".to_owned()),
+            Self::Changed { .. } => Some("run the command again when no other process writes to the file".to_owned()),
             Self::SameFile { .. } => Some("`--in-place` replaces the file itself".to_owned()),
             Self::Output(error) => error.hint().map(str::to_owned),
             Self::Keep { .. } => Some("give `--keep-original` a name that does not exist yet".to_owned()),
@@ -121,7 +121,7 @@ impl ReplaceError {
                     Some("run as root; or give `-o PATH` for a file of your own".to_owned())
                 }
                 io::ErrorKind::Unsupported => {
-                    Some("its file system cannot hold it; give `-o PATH` on another one".to_owned())
+                    Some("its file system does not support it; give `-o PATH` on another one".to_owned())
                 }
                 _ => None,
             },
@@ -130,7 +130,7 @@ impl ReplaceError {
         }
     }
 
-    /// Sorts the answer to an attempt to make `needed` bytes in `directory`.
+    /// Converts the error of an attempt to write `needed` bytes in `directory`.
     pub(super) fn writing(what: &'static str, directory: &Path, needed: u64, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -150,7 +150,7 @@ fn io_hint(path: &Path, source: &io::Error) -> Option<String> {
             Some(format!("{} cannot be written; give `-o PATH` elsewhere", path.display()))
         }
         io::ErrorKind::ResourceBusy => {
-            let busy = "something is mounted on that very name, so that it cannot be replaced";
+            let busy = "it is a mount point and cannot be replaced";
             Some(format!("{busy}; give `-o PATH` elsewhere"))
         }
         _ => None,

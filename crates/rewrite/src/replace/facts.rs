@@ -1,4 +1,4 @@
-//! What is to be known of a file besides its content, before it is rewritten.
+//! The metadata of a file that is checked before rewriting.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::file_refusal::{Allowed, FileRefusal};
 
-/// Which signature of its content a file carries.
+/// A signature of a file's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signature {
@@ -21,39 +21,39 @@ pub enum Signature {
     Evm,
 }
 
-/// What is known of a file besides its content.
+/// The metadata of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileFacts {
     /// Size in bytes.
     pub size: u64,
-    /// Bytes that it takes on disk.
+    /// Bytes allocated on disk.
     pub blocks_bytes: u64,
     /// The permission bits, with those for set-ID and sticky: `0o7777` at most.
     pub mode: u32,
-    /// Number of the user who owns it.
+    /// User id of its owner.
     pub owner: u32,
-    /// Number of its group.
+    /// Its group id.
     pub group: u32,
-    /// How many names it has (hard links).
+    /// Its number of names (hard links).
     pub links: u64,
-    /// Whether the path that was given ends in a symbolic link.
+    /// Whether the given path ends in a symbolic link.
     pub is_symlink: bool,
-    /// Whether it runs with its owner's rights.
+    /// Whether it runs with its owner's privileges.
     pub set_user_id: bool,
-    /// Whether it runs with its group's rights.
+    /// Whether it runs with its group's privileges.
     pub set_group_id: bool,
     /// Whether it runs with capabilities of its own (`security.capability`).
     pub has_capabilities: bool,
     /// A signature of its content.
     pub signature: Option<Signature>,
-    /// Whether it cannot be changed or replaced by anybody (`chattr +i`).
+    /// Whether it cannot be changed or replaced (`chattr +i`).
     pub immutable: bool,
-    /// Whether it can only grow (`chattr +a`), which forbids replacing it, too.
+    /// Whether it is append-only (`chattr +a`), which forbids replacing it, too.
     pub append_only: bool,
 }
 
 impl FileFacts {
-    /// Whether it takes less room than its size: it has holes, or is compressed.
+    /// Whether its allocation is smaller than its size: it has holes, or is compressed.
     pub(super) fn is_sparse(&self) -> bool {
         self.blocks_bytes < self.size
     }
@@ -76,7 +76,7 @@ impl FileFacts {
             links: links(status),
             is_symlink,
             set_user_id: status.st_mode & 0o4000 != 0,
-            // Without the right to execute for the group the bit once meant mandatory locking, and gives no rights.
+            // Without group execute permission the bit once meant mandatory locking, and grants no privileges.
             set_group_id: status.st_mode & 0o2010 == 0o2010,
             has_capabilities: has_attribute(file, "security.capability")?,
             signature,
@@ -85,7 +85,7 @@ impl FileFacts {
         })
     }
 
-    /// Why a file like this is not rewritten, unless its user said that it may.
+    /// Why a file like this is not rewritten without the user's permission.
     pub fn refusal(&self, allowed: &Allowed) -> Option<FileRefusal> {
         if self.set_user_id && !allowed.set_id {
             return Some(FileRefusal::SetId { whose: "owner" });
@@ -102,13 +102,13 @@ impl FileFacts {
         self.frozen().filter(|_| !allowed.frozen)
     }
 
-    /// Why no other file can take its place, whoever asks.
+    /// Why the file cannot be replaced at all.
     pub(super) fn frozen(&self) -> Option<FileRefusal> {
         if self.immutable { Some(FileRefusal::Immutable) } else { self.append_only.then_some(FileRefusal::AppendOnly) }
     }
 }
 
-/// What tells whether a file is still the one that was opened, with the content it had.
+/// Identifies a file with its content at the time it was opened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Identity {
     status: Stat,
@@ -124,20 +124,20 @@ impl Identity {
         (self.status.st_dev, self.status.st_ino) == (now.st_dev, now.st_ino)
     }
 
-    /// Whether this is the same file, unchanged in every respect that the kernel writes down.
+    /// Whether this is the same file, unchanged in every respect that the kernel records.
     pub(super) fn is(&self, now: &Stat) -> bool {
         self.is_same_file(now)
             && self.has_content_of(now)
             && (self.status.st_ctime, self.status.st_ctime_nsec) == (now.st_ctime, now.st_ctime_nsec)
     }
 
-    /// Whether size and time of the last change of content are the same.
+    /// Whether size and modification time are the same.
     pub(super) fn has_content_of(&self, now: &Stat) -> bool {
         self.status.st_size == now.st_size
             && (self.status.st_mtime, self.status.st_mtime_nsec) == (now.st_mtime, now.st_mtime_nsec)
     }
 
-    /// Times of the last access and the last change of content.
+    /// Access and modification times.
     pub(super) fn times(&self) -> Timestamps {
         // The fields' types differ between machines.
         let time = |seconds, nanoseconds: u64| Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
@@ -159,9 +159,9 @@ pub(super) fn links(status: &Stat) -> u64 {
     status.st_nlink.into()
 }
 
-/// The bytes that a file takes on disk: `st_blocks` counts units of 512 bytes whatever the file system's own are.
+/// Bytes allocated on disk: `st_blocks` is in units of 512 bytes on all file systems.
 pub(super) fn blocks_bytes(status: &Stat) -> u64 {
-    // A figure to be shown, nothing that is counted on.
+    // Only for display.
     u64::try_from(status.st_blocks).unwrap_or(0).saturating_mul(512)
 }
 

@@ -1,4 +1,4 @@
-//! A script's bytes into a file: in large writes, with holes where nothing is, and on their way to the disk early.
+//! Writes a script's output to a file: in large writes, with holes for zeros, and with early writeback.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -10,13 +10,13 @@ use rustix::io::Errno;
 
 use crate::script::Output;
 
-/// Smaller pieces are collected until they are this many bytes.
+/// Smaller pieces are buffered up to this many bytes.
 const PORTION: usize = 1 << 20;
-/// The disk is told to begin whenever this many bytes are new.
+/// Writeback is started after this many new bytes.
 const WRITTEN_BACK: u64 = 16 << 20;
-/// The unit in which file systems hand out room.
+/// The allocation unit of file systems.
 const BLOCK: usize = 4096;
-/// The file system's number where preallocation has a price (`linux/magic.h`).
+/// The magic number of a file system with expensive preallocation (`linux/magic.h`).
 const BTRFS_SUPER_MAGIC: u64 = 0x9123_683e;
 
 /// A file that is written from its start.
@@ -24,7 +24,7 @@ const BTRFS_SUPER_MAGIC: u64 = 0x9123_683e;
 pub(super) struct FileOutput<'a> {
     file: &'a File,
     buffer: Vec<u8>,
-    /// Where the buffer's bytes go.
+    /// File offset of the buffer.
     position: u64,
     written_back: u64,
     holes: Vec<FileSpan>,
@@ -33,22 +33,22 @@ pub(super) struct FileOutput<'a> {
 }
 
 impl<'a> FileOutput<'a> {
-    /// Writes to an empty file, whose position is its start.
+    /// Writes to an empty file at position 0.
     pub(super) fn new(file: &'a File) -> Self {
         Self { file, buffer: Vec::new(), position: 0, written_back: 0, holes: Vec::new(), is_sparse: false }
     }
 
-    /// Writes to an empty file as before, and leaves a hole for each block of zeros: for copies of files that have holes.
+    /// Like the former, with a hole for each block of zeros: for copies of sparse files.
     pub(super) fn sparse(file: &'a File) -> Self {
         Self { is_sparse: true, ..Self::new(file) }
     }
 
-    /// Writes what is still in memory, and makes the file as long as it is to be. Returns that length.
+    /// Flushes the buffer and sets the file size, which is returned.
     pub(super) fn finish(mut self) -> io::Result<u64> {
         self.flush()?;
         self.file.set_len(self.position)?;
-        // Most file systems leave a hole where nothing was written. XFS has allocated blocks behind what it thought was
-        // the end, and keeps them; where holes cannot be punched, zeros were written or nothing can be done.
+        // Most file systems leave a hole for unwritten ranges. XFS has allocated blocks after the presumed end, and
+        // keeps them; if holes cannot be punched, zeros were written or nothing can be done.
         for hole in &self.holes {
             let (start, length) = (hole.start().0, hole.size());
             let _ = fallocate(self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, start, length);
@@ -61,7 +61,7 @@ impl<'a> FileOutput<'a> {
         if !self.is_sparse {
             return self.put_all(bytes);
         }
-        // Up to the next block's start, then block by block; neighbours with the same fate go together.
+        // Up to the next block boundary, then block by block; adjacent blocks of the same kind are combined.
         let to_block = self.position.wrapping_neg().checked_rem(BLOCK as u64).unwrap_or(0);
         let (first, mut rest) = bytes.split_at_checked(to_block as usize).unwrap_or((bytes, &[]));
         self.put_all(first)?;
@@ -79,7 +79,7 @@ impl<'a> FileOutput<'a> {
         Ok(())
     }
 
-    /// Leaves a hole at the end of what is written.
+    /// Leaves a hole at the end of the written data.
     fn leave(&mut self, size: u64) -> io::Result<()> {
         let hole = FileSpan::new(FileOffset(self.position), size).map_err(|_| io::ErrorKind::FileTooLarge)?;
         self.file.seek(SeekFrom::Start(hole.end().0))?;
@@ -92,7 +92,7 @@ impl<'a> FileOutput<'a> {
         self.file.write_all(bytes)?;
         self.position = self.position.checked_add(bytes.len() as u64).ok_or(io::ErrorKind::FileTooLarge)?;
         if let Some(new @ WRITTEN_BACK..) = self.position.checked_sub(self.written_back) {
-            // Only a beginning; what cannot begin now is done at the end.
+            // Only starts writeback; what cannot start now is done at the end.
             let _ = start_write_back(self.file, self.written_back, new);
             self.written_back = self.position;
         }
@@ -102,7 +102,7 @@ impl<'a> FileOutput<'a> {
 
 impl Write for FileOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Sizes of what is in memory: they do not wrap.
+        // Sizes in memory: they do not wrap.
         if self.buffer.len().wrapping_add(bytes.len()) > PORTION {
             self.flush()?;
         }
@@ -130,11 +130,11 @@ impl Output for FileOutput<'_> {
     }
 }
 
-/// Reserves room for `size` bytes, so that a full disk is found out before anything is written. Where a file system cannot
-/// tell beforehand, writing finds out.
+/// Reserves `size` bytes, so that a full disk is detected before anything is written. Where a file system cannot
+/// reserve, writing detects it.
 ///
 /// # Errors
-/// The file system's answer if there is no room.
+/// The system error if there is no space.
 pub(super) fn reserve(file: &File, size: u64) -> io::Result<()> {
     // Preallocated files of Btrfs are not compressed, whatever its mount options say.
     let has_price = fstatfs(file).is_ok_and(|found| u64::try_from(found.f_type).is_ok_and(|f| f == BTRFS_SUPER_MAGIC));

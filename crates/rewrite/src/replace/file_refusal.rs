@@ -1,23 +1,23 @@
-//! Why a file is not rewritten although its content would allow it.
+//! Why a file is not rewritten because of its metadata.
 
 use super::facts::Signature;
 
-/// What the user said may be rewritten, too.
+/// The user's permissions for rewriting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowed {
-    /// Programs that run with other rights than their caller's (`--allow-setuid`).
+    /// Programs with set-ID bits or capabilities (`--allow-setuid`).
     pub set_id: bool,
-    /// Signed files, whose signature will not fit (`--allow-signed`).
+    /// Signed files; the signature will be invalid (`--allow-signed`).
     pub signed: bool,
-    /// Files that cannot be replaced, because the result goes elsewhere.
+    /// Files that cannot be replaced; the result is written elsewhere.
     pub frozen: bool,
 }
 
-/// A reason not to rewrite a file. It is a result, not an error: the file is as good as before.
+/// A reason not to rewrite a file. It is a result, not an error: the file is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileRefusal {
-    /// It runs with its owner's or its group's rights.
-    #[error("it runs with the rights of its {whose} (set-ID bit)")]
+    /// It runs with its owner's or its group's privileges.
+    #[error("it runs with its {whose}'s privileges (set-ID bit)")]
     SetId {
         /// `owner` or `group`.
         whose: &'static str,
@@ -25,22 +25,22 @@ pub enum FileRefusal {
     /// It runs with capabilities of its own.
     #[error("it runs with capabilities of its own (`getcap` lists them)")]
     Capabilities,
-    /// A signature says what its content must be.
-    #[error("it is signed ({}), and the signature will not fit the new content", name(*.which))]
+    /// A signature protects its content.
+    #[error("it is signed ({}), and the new content would invalidate the signature", name(*.which))]
     Signed {
-        /// How it is signed.
+        /// The kind of signature.
         which: Signature,
     },
     /// `chattr +i`.
-    #[error("it is marked as immutable, so that nothing can take its place")]
+    #[error("it is immutable and cannot be replaced")]
     Immutable,
     /// `chattr +a`.
-    #[error("it is marked as append-only, so that nothing can take its place")]
+    #[error("it is append-only and cannot be replaced")]
     AppendOnly,
 }
 
 impl FileRefusal {
-    /// A short name for scripts, which never changes.
+    /// A stable short name for scripts.
     pub fn code(&self) -> &'static str {
         match self {
             Self::SetId { .. } => "set-id",
@@ -51,16 +51,14 @@ impl FileRefusal {
         }
     }
 
-    /// What would help.
+    /// A hint.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::SetId { .. } | Self::Capabilities => "`--allow-setuid` rewrites it and keeps these rights",
-            Self::Signed { which: Signature::Evm } => {
-                "`--allow-signed` leaves the signature out; sign the result again"
-            }
+            Self::SetId { .. } | Self::Capabilities => "`--allow-setuid` rewrites it and keeps these privileges",
+            Self::Signed { which: Signature::Evm } => "`--allow-signed` omits the signature; sign the result again",
             Self::Signed { .. } => "`--allow-signed` rewrites it without the signature; sign the result again",
-            Self::Immutable => "`chattr -i` takes the mark away; or give `-o PATH` elsewhere",
-            Self::AppendOnly => "`chattr -a` takes the mark away; or give `-o PATH` elsewhere",
+            Self::Immutable => "remove the flag with `chattr -i`, or give `-o PATH` elsewhere",
+            Self::AppendOnly => "remove the flag with `chattr -a`, or give `-o PATH` elsewhere",
         };
         Some(hint.to_owned())
     }

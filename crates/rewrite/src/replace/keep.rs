@@ -1,9 +1,9 @@
-//! The original kept under another name, for those who want it back.
+//! Keeps the original under another name, on request.
 //!
-//! One more name for the same file is best: it costs nothing and loses nothing. Across file systems it is a copy.
+//! A hard link is best: it costs nothing and loses nothing. Across file systems it is a copy.
 //!
-//! What has the name already is never replaced, unlike an output: what was kept earlier cannot be made again. The same
-//! content may stand there.
+//! Unlike an output, an existing file of that name is never replaced: an earlier original cannot be restored. A file
+//! with the same content is accepted.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -21,22 +21,23 @@ use super::original::OriginalFile;
 use super::target::{Destination, OWN};
 use crate::script::Output;
 
-/// Copies and comparisons go through memory in portions of this many bytes; portions of zeros become holes.
+/// Copies and comparisons use chunks of this many bytes; chunks of zeros become holes.
 const PORTION: usize = 1 << 16;
 
-/// Where the original will be kept: checked, nothing done yet.
+/// The path for the original: checked, nothing done yet.
 #[derive(Debug)]
 pub(super) struct Keeping {
     place: Destination,
-    /// As it was named.
+    /// The path as given.
     path: PathBuf,
-    /// The same content stands there.
+    /// A file with the same content exists there.
     exists: bool,
     /// It is the same file.
     pub(super) is_link: bool,
 }
 
-/// The original under its other name. Dropped without [`Self::settle`], the name is removed again if we made it.
+/// The original under its other name. If dropped without [`Self::settle`], the name is removed again if we created
+/// it.
 #[derive(Debug)]
 pub(super) struct Kept {
     made: Option<PathBuf>,
@@ -49,24 +50,24 @@ impl Keeping {
         let problem = |problem| Err(ReplaceError::Keep { path: path.to_owned(), problem });
         let place = Destination::named(path)?;
         if place.place.is_same_name(&target.place) {
-            return problem("the new file will stand there");
+            return problem("it is the path of the new file");
         }
         let Some(existing) = &place.existing else {
             return Ok(Self { place, path: path.to_owned(), exists: false, is_link: false });
         };
         let is_link = original.identity().is_same_file(existing);
         if is_link && original.links_now() < 2 {
-            // The one name it has, seen twice: by a mount, or a directory that ignores upper and lower case.
-            return problem("that is its only name, which will be the new file's");
+            // Its only name, seen twice: through a mount, or in a case-insensitive directory.
+            return problem("it is the original's only name");
         }
-        // A link that leads to the original would lead to the new file.
+        // A link to the original would point to the new file.
         if !is_link && !has_same_content(&place.path(), original).map_err(|error| keeping(path, original, error))? {
-            return problem("there is something else already");
+            return problem("a different file exists there");
         }
         Ok(Self { place, path: path.to_owned(), exists: true, is_link })
     }
 
-    /// Keeps the original there, safe on disk.
+    /// Keeps the original there, flushed to disk.
     pub(super) fn keep(self, original: &OriginalFile) -> Result<Kept, ReplaceError> {
         let error = |source| keeping(&self.path, original, source);
         let path = self.place.path();
@@ -86,7 +87,7 @@ impl Keeping {
         let within = match &copy {
             Some(copy) => copy.file(),
             None => {
-                // Whoever built it just now may not have waited for the disk.
+                // Its writer may not have flushed it.
                 original.file().sync_all().map_err(error)?;
                 original.file()
             }
@@ -108,7 +109,7 @@ impl Keeping {
     fn already_there(&self, other: impl Fn(io::Error) -> ReplaceError, failed: io::Error) -> ReplaceError {
         match failed.kind() {
             io::ErrorKind::AlreadyExists => {
-                ReplaceError::Keep { path: self.path.clone(), problem: "there is something else already" }
+                ReplaceError::Keep { path: self.path.clone(), problem: "a different file exists there" }
             }
             _ => other(failed),
         }
@@ -116,7 +117,7 @@ impl Keeping {
 }
 
 impl Kept {
-    /// The new file stands in its place: from now on this name is the original's. Returns what could not come along.
+    /// The new file is in place: this name is now the original's. Returns metadata that could not be copied.
     pub(super) fn settle(mut self) -> Vec<String> {
         self.made = None;
         std::mem::take(&mut self.warnings)
@@ -131,8 +132,8 @@ impl Drop for Kept {
     }
 }
 
-/// Whether a copy may do what one more name cannot: another file system, one without links, too many of them, no `/proc`,
-/// or a file of somebody else's (`fs.protected_hardlinks`).
+/// Whether a copy may work where a hard link failed: another file system, one without links, too many links, no
+/// `/proc`, or another user's file (`fs.protected_hardlinks`).
 fn is_link_refused(error: &io::Error) -> bool {
     let refused = [Errno::XDEV, Errno::PERM, Errno::MLINK, Errno::NOENT, Errno::OPNOTSUPP, Errno::NOSYS, Errno::INVAL];
     Errno::from_io_error(error).is_some_and(|errno| refused.contains(&errno))
@@ -175,7 +176,7 @@ fn has_same_content(path: &Path, original: &OriginalFile) -> io::Result<bool> {
         }
         position = position.checked_add(length as u64).ok_or(io::ErrorKind::FileTooLarge)?;
     }
-    // Opened again by its name: what was compared is what stands there.
+    // Opened again by its name: verifies that the compared file is the one there.
     Ok(still_has(path, &other))
 }
 

@@ -1,9 +1,9 @@
-//! What belongs to a file besides its content, copied to the file that takes its place.
+//! Copies the metadata of a file to its replacement.
 //!
-//! The order matters. A change of owner takes set-ID bits and capabilities away (`setattr_prepare`, `security_inode_killpriv`
-//! in the kernel), so it comes first. Attributes of the name space `user.` need the right to write, which the mode may take
-//! away even from the owner, so they come before the mode. An access list changes the mode's group bits, so the mode comes
-//! after it. And whatever changes content changes its times, so they come last.
+//! The order matters. A change of owner clears set-ID bits and capabilities (`setattr_prepare`,
+//! `security_inode_killpriv` in the kernel), so it comes first. Attributes of the name space `user.` need write
+//! permission, which the mode may deny even to the owner, so they come before the mode. An access list changes the
+//! mode's group bits, so the mode comes after it. And all of these change timestamps, so they come last.
 
 use std::fs::File;
 use std::io;
@@ -16,22 +16,22 @@ use super::attributes::{AccessList, copy_access_list, copy_attributes};
 use super::error::ReplaceError;
 use super::original::OriginalFile;
 
-/// What the copy is for.
+/// The purpose of the copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// New content in the original's place: all must be as it was, or its users would notice.
+    /// New content in place of the original: all metadata must be the same.
     InPlace,
     /// New content elsewhere: it may belong to the caller.
     Elsewhere,
-    /// The same content elsewhere, so that signatures still fit.
+    /// The same content elsewhere; signatures stay valid.
     SameContent,
 }
 
-/// Gives `file` the owner, mode, attributes and times of the original. Returns what had to be left out.
+/// Copies the owner, mode, attributes and times of the original to `file`. Returns the omitted ones.
 ///
 /// # Errors
-/// [`ReplaceError::Metadata`] for what cannot be left out: see [`Purpose`]; capabilities in any case, because a program
-/// without them fails in ways that nobody would trace back to this.
+/// [`ReplaceError::Metadata`] for required metadata: see [`Purpose`]; always for capabilities, because a program
+/// without them fails in ways that are hard to trace back to this.
 pub(super) fn copy_metadata(
     original: &OriginalFile,
     file: &File,
@@ -44,18 +44,18 @@ pub(super) fn copy_metadata(
     let mut mode =
         original.facts().mode & !copy_owner(original, file, purpose).map_err(|errno| failed("owner", errno))?;
     if mode != original.facts().mode {
-        warnings.push(format!("{}: its owner could not be kept, so the set-ID bits were left out", path.display()));
+        warnings.push(format!("{}: its owner could not be kept, so the set-ID bits were cleared", path.display()));
     }
     warnings.extend(copy_attributes(original.file(), file, path, purpose)?);
     match copy_access_list(original.file(), file).map_err(|error| failed("access list", error))? {
         AccessList::AsItWas => {}
         AccessList::Impossible(error) if purpose == Purpose::InPlace => return Err(failed("access list", error)),
         AccessList::Impossible(error) => {
-            // In a mode beside an access list the group's bits mean the most that anybody in the list may do. Taken for
-            // the group's own they would give it rights that it did not have.
+            // With an access list, the mode's group bits are the mask. Taken as the group's own permissions, they
+            // would grant too much.
             mode &= !0o070;
             warnings.push(format!(
-                "{}: its access list could not be kept ({error}); its group may do nothing",
+                "{}: its access list could not be kept ({error}), so its group permissions were cleared",
                 path.display()
             ));
         }
@@ -65,7 +65,7 @@ pub(super) fn copy_metadata(
     Ok(warnings)
 }
 
-/// Returns the mode's bits that must not come along because they would give other rights than they did.
+/// The mode without the bits that would grant other privileges than before.
 fn copy_owner(original: &OriginalFile, file: &File, purpose: Purpose) -> io::Result<u32> {
     let facts = original.facts();
     let now = fstat(file)?;
@@ -75,7 +75,7 @@ fn copy_owner(original: &OriginalFile, file: &File, purpose: Purpose) -> io::Res
     let (owner, group) = (Uid::from_raw(facts.owner), Gid::from_raw(facts.group));
     match fchown(file, Some(owner), Some(group)) {
         Ok(()) => return Ok(0),
-        // EINVAL: a number that this user namespace does not know.
+        // EINVAL: an id that is not mapped in this user namespace.
         Err(Errno::PERM | Errno::INVAL | Errno::OPNOTSUPP) if purpose != Purpose::InPlace => {}
         Err(errno) => return Err(errno.into()),
     }
@@ -88,7 +88,7 @@ fn copy_owner(original: &OriginalFile, file: &File, purpose: Purpose) -> io::Res
 }
 
 fn copy_mode(file: &File, mode: u32) -> io::Result<()> {
-    // File systems without modes refuse to change them even to what they are not able to tell apart.
+    // File systems without modes refuse to change them even to the same value.
     if fstat(file)?.st_mode & 0o7777 == mode {
         return Ok(());
     }

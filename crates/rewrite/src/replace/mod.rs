@@ -1,17 +1,17 @@
-//! How a rewritten file gets to its place: written beside it where nobody sees it, proven, flushed, and renamed.
+//! How a rewritten file gets into place: written as an unnamed file, proven, flushed, and renamed.
 //!
 //! | step | file |
 //! |---|---|
-//! | open, and say why not | `original.rs`, `facts.rs`, `file_refusal.rs` |
-//! | find the place | `target.rs` |
-//! | a file that nobody sees, and what a kill leaves of it | the crate `output` |
+//! | open and check | `original.rs`, `facts.rs`, `file_refusal.rs` |
+//! | resolve the target path | `target.rs` |
+//! | unnamed files, and leftovers of killed writers | the crate `output` |
 //! | write | `file_output.rs` |
 //! | owner, mode, attributes, times | `metadata.rs`, `attributes.rs` |
 //! | keep the original | `keep.rs` |
 //!
-//! What a newcomer would not guess: the old file is never written to. A program that runs from it, or a library that is
-//! mapped, goes on with the old content, which lives until its last user ends; and a kill at any instant leaves either the
-//! old or the new file under the name, because a rename is the one step by which it changes.
+//! What a newcomer would not guess: the old file is never written to. Running programs and mapped libraries keep the
+//! old content until their last user ends; and a kill at any instant leaves either the old or the new file under the
+//! name, because it changes in a single rename.
 
 mod attributes;
 mod error;
@@ -46,47 +46,47 @@ use self::target::{Destination, OWN};
 use crate::script::{Piece, Script};
 use coldstart_prove::Source;
 
-/// A file that stands in its place.
+/// A file that was put in place.
 #[derive(Clone, Debug)]
 pub struct Replacement<P> {
-    /// What the proof found.
+    /// The result of the proof.
     pub proof: P,
-    /// Where it stands; in place this is where the symbolic links led.
+    /// Its path; in place, the target of the symbolic links.
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
-    /// Bytes that it takes on disk.
+    /// Bytes allocated on disk.
     pub blocks_bytes: u64,
-    /// Where the original was kept, if that was asked for.
+    /// The path of the kept original, if requested.
     pub kept_original: Option<PathBuf>,
-    /// How many other names of the file that was replaced still lead to its old content.
+    /// Number of other names of the replaced file; they still refer to the old content.
     pub other_links: u64,
-    /// What could not come along.
+    /// Omitted metadata.
     pub warnings: Vec<String>,
-    /// How long it took.
+    /// The durations.
     pub seconds: Seconds,
 }
 
-/// How long the steps of a replacement took, in seconds.
+/// Durations of the steps of a replacement, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Seconds {
-    /// Writing to memory, with the disk at work already.
+    /// Writing to memory; writeback runs already.
     pub write: f64,
     /// Proving.
     pub prove: f64,
-    /// Waiting for the disk, attributes included.
+    /// Flushing to disk, including attributes.
     pub flush: f64,
     /// Keeping the original and renaming.
     pub rename: f64,
 }
 
-/// Writes a file by `script` from `source`, the content of `original`, proves it, and puts it in its place with all that
-/// belongs to it. The original is kept as `keep_original` if that is given.
+/// Writes a file by `script` from `source`, the content of `original`, proves it, and puts it in place with its
+/// metadata. The original is kept as `keep_original` if that is given.
 ///
-/// `prove` gets the bytes of the new file as the kernel has them, before the file has any name.
+/// `prove` gets the bytes of the new file as read back from the kernel, before the file has a name.
 ///
 /// # Errors
-/// [`WriteError::NotProven`] with what `prove` says; [`WriteError::NotWritten`]. The target is then as it was.
+/// [`WriteError::NotProven`] with the error of `prove`; [`WriteError::NotWritten`]. The target is then unchanged.
 pub fn write_proven<P, E>(
     original: &OriginalFile,
     source: Source<'_>,
@@ -134,18 +134,18 @@ pub fn write_proven<P, E>(
     })
 }
 
-/// Removes what killed writers have left in a directory. Returns what to say of files that cannot be told apart from such.
+/// Removes leftovers of killed writers in a directory. Returns messages about files that may be leftovers.
 fn tidy(directory: &Path) -> Vec<String> {
-    // Nobody waits for them, and whoever may not remove them need not.
+    // Failures are ignored: another run can remove them.
     let unknown = remove_leftovers(directory).map(|leftovers| leftovers.unknown).unwrap_or_default();
     let warning = |path: &PathBuf| {
-        let why = "this file system has no extended attributes to tell";
-        format!("{}: it may be left of a coldstart that was killed, and stays, because {why}", path.display())
+        let why = "this file system has no extended attributes to identify it";
+        format!("{}: possibly a leftover of a killed coldstart; kept, because {why}", path.display())
     };
     unknown.iter().map(warning).collect()
 }
 
-/// Writes all bytes of the new file beside its place.
+/// Writes all bytes of the new file in the target's directory.
 fn write_staged(
     original: &FileFacts,
     source: Source<'_>,
@@ -155,13 +155,13 @@ fn write_staged(
     let directory = destination.directory();
     let writing = |what, error| ReplaceError::writing(what, directory, script.size(), error);
     let staged = StagedFile::create(directory, destination.place.name(), OWN)
-        .map_err(|error| writing("make a file in", error))?;
+        .map_err(|error| writing("create a file in", error))?;
     let has_holes = script.pieces().iter().any(|piece| matches!(piece, Piece::Hole(_)));
     let mut out = if original.is_sparse() {
         FileOutput::sparse(staged.file())
     } else {
         if !has_holes {
-            reserve(staged.file(), script.size()).map_err(|error| writing("reserve room in", error))?;
+            reserve(staged.file(), script.size()).map_err(|error| writing("reserve space in", error))?;
         }
         FileOutput::new(staged.file())
     };
@@ -170,13 +170,13 @@ fn write_staged(
     Ok(staged)
 }
 
-/// What is known when the file stands in its place.
+/// A file in its place.
 struct Placed {
     blocks_bytes: u64,
     warnings: Vec<String>,
 }
 
-/// The steps that others see.
+/// The visible steps.
 fn put_in_place(
     original: &OriginalFile,
     mut staged: StagedFile,
@@ -195,7 +195,7 @@ fn put_in_place(
     let path = destination.path();
     destination.put(&mut staged, original)?;
     let mut warnings = kept.map(Kept::settle).unwrap_or_default();
-    // The new file stands, so this is no failure; only a crash of the machine just now could bring the old one back.
+    // The new file is in place, so this is not a failure; only a system crash just now could bring the old one back.
     if let Err(error) = flush_directory(destination.directory(), staged.file()) {
         warnings.push(format!("{}: its new name may not be on disk yet ({error})", path.display()));
     }
@@ -203,12 +203,12 @@ fn put_in_place(
     Ok(Placed { blocks_bytes, warnings })
 }
 
-/// How many names besides the target's and the kept one's the file has that is about to be replaced.
+/// Number of other names of the file to be replaced, without the target's and the kept one's.
 fn other_links(original: &OriginalFile, target: &Target, destination: &Destination, keeping: Option<&Keeping>) -> u64 {
     match target {
         Target::InPlace => {
             let kept = u64::from(keeping.is_some_and(|keeping| keeping.is_link));
-            // Its own name, and the kept one: a file that nobody names any more has neither.
+            // Its own name and the kept one; an unlinked file has neither.
             original.links_now().checked_sub(1).and_then(|links| links.checked_sub(kept)).unwrap_or(0)
         }
         Target::At(_) => destination.existing.as_ref().and_then(|status| links(status).checked_sub(1)).unwrap_or(0),
@@ -219,7 +219,7 @@ fn looking(destination: &Destination, source: io::Error) -> ReplaceError {
     ReplaceError::Io { what: "read the new file in", path: destination.directory().to_owned(), source }
 }
 
-/// Tells how long each step took.
+/// Measures the duration of each step.
 struct Clock {
     last: Instant,
 }

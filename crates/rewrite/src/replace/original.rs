@@ -1,8 +1,8 @@
-//! A file as it was opened, before anything is decided about it.
+//! A file as it was opened, before any decision about it.
 //!
-//! What a newcomer would not guess: the path that was typed and the path that is replaced differ where symbolic links
-//! are. Renaming over `libfoo.so -> libfoo.so.1.2` would replace the link and leave the library as it was, so links are
-//! followed once, here, and everything after works on the real place.
+//! What a newcomer would not guess: with symbolic links, the given path and the replaced path differ. Renaming over
+//! `libfoo.so -> libfoo.so.1.2` would replace the link and leave the library unchanged, so links are resolved once,
+//! here, and everything after uses the real path.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use super::error::ReplaceError;
 use super::facts::{FileFacts, Identity, links};
 
-/// A file as it was opened: its descriptor, its paths and what else is to be known before it is rewritten.
+/// An open file with its paths and metadata before rewriting.
 #[derive(Debug)]
 pub struct OriginalFile {
     file: File,
@@ -27,7 +27,7 @@ pub struct OriginalFile {
 }
 
 impl OriginalFile {
-    /// Opens a regular file for reading, following symbolic links. Nothing of its content is read.
+    /// Opens a regular file for reading, following symbolic links. Its content is not read.
     ///
     /// # Errors
     /// [`ReplaceError::Open`], also for FIFOs, devices and directories, which are not opened.
@@ -47,7 +47,7 @@ impl OriginalFile {
         &self.file
     }
 
-    /// The path as it was given, for messages.
+    /// The path as given, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -57,7 +57,7 @@ impl OriginalFile {
         &self.real_path
     }
 
-    /// What is known of it besides its content, as it was when it was opened.
+    /// Its metadata when it was opened.
     pub fn facts(&self) -> &FileFacts {
         &self.facts
     }
@@ -70,29 +70,29 @@ impl OriginalFile {
         FileView::map(&self.file)
     }
 
-    /// What tells whether it is still the file that was opened.
+    /// Its identity when it was opened.
     pub(super) fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// How many names it has now.
+    /// Its current number of names.
     pub(super) fn links_now(&self) -> u64 {
         fstat(&self.file).map_or(self.facts.links, |status| links(&status))
     }
 
-    /// Whether the file is as it was when it was opened, and still the one that its path names.
+    /// Whether the file is unchanged since it was opened, and still the one at its path.
     pub(super) fn is_unchanged(&self) -> bool {
         let same = |status: rustix::io::Result<rustix::fs::Stat>| status.is_ok_and(|now| self.identity.is(&now));
         same(fstat(&self.file)) && same(rustix::fs::lstat(&self.real_path))
     }
 
-    /// As [`Self::is_unchanged`], after we gave the file one more name, which the kernel writes down as a change of it.
+    /// Like [`Self::is_unchanged`], after we created a hard link, which the kernel records as a change.
     pub(super) fn content_is_unchanged(&self) -> bool {
         rustix::fs::lstat(&self.real_path).is_ok_and(|now| self.identity.has_content_of(&now))
     }
 }
 
-/// The attributes of an open file that `stat` does not tell. Kernels or file systems without them have none.
+/// The attributes of an open file that `stat` lacks. Not supported by all kernels and file systems.
 pub(super) fn attributes(file: &File) -> io::Result<StatxAttributes> {
     match statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS) {
         Ok(status) => Ok(status.stx_attributes),

@@ -1,4 +1,4 @@
-//! Where the result goes, and whether it may.
+//! The path of the result, and whether it may be written.
 
 use std::path::{Path, PathBuf};
 
@@ -10,33 +10,33 @@ use super::error::ReplaceError;
 use super::file_refusal::FileRefusal;
 use super::original::OriginalFile;
 
-/// The mode of a file until it has that of the original: its content may be secret.
+/// The initial mode of a new file: its content may be secret.
 pub(super) const OWN: u32 = 0o600;
 
-/// Where the result goes.
+/// The path of the result.
 #[derive(Clone, Debug)]
 pub enum Target {
-    /// In place of the original. Symbolic links to it stay and lead to the result.
+    /// In place of the original. Symbolic links to it stay and refer to the result.
     InPlace,
-    /// An output of its own, by the rule for outputs. The original counts as one of its inputs.
+    /// A separate output, subject to the rule for outputs. The original counts as one of its inputs.
     At(Box<OutputTarget>),
 }
 
-/// Whatever stands there: for places whose rule is another.
+/// Accepts any existing file: for targets with other rules.
 const ANY: OutputKind = OutputKind { name: "any file", recognises: |_| Ok(true), same_bytes: false };
 
-/// A place for a file, and what has its name.
+/// A target path, and its existing file.
 #[derive(Clone, Debug)]
 pub(super) struct Destination {
     pub(super) place: OutputTarget,
-    /// What has the name now, if anything: a regular file or a symbolic link.
+    /// The existing file, if any: a regular file or a symbolic link.
     pub(super) existing: Option<Stat>,
     /// Whether the original itself is replaced.
     is_in_place: bool,
 }
 
 impl Destination {
-    /// Finds the place and checks that a file may be put there.
+    /// Resolves the path and checks that a file may be written there.
     pub(super) fn of(target: &Target, original: &OriginalFile) -> Result<Self, ReplaceError> {
         match target {
             Target::InPlace => Self::in_place_of(original),
@@ -58,7 +58,7 @@ impl Destination {
         Self::of_place(place.clone())
     }
 
-    /// The place of this name, whatever stands there.
+    /// The destination of this path, whatever exists there.
     pub(super) fn named(path: &Path) -> Result<Self, ReplaceError> {
         Self::of_place(OutputTarget::new(path, ANY, true)?)
     }
@@ -82,7 +82,7 @@ impl Destination {
         self.place.real_path()
     }
 
-    /// Gives the new file its name.
+    /// Renames the new file into place.
     pub(super) fn put(&self, staged: &mut StagedFile, original: &OriginalFile) -> Result<(), ReplaceError> {
         if !self.is_in_place {
             check_not_original(&self.place, original)?;
@@ -93,7 +93,7 @@ impl Destination {
     }
 }
 
-/// That the output is not the original, by whatever name.
+/// Refuses the original as the output, under any name.
 fn check_not_original(place: &OutputTarget, original: &OriginalFile) -> Result<(), ReplaceError> {
     if stat(place.real_path()).is_ok_and(|found| original.identity().is_same_file(&found)) {
         let original = original.path().to_owned();
@@ -103,7 +103,7 @@ fn check_not_original(place: &OutputTarget, original: &OriginalFile) -> Result<(
 }
 
 fn check_not_frozen(path: &Path) -> Result<(), ReplaceError> {
-    // What cannot be told is found out by the attempt.
+    // If unknown, the attempt decides.
     let Ok(found) = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS) else { return Ok(()) };
     let refusal = if found.stx_attributes.contains(StatxAttributes::IMMUTABLE) {
         FileRefusal::Immutable

@@ -1,6 +1,6 @@
-//! What is changed, moved and added, handed to the assembly that all edits share.
+//! Passes the changes to the assembly that all edits share.
 
-use coldstart_elf::{DynamicTable, ElfFile, FileSpan, Place, Tag, VaddrSpan};
+use coldstart_elf::{DynamicTable, ElfFile, FileSpan, Position, Tag, VaddrSpan};
 
 use super::entries::Content;
 use super::headers::{new_places, new_sections, old_sections, program_headers};
@@ -17,7 +17,7 @@ use crate::refusal::Refusal;
 use crate::script::{Piece, end_of};
 use crate::undo::Held;
 
-/// Puts the plan together.
+/// Assembles the plan.
 pub(super) fn assemble(
     file: &ElfFile<'_>,
     dynamic: &DynamicTable<'_>,
@@ -71,7 +71,7 @@ pub(super) fn assemble(
     Ok(SearchPlan { script, summary })
 }
 
-/// Everything from the file's start to the old strings' end that changes.
+/// All changes from the file's start to the old strings' end.
 fn replace_front(file: &ElfFile<'_>, room: &Room, headers: &NewHeaders, edits: &mut Edits) -> Result<(), Refusal> {
     let first = first_bytes(file);
     edits.replace(FileSpan::first(first.len() as u64), vec![Piece::Bytes(first.to_vec())]);
@@ -102,7 +102,7 @@ fn replace_front(file: &ElfFile<'_>, room: &Room, headers: &NewHeaders, edits: &
     Ok(())
 }
 
-/// What is added behind everything that is loaded.
+/// The data added after all loaded data.
 fn added(content: &Content, room: &Room, dynamic: &[u8]) -> Result<Vec<Piece>, Refusal> {
     let mut at = room.behind;
     let mut pieces = Vec::new();

@@ -1,4 +1,4 @@
-//! What a file must be to have its library search changed.
+//! The requirements for changing a file's library search.
 
 use coldstart_elf::{
     ByteOrder, DynamicTable, ElfFile, FileType, RelocationClass, RelocationClasses, Tag, Vaddr, VaddrSpan,
@@ -8,17 +8,17 @@ use super::room::Room;
 use crate::anatomy::{check_parts, tables, tail};
 use crate::refusal::Refusal;
 
-/// Machines whose files we have rewritten and run (`e_machine`): i386, ARM, x86-64, AArch64, RISC-V. Others have tags that
-/// count from the dynamic table's own place (MIPS), or have not been tried.
+/// Architectures whose rewritten files we have run (`e_machine`): i386, ARM, x86-64, AArch64, RISC-V. Others have
+/// tags relative to the dynamic table's own address (MIPS), or are untested.
 const MACHINES: [u16; 5] = [3, 40, 62, 183, 243];
 
-/// Refuses what is no dynamic object of a kind that we know.
+/// Refuses files other than supported dynamic objects.
 pub(super) fn check(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<(), Refusal> {
     match file.header().file_type {
         FileType::Dynamic | FileType::Executable => {}
-        FileType::Relocatable => return Err(Refusal::NotLoaded("an object file for a linker, or a kernel module")),
+        FileType::Relocatable => return Err(Refusal::NotLoaded("an object file or a kernel module")),
         FileType::Core => return Err(Refusal::NotLoaded("a core dump")),
-        FileType::Other(_) => return Err(Refusal::NotLoaded("of a type that the format does not define")),
+        FileType::Other(_) => return Err(Refusal::NotLoaded("of an undefined type")),
     }
     let encoding = file.encoding();
     if !MACHINES.contains(&encoding.machine) || encoding.byte_order != ByteOrder::Little {
@@ -29,7 +29,7 @@ pub(super) fn check(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<()
     if file.sections().iter().any(|section| section.name.starts_with(b".elfhack")) {
         return Err(Refusal::PackedByOther("elfhack"));
     }
-    // They hold addresses of the libraries that were needed then.
+    // They contain addresses of the libraries needed at that time.
     if dynamic.get(Tag::GNU_PRELINKED).is_some() || file.section(".gnu.prelink_undo").is_some() {
         return Err(Refusal::Prelinked("DT_GNU_PRELINKED"));
     }
@@ -40,7 +40,7 @@ pub(super) fn check(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<()
     tail::check_gaps(file)
 }
 
-/// Refuses pointers into what moves: from the dynamic table, from symbols, from relocated words.
+/// Refuses pointers into moved tables: from the dynamic table, symbols and relocated words.
 pub(super) fn check_pointers(
     file: &ElfFile<'_>,
     dynamic: &DynamicTable<'_>,

@@ -1,4 +1,4 @@
-//! The dynamic strings and the dynamic table as they shall be.
+//! The new dynamic strings and the new dynamic table.
 
 use std::collections::HashMap;
 
@@ -7,27 +7,27 @@ use coldstart_prove::{LoadedNote, PathKind, SearchEdit};
 
 use crate::refusal::Refusal;
 
-/// Entries that a table which moves has to spare, for who edits the file next; as many as GNU ld leaves.
+/// Spare entries of a moved table, for later editors; as many as GNU ld leaves.
 const SPARE: usize = 5;
 
-/// What the new file says, before anything has a place.
+/// The new contents, before their addresses are known.
 #[derive(Debug)]
 pub(super) struct Content {
-    /// What comes behind the old strings.
+    /// The bytes after the old strings.
     pub(super) added_strings: Vec<u8>,
     /// Size of the old strings, in bytes (`DT_STRSZ`).
     pub(super) old_strings: u64,
-    /// The entries of the new table, with the values of the old file where places are concerned.
+    /// The entries of the new table, with the old file's addresses.
     pub(super) entries: Vec<DynamicEntry>,
-    /// Number of entries that the new table has room for, those that end it included.
+    /// Size of the new table in entries, including the final ones.
     pub(super) capacity: usize,
-    /// Whether they are more than the old table has room for.
+    /// Whether they exceed the old table.
     pub(super) dynamic_moves: bool,
     /// Notes to be loaded.
     pub(super) note: Option<LoadedNote>,
 }
 
-/// The content that an edit asks for.
+/// The contents that an edit requests.
 pub(super) fn content(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, edit: &SearchEdit) -> Result<Content, Refusal> {
     let mut strings = Strings::of(file, dynamic, edit)?;
     let needed: Vec<DynamicEntry> =
@@ -39,7 +39,7 @@ pub(super) fn content(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, edit: &Sea
     let audit = edit.audit.as_ref().map(|audit| DynamicEntry { tag: Tag::AUDIT, value: strings.place(audit) });
     let old: Vec<DynamicEntry> = dynamic.entries().collect();
     let mut entries = Vec::new();
-    // Linkers put what is needed first; where something stands before it, that stays before it.
+    // Linkers put `DT_NEEDED` first; entries before it stay before it.
     let first = old.iter().position(|entry| entry.tag == Tag::NEEDED).unwrap_or(0);
     let (mut path, mut audit) = (path, audit);
     for (number, entry) in old.iter().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn content(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, edit: &Sea
         }
         match entry.tag {
             Tag::NEEDED => {}
-            // The new one stands where the old one stood.
+            // The new entry replaces the old one.
             Tag::RPATH | Tag::RUNPATH => entries.extend(path.take()),
             Tag::AUDIT if audit.is_some() => entries.extend(audit.take()),
             _ => entries.push(*entry),
@@ -59,7 +59,7 @@ pub(super) fn content(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, edit: &Sea
     }
     entries.extend(path);
     entries.extend(audit);
-    // Numbers of entries in memory: none is beyond the largest.
+    // Entry counts in memory: no overflow.
     let old_capacity = dynamic.len().wrapping_add(dynamic.spare_entries()).wrapping_add(1);
     let dynamic_moves = entries.len() >= old_capacity;
     Ok(Content {
@@ -72,10 +72,10 @@ pub(super) fn content(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, edit: &Sea
     })
 }
 
-/// The strings of a file with those that are added.
+/// The strings of a file and the added ones.
 struct Strings {
     size: u64,
-    /// Places of wanted strings that the file has already, or that were added.
+    /// Offsets of wanted strings, existing or added.
     known: HashMap<Vec<u8>, u64>,
     added: Vec<u8>,
 }
@@ -85,13 +85,13 @@ impl Strings {
         let wanted = edit.needed.iter().chain(edit.path.as_ref().map(|path| &path.text)).chain(&edit.audit);
         let wanted: HashMap<&[u8], ()> = wanted.map(|name| (name.as_slice(), ())).collect();
         if wanted.keys().any(|name| name.contains(&0)) {
-            return Err(Refusal::Layout("a name to be written has a zero byte".to_owned()));
+            return Err(Refusal::Layout("a new name contains a zero byte".to_owned()));
         }
         let size = dynamic.get(Tag::STRSZ).unwrap_or(0);
         let address = coldstart_elf::Vaddr(dynamic.get(Tag::STRTAB).unwrap_or(0));
         let bytes = file.memory_bytes("dynamic strings", address, size)?;
         if bytes.last().is_some_and(|last| *last != 0) {
-            return Err(Refusal::Layout("no zero ends its last dynamic string".to_owned()));
+            return Err(Refusal::Layout("its last dynamic string is not terminated".to_owned()));
         }
         let mut known = HashMap::new();
         let mut at = 0_u64;
@@ -102,12 +102,12 @@ impl Strings {
             // A place in bytes that are in memory, as below: it does not wrap.
             at = at.wrapping_add(name.len() as u64).wrapping_add(1);
         }
-        // The part behind the last zero is no string.
+        // The part after the last zero is not a string.
         known.retain(|_, place| *place < size);
         Ok(Self { size, known, added: Vec::new() })
     }
 
-    /// Where a name stands; it is added if it does not.
+    /// Offset of a name; adds it if needed.
     fn place(&mut self, name: &[u8]) -> u64 {
         if let Some(place) = self.known.get(name) {
             return *place;

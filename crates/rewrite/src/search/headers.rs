@@ -1,4 +1,4 @@
-//! Program headers and section headers of the new file, and symbols that name what moved.
+//! Program headers and section headers of the new file, and symbols in moved sections.
 
 use coldstart_elf::{DynamicTable, ElfFile, FileOffset, SectionHeader, SectionKind, Segment, SegmentKind, VaddrSpan};
 
@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 /// `PF_R`.
 const READ: u32 = 4;
 
-/// A section with a new place.
+/// A section with a new address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewPlace {
     pub(super) section: usize,
@@ -22,7 +22,7 @@ pub(super) struct NewPlace {
     pub(super) offset: FileOffset,
 }
 
-/// Makes the program headers of the new file.
+/// Builds the program headers of the new file.
 pub(super) fn program_headers(file: &ElfFile<'_>, room: &Room, tail: &Tail) -> Result<NewHeaders, Refusal> {
     let encoding = file.encoding();
     let size = usize::from(file.header().segment_entry_size);
@@ -41,7 +41,7 @@ pub(super) fn program_headers(file: &ElfFile<'_>, room: &Room, tail: &Tail) -> R
             headers.push((Some(number), raw.clone()));
         }
         if Some(number) == last_load && room.grows.is_none() {
-            // Physical addresses say nothing here; linkers make them the same.
+            // Physical addresses are unused here; linkers set them to the virtual ones.
             let physical = program_header::PHYSICAL_ADDRESS.word(&raw, encoding);
             let shift = physical.wrapping_sub(segment.address.0);
             headers.push((None, new_header(file, &room.segment, shift, size)));
@@ -62,7 +62,7 @@ pub(super) fn program_headers(file: &ElfFile<'_>, room: &Room, tail: &Tail) -> R
     Ok(headers)
 }
 
-/// Changes an old header as what it describes has changed.
+/// Updates an old header.
 fn follow(
     file: &ElfFile<'_>,
     room: &Room,
@@ -153,7 +153,7 @@ pub(super) fn new_places(
     Ok(places)
 }
 
-/// The headers of the old sections as they must be now, one after the other.
+/// The updated headers of the old sections.
 pub(super) fn old_sections(
     file: &ElfFile<'_>,
     room: &Room,
@@ -173,7 +173,7 @@ pub(super) fn old_sections(
         } else if let Some((_, place)) = tail.places.iter().find(|(section, _)| *section == number) {
             field::OFFSET.set_word(raw, encoding, place.0);
         } else if header.kind != SectionKind::Null && !header.is_loaded() && header.offset >= room.behind {
-            // Without bytes it may stand anywhere; in order is best.
+            // An empty section may be anywhere; in order is best.
             field::OFFSET.set_word(raw, encoding, tail.end.0);
         }
         if number == names {

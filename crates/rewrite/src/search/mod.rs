@@ -1,17 +1,17 @@
-//! Another list of needed libraries, another search path: what `bind` writes into a program.
+//! Changes the needed libraries and the search path: the edit of `bind`.
 //!
 //! | phase | file |
 //! |---|---|
-//! | is it a file that we know? | `checks.rs` |
-//! | the strings and the dynamic table as they shall be | `entries.rs` |
-//! | room: a segment that grows, or a new one and a header for it | `room.rs` |
-//! | headers, symbols and sections that follow | `headers.rs` |
+//! | check the file | `checks.rs` |
+//! | the new strings and dynamic table | `entries.rs` |
+//! | space: a longer segment, or a new one with a header | `room.rs` |
+//! | headers, symbols and sections | `headers.rs` |
 //! | all of it as one script | `assemble.rs`, `../assembly.rs` |
 //!
-//! The dynamic strings only grow at their end, so that every name keeps its place; what outgrows its place moves behind
-//! everything else in memory. A newcomer would not guess what is hard: one more segment needs one more program header, the
-//! headers cannot move (GNU strip breaks such files), and what stands behind them gives way only because the strings have
-//! left room.
+//! The dynamic strings only grow at the end, so existing names keep their offsets; a table that does not fit any more
+//! moves to the end of memory. A newcomer would not guess the difficulty: a new segment needs a new program header,
+//! the headers cannot move (GNU strip breaks such files), and the data after them can move only because the strings
+//! have left space.
 
 mod assemble;
 mod checks;
@@ -31,38 +31,37 @@ pub use room::SearchRoom;
 /// How to write the file.
 #[derive(Clone, Debug)]
 pub struct SearchPlan {
-    /// What to write.
+    /// The new file's script.
     pub script: Script,
-    /// What that does.
+    /// Its effects.
     pub summary: SearchSummary,
 }
 
-/// What the edit does to a file.
+/// The effects of the edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SearchSummary {
     /// Size of the file before, in bytes.
     pub size_before: u64,
     /// Size after, in bytes.
     pub size_after: u64,
-    /// Bytes that were added to the dynamic strings.
+    /// Bytes added to the dynamic strings.
     pub strings_added: u64,
-    /// Whether the dynamic table had no room for the new entries and moved. It is then no longer read-only after
-    /// relocation.
+    /// Whether the dynamic table had to move to fit the new entries. It is then no longer read-only after relocation.
     pub dynamic_moved: bool,
-    /// Where the room came from.
+    /// The source of the space.
     pub room: SearchRoom,
 }
 
-/// What our note in the new file says of the edit.
+/// The note's description of the edit.
 #[derive(Clone, Copy, Debug)]
 pub struct EditNote<'a> {
     /// The edit's name: `bind`.
     pub name: &'a str,
-    /// What the tool that asked for the edit wants to find again, as JSON; see [`crate::binding_note`].
+    /// Private data of the tool that requested the edit, as JSON; see [`crate::binding_note`].
     pub content: Option<&'a str>,
 }
 
-/// Decides how to make an edit of the library search in a file.
+/// Plans an edit of a file's library search.
 ///
 /// # Errors
 /// The reason why it cannot be done safely.

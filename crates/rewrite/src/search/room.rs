@@ -1,6 +1,6 @@
-//! Room for what is added: behind everything that is loaded, in a segment that grows or in a new one.
+//! Space for added data: after all loaded data, in a longer or a new segment.
 
-use coldstart_elf::{DynamicTable, ElfFile, FileOffset, Place, Segment, SegmentKind, Tag, Vaddr, VaddrSpan};
+use coldstart_elf::{DynamicTable, ElfFile, FileOffset, Position, Segment, SegmentKind, Tag, Vaddr, VaddrSpan};
 use serde::Serialize;
 
 use super::entries::Content;
@@ -13,50 +13,50 @@ use crate::refusal::Refusal;
 const EXECUTE: u32 = 1;
 const WRITE: u32 = 2;
 const READ: u32 = 4;
-/// What is added begins at a multiple of this many bytes.
+/// Alignment of the added data.
 const ALIGNMENT: u64 = 16;
 
-/// Where the room for what was added comes from.
+/// The source of the space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchRoom {
-    /// The last segment grew at its end.
+    /// The last segment grew at the end.
     SegmentGrown,
-    /// A new segment, whose program header took the place of one that said nothing.
+    /// A new segment; its program header replaced one without meaning.
     NewSegmentInstead,
-    /// A new segment; the table of program headers grew into the room that the strings left.
+    /// A new segment; the program header table grew into the space that the strings left.
     NewSegment,
 }
 
-/// Everything that has a place now.
+/// The new layout.
 #[derive(Debug)]
 pub(super) struct Room {
     /// The old strings.
     pub(super) strings: LoaderTable,
-    /// Number of the last segment, if it grows; it is a new one else.
+    /// Index of the last segment, if it grows; otherwise there is a new one.
     pub(super) grows: Option<usize>,
-    /// The segment that holds what is added: the new one, or the last one as it will be.
+    /// The segment with the added data: the new one, or the last one after growing.
     pub(super) segment: Segment,
-    /// Numbers of program headers that say nothing and give their place.
+    /// Indices of program headers without meaning that are replaced.
     pub(super) instead: Vec<usize>,
-    /// How the table of program headers grows.
+    /// How the program header table grows.
     pub(super) grown: Option<Grown>,
-    /// Where the new dynamic table goes, if it moves.
+    /// Address of the new dynamic table, if it moves.
     pub(super) dynamic: Option<VaddrSpan>,
-    /// Where the loaded note goes.
+    /// Address of the loaded note.
     pub(super) note: Option<VaddrSpan>,
-    /// Where the new strings go.
+    /// Address of the new strings.
     pub(super) new_strings: VaddrSpan,
-    /// The file offset at which what is added begins.
+    /// File offset of the added data.
     pub(super) offset: FileOffset,
-    /// The file offset in the original behind which it comes.
+    /// The file offset in the original that it follows.
     pub(super) behind: FileOffset,
 }
 
-/// A table of program headers that grows.
+/// A growing program header table.
 #[derive(Debug)]
 pub(super) struct Grown {
-    /// What lies between it and the loader's tables.
+    /// The data between it and the loader's tables.
     pub(super) preface: Preface,
     /// The tables from there up to the strings.
     pub(super) run: FrontRun,
@@ -65,18 +65,18 @@ pub(super) struct Grown {
 }
 
 impl Room {
-    /// The first address of what is added.
+    /// Address of the added data.
     pub(super) fn start(&self) -> Vaddr {
         let all = [self.dynamic, self.note, Some(self.new_strings)];
         VaddrSpan::around(all.into_iter().flatten()).unwrap_or_default().start()
     }
 
-    /// The file offset of an address in what is added.
+    /// File offset for an address in the added data.
     pub(super) fn offset_of(&self, address: Vaddr) -> Result<FileOffset, Refusal> {
         Ok(self.offset.plus(address.since(self.start())?)?)
     }
 
-    /// How many program headers are added: those of a new segment and of the loaded note.
+    /// Number of added program headers: for a new segment and the loaded note.
     pub(super) fn added_headers(&self) -> usize {
         [self.grows.is_none(), self.note.is_some()].into_iter().filter(|added| *added).count()
     }
@@ -90,7 +90,7 @@ impl Room {
     }
 }
 
-/// Finds room.
+/// Finds space.
 pub(super) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, content: &Content) -> Result<Room, Refusal> {
     let strings = tables::find(file, dynamic, Tag::STRTAB)?.filter(|found| found.memory.size() == content.old_strings);
     let strings = strings.ok_or(Refusal::TableIsNoSection {
@@ -100,7 +100,7 @@ pub(super) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, content: &Con
     })?;
     let loads: Vec<(usize, &Segment)> =
         file.segments().iter().enumerate().filter(|(_, segment)| segment.kind == SegmentKind::Load).collect();
-    let (last_number, last) = *loads.last().ok_or_else(|| Refusal::Layout("nothing of it is loaded".to_owned()))?;
+    let (last_number, last) = *loads.last().ok_or_else(|| Refusal::Layout("it has no loadable segment".to_owned()))?;
     let behind = tail::loaded_end(file)?;
     let wanted = READ | if content.dynamic_moves { WRITE } else { 0 };
     let can_grow = last.memory_size == last.file_size
@@ -111,7 +111,7 @@ pub(super) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, content: &Con
     let grows = can_grow.then_some(last_number);
     let alignment = loads.iter().map(|(_, load)| load.alignment).max().unwrap_or(1);
     if alignment > 1 && !alignment.is_power_of_two() {
-        return Err(Refusal::Layout(format!("an alignment of {alignment} bytes is no power of two")));
+        return Err(Refusal::Layout(format!("an alignment of {alignment} bytes is not a power of two")));
     }
     let last_end = last.memory_span()?.end();
     let (address, offset) = match grows {
@@ -121,7 +121,7 @@ pub(super) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, content: &Con
         }
         None => {
             let offset = behind.aligned_up(ALIGNMENT)?;
-            // No page of memory may belong to two segments, at any page size up to the alignment.
+            // Segments must not share a page, at any page size up to the alignment.
             let page = alignment.max(PAGE);
             (last_end.aligned_up(page)?.plus(offset.since(offset.aligned_down(page))?)?, offset)
         }
@@ -140,7 +140,7 @@ pub(super) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, content: &Con
     let new_strings = place(content.old_strings.wrapping_add(content.added_strings.len() as u64), 1)?;
     let end = new_strings.end();
     if end.0 == u64::MAX || (file.encoding().word_size() == 4 && end.0 > u64::from(u32::MAX)) {
-        return Err(Refusal::Layout("no address is left behind its last segment".to_owned()));
+        return Err(Refusal::Layout("no address is left after its last segment".to_owned()));
     }
     let segment = match grows {
         Some(_) => {
@@ -176,7 +176,7 @@ pub(super) fn find(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, content: &Con
     Ok(room)
 }
 
-/// Room for this many program headers more.
+/// Finds space for this many more program headers.
 fn header_room(
     file: &ElfFile<'_>,
     dynamic: &DynamicTable<'_>,
@@ -198,7 +198,7 @@ fn header_room(
         .map(|(number, _)| number)
         .take(count)
         .collect();
-    // No more of them were taken than are needed.
+    // No more than needed.
     let missing = count.abs_diff(instead.len());
     if missing == 0 {
         return Ok((instead, None));
@@ -223,7 +223,7 @@ fn header_room(
         at = start.plus(table.memory.size())?;
         places.push((*table, start));
     }
-    // The strings have left; what stood before them may reach up to their old end.
+    // The strings have left; data before them may extend to their old end.
     if at > strings.memory.end() {
         return Err(Refusal::NoHeaderRoom);
     }

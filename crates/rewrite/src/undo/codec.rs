@@ -1,4 +1,4 @@
-//! The way back as bytes: numbers in LEB128, one behind the other, deflated.
+//! The encoding of the undo data: consecutive LEB128 numbers, deflated.
 
 use std::io::{Read, Write};
 
@@ -10,9 +10,9 @@ use flate2::write::DeflateEncoder;
 use super::{Held, Origin, Step, Undo};
 use crate::script::WordPatch;
 
-/// Version of the form.
+/// Format version.
 const FORM: u8 = 2;
-/// What a note may unpack to, in bytes. Headers and version tables of the largest known files take a few kilobytes.
+/// Limit on the unpacked size, in bytes. Headers and version tables of the largest known files take a few kilobytes.
 const MOST: u64 = 64 << 20;
 
 const COPY: u64 = 0;
@@ -20,7 +20,7 @@ const CHANGED: u64 = 1;
 const BYTES: u64 = 2;
 const ZEROS: u64 = 3;
 const RELATIVES: u64 = 4;
-/// Stands for the place of the section headers.
+/// Represents the offset of the section headers.
 const SECTION_HEADERS: u64 = u64::MAX;
 
 /// The differences that turn `new` into `old`, 8 bytes at a time as little-endian numbers: fields that grew by the same
@@ -49,7 +49,7 @@ fn number(chunk: &[u8]) -> u64 {
     chunk.iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }
 
-/// The note's content; `None` where it would be more than can be read again.
+/// Encodes the note's content; `None` if it exceeds the limit for decoding.
 pub(crate) fn encode(undo: &Undo) -> Option<Vec<u8>> {
     let mut plain = Vec::new();
     put(&mut plain, undo.size);
@@ -58,7 +58,7 @@ pub(crate) fn encode(undo: &Undo) -> Option<Vec<u8>> {
     put(&mut plain, undo.order.len() as u64);
     let mut next = 0_u64;
     for number in &undo.order {
-        // Tables out of order mostly consist of runs in order.
+        // Unordered tables mostly consist of ordered runs.
         put(&mut plain, zigzag(u64::from(*number).wrapping_sub(next)));
         next = u64::from(*number).wrapping_add(1);
     }
@@ -68,7 +68,7 @@ pub(crate) fn encode(undo: &Undo) -> Option<Vec<u8>> {
         match step {
             Step::Copy(range) => {
                 put(&mut plain, COPY);
-                // Most copies go on where the last one ended.
+                // Most copies continue at the end of the last one.
                 put(&mut plain, zigzag(range.start().0.wrapping_sub(copied_to)));
                 put(&mut plain, range.size());
                 copied_to = range.end().0;
@@ -114,17 +114,17 @@ pub(crate) fn encode(undo: &Undo) -> Option<Vec<u8>> {
     encoder.finish().ok()
 }
 
-/// Reads a note's content; the error says what is wrong with it.
+/// Decodes a note's content; the error is the reason.
 pub(crate) fn decode(content: &[u8]) -> Result<Undo, &'static str> {
-    let (form, packed) = content.split_first().ok_or("it is empty")?;
+    let (form, packed) = content.split_first().ok_or("empty")?;
     if *form != FORM {
-        return Err("it is of a version that this coldstart does not know");
+        return Err("unknown version");
     }
     let mut plain = Vec::new();
     let unpacked = DeflateDecoder::new(packed).take(MOST).read_to_end(&mut plain);
-    unpacked.map_err(|_| "it cannot be unpacked")?;
+    unpacked.map_err(|_| "it cannot be decompressed")?;
     let mut reader = Reader(&plain);
-    reader.undo().ok_or("it is cut off or damaged")
+    reader.undo().ok_or("truncated or damaged")
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -209,7 +209,7 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// Small distances in both directions as small numbers.
+/// Zigzag encoding.
 fn zigzag(distance: u64) -> u64 {
     let distance = distance as i64;
     ((distance << 1) ^ (distance >> 63)) as u64

@@ -1,11 +1,12 @@
-//! How to get an original back from a rewritten file: the script in the other direction, small enough for a note.
+//! Undo data: the script that restores the original from the rewritten file, small enough for a note.
 //!
-//! Most of the original is copied in the new file and need only be named. What is gone is told in the shortest way there
-//! is: relocation records follow from the RELR table and the words, headers differ little from those that are there now.
+//! Most of the original is copied in the new file and only needs a reference. The rest is encoded as compactly as
+//! possible: relocation records are derived from the RELR table and the words, headers are stored as differences from
+//! the new ones.
 
 mod codec;
 
-use coldstart_elf::{FileOffset, FileSpan, Place};
+use coldstart_elf::{FileOffset, FileSpan, Position};
 
 use crate::layout::part;
 use crate::refusal::Refusal;
@@ -13,40 +14,40 @@ use crate::script::{Piece, Script, WordPatch};
 
 pub(crate) use codec::{changed, decode, encode};
 
-/// A place in the new file from which something follows.
+/// A position in the new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// This one.
+    /// This offset.
     At(FileOffset),
-    /// That of the section headers, which lie behind the note and whose place it cannot know.
+    /// The section headers; they are after the note, so their offset is unknown.
     SectionHeaders,
 }
 
-/// Where the next bytes of the original come from.
+/// The source of the next bytes of the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// From here in the new file.
+    /// A copy from this position.
     Copy(FileSpan),
-    /// From here in the new file, with these differences added, 8 bytes at a time.
+    /// A copy from this position, with these differences added, 8 bytes at a time.
     Changed(Origin, Vec<u8>),
     /// These bytes.
     Bytes(Vec<u8>),
     /// Zeros.
     Zeros(u64),
-    /// This many records of relative relocations, the next ones of the table that was there.
+    /// This many records of relative relocations, the next ones of the old table.
     Relatives(u64),
 }
 
-/// What RELR's words held in the original.
+/// The old values of RELR's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// What they hold now, but for the words listed.
+    /// Their new values, except for the listed words.
     Same,
     /// Zero.
     Zeros,
 }
 
-/// The way back.
+/// The undo data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Undo {
     /// Size of the original in bytes.
@@ -54,32 +55,31 @@ pub(crate) struct Undo {
     /// BLAKE3 of the original.
     pub(crate) digest: [u8; 32],
     pub(crate) held: Held,
-    /// For each record of a relative relocation, in the order of the table that was there, the number of its word in the
-    /// RELR table; empty where that has the same order. Linkers sort their tables, but not all of them (`gold -z
-    /// nocombreloc`, Go's own linker).
+    /// For each relative relocation in the old table's order, the index of its word in the RELR table; empty if the
+    /// orders are the same. Linkers sort their tables, but not all of them (`gold -z nocombreloc`, Go's own linker).
     pub(crate) order: Vec<u32>,
     pub(crate) steps: Vec<Step>,
-    /// Words of the new file that were different, ascending: their places there, with their values before.
+    /// Changed words of the new file, ascending: their offsets, with their old values.
     pub(crate) words: Vec<WordPatch>,
 }
 
-/// How a range of the original that is not copied can be told.
+/// How a range of the original that is not copied can be encoded.
 #[derive(Clone, Debug)]
 pub(crate) enum Known {
-    /// It is nearly what stands here in the new file; these are the new bytes.
+    /// As a difference from this position in the new file; these are the new bytes.
     Like(Origin, Vec<u8>),
-    /// It is this many records of relative relocations.
+    /// As this many records of relative relocations.
     Relatives(u64),
 }
 
-/// Where each copied range went: range of the original, and its start in the new file. Ascending, without overlaps.
+/// The copied ranges of the original, with their offsets in the new file. Ascending, without overlaps.
 pub(crate) struct Copies(Vec<(FileSpan, FileOffset)>);
 
 impl Copies {
-    /// Of the pieces of a new file.
+    /// The copies in the pieces of a new file.
     ///
     /// # Errors
-    /// If they are longer than any file.
+    /// If their total size overflows.
     pub(crate) fn of(script: &Script) -> Result<Self, Refusal> {
         let mut at = FileOffset(0);
         let mut all = Vec::new();
@@ -93,7 +93,7 @@ impl Copies {
         let mut end = FileOffset(0);
         let mut copies = Vec::with_capacity(all.len());
         for (range, place) in all {
-            // A table may be copied twice, when its old bytes stay unused where they are.
+            // A table may be copied twice, if its old bytes stay unused.
             let start = range.start().max(end);
             if start < range.end() {
                 let place = place.plus(start.since(range.start())?)?;
@@ -104,7 +104,7 @@ impl Copies {
         Ok(Self(copies))
     }
 
-    /// Where a byte of the original stands in the new file, if it does.
+    /// Offset of the original's byte in the new file, if it was copied.
     pub(crate) fn place(&self, at: FileOffset) -> Result<Option<FileOffset>, Refusal> {
         let before = self.0.partition_point(|(range, _)| range.start() <= at).checked_sub(1);
         let found = before.and_then(|before| self.0.get(before)).filter(|(range, _)| range.contains(at));
@@ -112,10 +112,10 @@ impl Copies {
     }
 }
 
-/// The steps back to `original`. `known` are ranges of it with a better way than their bytes, ascending.
+/// The steps to restore `original`. `known` are ranges of it with a better encoding than plain bytes, ascending.
 ///
 /// # Errors
-/// If a copy reaches past the largest offset.
+/// If a copy exceeds the largest offset.
 pub(crate) fn steps_back(original: &[u8], copies: &Copies, known: &[(FileSpan, Known)]) -> Result<Vec<Step>, Refusal> {
     let mut steps = Vec::new();
     let mut at = FileOffset(0);
@@ -128,7 +128,7 @@ pub(crate) fn steps_back(original: &[u8], copies: &Copies, known: &[(FileSpan, K
     Ok(steps)
 }
 
-/// Tells a range that is copied nowhere.
+/// Encodes a range without copies.
 fn fill(original: &[u8], range: FileSpan, known: &[(FileSpan, Known)], steps: &mut Vec<Step>) -> Result<(), Refusal> {
     let mut at = range.start();
     let is_inside = |of: &FileSpan| of.start() >= range.start() && of.end() <= range.end() && !of.is_empty();

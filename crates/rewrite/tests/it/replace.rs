@@ -88,7 +88,7 @@ fn set_id_bits_stay_behind_without_their_owner() {
     let copy = directory.path().join("copy");
     let replaced = as_user(4321, || replace_at(&path, NEW, &copy, None).unwrap());
     assert_eq!(stat(&copy, "%a %u:%g"), "755 4321:4321");
-    assert!(replaced.warnings[0].contains("set-ID bits were left out"), "{:?}", replaced.warnings);
+    assert!(replaced.warnings[0].contains("set-ID bits were cleared"), "{:?}", replaced.warnings);
 }
 
 #[test]

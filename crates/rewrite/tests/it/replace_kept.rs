@@ -85,14 +85,14 @@ fn nothing_that_exists_is_overwritten() {
 fn the_original_is_not_kept_where_the_new_file_will_stand() {
     let directory = scratch();
     let path = file(directory.path(), "library", OLD);
-    is_refused(&path, &path, "the new file will stand there");
+    is_refused(&path, &path, "it is the path of the new file");
     let alias = directory.path().join("alias");
     symlink(".", &alias).unwrap();
-    is_refused(&path, &alias.join("library"), "the new file will stand there");
+    is_refused(&path, &alias.join("library"), "it is the path of the new file");
     // A target elsewhere, too.
     let target = directory.path().join("target");
     let error = replace_at(&path, NEW, &target, Some(&target)).unwrap_err();
-    assert!(error.to_string().contains("the new file will stand there"), "{error}");
+    assert!(error.to_string().contains("it is the path of the new file"), "{error}");
     assert_eq!(names(directory.path()), ["alias", "library"]);
 }
 
@@ -118,7 +118,7 @@ fn one_name_seen_twice_is_not_taken_for_two() {
     let path = file(&sub, "library", OLD);
     std::fs::hard_link(&path, sub.join("another")).unwrap();
     let _mounted = Mount::new(&whole, &["--bind", sub.to_str().unwrap()]).unwrap();
-    is_refused(&path, &whole.join("library"), "the new file will stand there");
+    is_refused(&path, &whole.join("library"), "it is the path of the new file");
     // Another name of it, seen through the mount, is as good as any.
     replace(&path, NEW, &Target::InPlace, Some(&whole.join("another"))).unwrap();
     assert_eq!(std::fs::read(sub.join("another")).unwrap(), OLD);

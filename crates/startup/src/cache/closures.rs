@@ -1,14 +1,14 @@
 //! The entries that programs need: every name they ask for, and the file that answers.
 //!
-//! A program's search may give one name two meanings, by the run paths of two of its libraries; a cache cannot. The first one
-//! stands, and the others are told.
+//! A program's search may give one name two meanings, by the run paths of two of its libraries; a cache cannot. The
+//! first one stands, and the others are told.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use coldstart_loader::cache::{Family, Folders, Library, Listed, NewEntry, NewHwcap};
+use coldstart_loader::cache::{DirectorySource, Family, Library, Listed, NewEntry, NewHwcap};
 use coldstart_loader::{Closure, Environment, Rules, Start, resolve};
 
 use super::{CacheSourceError, NEWEST_RELEASE, as_path, family_loader, file_name, inside, named_family, parent};
@@ -72,7 +72,8 @@ pub struct Conflict {
 /// Follows programs and libraries. `is_named` says that each has to be one; otherwise what is no object is passed over.
 ///
 /// # Errors
-/// When one that is named cannot be followed, is for another architecture than the others, or is started by musl's loader.
+/// When one that is named cannot be followed, is for another architecture than the others, or is started by musl's
+/// loader.
 pub fn follow(asked: &Following<'_>, programs: &[PathBuf], is_named: bool) -> Result<FromClosures, CacheSourceError> {
     let mut family = asked.arch.map(named_family).transpose()?;
     let mut names =
@@ -156,7 +157,7 @@ pub fn files_below(root: &Root, prefix: &Path) -> Result<Vec<PathBuf>, CacheSour
         listed.sort_unstable_by(|left, right| left.0.cmp(&right.0));
         for (name, kind) in listed {
             match kind {
-                Listed::Folder => open.push(name),
+                Listed::Directory => open.push(name),
                 Listed::File => files.push(as_path(&name).to_owned()),
                 Listed::Link | Listed::Other => {}
             }
@@ -240,7 +241,8 @@ impl Names<'_> {
     }
 }
 
-/// What a start depends on: the loader's own directories and its cache, and nothing of our own environment or processor.
+/// What a start depends on: the loader's own directories and its cache, and nothing of our own environment or
+/// processor.
 fn environment(asked: &Following<'_>, family: &Family, object: &ObjectFile, release: &mut Option<u32>) -> Environment {
     let conditions = Conditions {
         inherit: Inherit::Nothing,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use coldstart_loader::cache::{ConfLine, FolderAsked, Folders, read_conf};
+use coldstart_loader::cache::{ConfLine, DirectorySource, RequestedDirectory, read_conf};
 use coldstart_profile::pattern::{fits, is_pattern};
 
 use super::{CacheSourceError, as_path};
@@ -30,7 +30,7 @@ pub struct RelativeLine {
 #[derive(Debug, Default)]
 pub(super) struct Named {
     /// In their order.
-    pub(super) directories: Vec<FolderAsked>,
+    pub(super) directories: Vec<RequestedDirectory>,
     pub(super) relative: Vec<RelativeLine>,
 }
 
@@ -61,8 +61,8 @@ impl Reading<'_> {
         };
         for line in read_conf(&text) {
             match line {
-                ConfLine::Folder(asked) if asked.path.starts_with(b"/") => self.named.directories.push(asked),
-                ConfLine::Folder(asked) => {
+                ConfLine::Directory(asked) if asked.path.starts_with(b"/") => self.named.directories.push(asked),
+                ConfLine::Directory(asked) => {
                     let directory = as_path(&asked.path).to_owned();
                     self.named.relative.push(RelativeLine { file: path(), directory });
                 }

@@ -5,7 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_loader::LoaderBuild;
-use coldstart_loader::cache::{FAMILIES, Family, FolderAsked, Folders, Listed, Scan, ScanRules, is_library_name, scan};
+use coldstart_loader::cache::{
+    DirectorySource, FAMILIES, Family, Listed, RequestedDirectory, Scan, ScanRules, is_library_name, scan,
+};
 
 use super::conf::{self, RelativeLine};
 use super::{CacheSourceError, as_path, inside};
@@ -52,7 +54,8 @@ pub struct FromDirectories {
 /// Scans the directories that are named and those of the configuration.
 ///
 /// # Errors
-/// When a directory that is named cannot be used, the configuration cannot be read, or it is not clear whose libraries are meant.
+/// When a directory that is named cannot be used, the configuration cannot be read, or it is not clear whose
+/// libraries are meant.
 pub fn gather(from: Asked<'_>) -> Result<FromDirectories, CacheSourceError> {
     let root = from.root;
     let mut asked = Vec::new();
@@ -101,16 +104,17 @@ pub fn family_loader(root: &Root, family: &Family) -> Option<LoaderBuild> {
 }
 
 /// A directory by its name; unlike in a configuration file, `=` and spaces belong to it.
-fn folder_asked(name: &[u8]) -> FolderAsked {
+fn folder_asked(name: &[u8]) -> RequestedDirectory {
     let mut path = name;
     while let Some((b'/', rest)) = path.split_last() {
         path = rest;
     }
-    FolderAsked { path: path.to_vec(), kind: None }
+    RequestedDirectory { path: path.to_vec(), kind: None }
 }
 
-/// A directory and all below it, links not followed, those of levels left out: they belong to the directory they stand in.
-fn below(root: &Root, name: &[u8]) -> Vec<FolderAsked> {
+/// A directory and all below it, links not followed, those of levels left out: they belong to the directory they
+/// stand in.
+fn below(root: &Root, name: &[u8]) -> Vec<RequestedDirectory> {
     let (mut found, mut open) = (Vec::new(), vec![folder_asked(name)]);
     while let Some(folder) = open.pop() {
         if found.len() == MOST_DIRECTORIES {
@@ -120,7 +124,7 @@ fn below(root: &Root, name: &[u8]) -> Vec<FolderAsked> {
             .list(&folder.path)
             .unwrap_or_default()
             .into_iter()
-            .filter(|(name, listed)| *listed == Listed::Folder && name != b"glibc-hwcaps")
+            .filter(|(name, listed)| *listed == Listed::Directory && name != b"glibc-hwcaps")
             .map(|(name, _)| name)
             .collect();
         // The last one is the next to be looked at.
@@ -135,7 +139,7 @@ fn below(root: &Root, name: &[u8]) -> Vec<FolderAsked> {
 fn family(
     root: &Root,
     arch: Option<&str>,
-    asked: &[FolderAsked],
+    asked: &[RequestedDirectory],
     with_defaults: bool,
 ) -> Result<&'static Family, CacheSourceError> {
     if let Some(name) = arch {
@@ -159,7 +163,7 @@ fn family(
 }
 
 /// The families of what stands in directories.
-fn families(root: &Root, asked: &[FolderAsked]) -> Vec<&'static Family> {
+fn families(root: &Root, asked: &[RequestedDirectory]) -> Vec<&'static Family> {
     let mut found: Vec<&'static Family> = Vec::new();
     for folder in asked {
         for (name, listed) in root.list(&folder.path).unwrap_or_default() {
@@ -176,7 +180,7 @@ fn families(root: &Root, asked: &[FolderAsked]) -> Vec<&'static Family> {
 }
 
 /// The directories that a loader searches by itself, as its own `ldconfig` enters them.
-fn default_directories(family: &Family, loader: Option<&LoaderBuild>) -> Vec<FolderAsked> {
+fn default_directories(family: &Family, loader: Option<&LoaderBuild>) -> Vec<RequestedDirectory> {
     let known = loader.and_then(|loader| loader.system_directories.clone());
     let directories = known.unwrap_or_else(|| vec![b"/lib".to_vec(), b"/usr/lib".to_vec()]);
     let directories: Vec<Vec<u8>> = directories.iter().map(|name| folder_asked(name).path).collect();

@@ -133,8 +133,8 @@ fn directories_are_listed_and_libraries_read_inside() {
         let expected = [("a.so", Listed::Link), ("a.so.1", Listed::File), ("up.so", Listed::Link)];
         assert_eq!(names, expected.map(|(name, listed)| (name.as_bytes().to_vec(), listed)));
         assert!(root.list_directory(Path::new("/lib/a.so")).is_err());
-        assert_eq!(root.folder(b"/lib"), root.identity(Path::new("/usr/lib")).ok());
-        assert_eq!((root.folder(b"/lib/a.so"), root.folder(b"/nowhere")), (None, None));
+        assert_eq!(root.directory_identity(b"/lib"), root.identity(Path::new("/usr/lib")).ok());
+        assert_eq!((root.directory_identity(b"/lib/a.so"), root.directory_identity(b"/nowhere")), (None, None));
         assert_eq!(root.library(b"/lib/a.so"), Err(NoLibrary::NotElf));
         assert_eq!(root.library(b"/circle"), Err(NoLibrary::Missing));
         assert_eq!(root.library(b"/absolute"), Err(NoLibrary::Missing));

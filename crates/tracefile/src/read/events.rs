@@ -18,7 +18,7 @@ pub(super) fn each(file: &TraceFile, take: &mut dyn FnMut(&Event) -> ControlFlow
     rows(file, "event", sql, |cells| {
         let number = cells.integer(0)?;
         if last.replace(number).is_some_and(|last| last >= number) {
-            return Err(Wrong::Value("it stands in the wrong order".to_owned()));
+            return Err(Wrong::Value("wrong order".to_owned()));
         }
         let at = if moments.is_empty() { None } else { moments.get(&number) };
         let kind = cells.small::<u8>(2)?;
@@ -27,13 +27,13 @@ pub(super) fn each(file: &TraceFile, take: &mut dyn FnMut(&Event) -> ControlFlow
         let code_file = cells.optional(7, |cells, column| cells.small(column))?.map(FileId).or(file);
         let code = match (address, code_file) {
             (Some(address), Some(file)) => Some(CodeAddress { file, address }),
-            (Some(_), None) => return Err(Wrong::Value("it has code of no file".to_owned())),
+            (Some(_), None) => return Err(Wrong::Value("code address without a file".to_owned())),
             (None, _) => None,
         };
         Ok(take(&Event {
             at: at.copied().unwrap_or(Moment(unsigned(number >> MOMENT_SHIFT))),
             thread: ThreadId(cells.small(1)?),
-            kind: EventKind::from_number(kind).ok_or_else(|| Wrong::Value(format!("its kind is {kind}")))?,
+            kind: EventKind::from_number(kind).ok_or_else(|| Wrong::Value(format!("unknown kind {kind}")))?,
             file,
             page: cells.u64(4)?,
             pages: cells.small(5)?,
@@ -47,7 +47,7 @@ fn moments(file: &TraceFile) -> Result<HashMap<i64, Moment>, TraceFileError> {
     let mut moments = HashMap::new();
     rows(file, "moment", "SELECT event, at FROM moment ORDER BY event", |cells| {
         if moments.insert(cells.integer(0)?, cells.moment(1)?).is_some() {
-            return Err(Wrong::Value("it stands twice".to_owned()));
+            return Err(Wrong::Value("duplicate".to_owned()));
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -64,7 +64,7 @@ pub(super) fn lookups(file: &TraceFile, trace: &Trace) -> Result<Vec<Lookup>, Tr
             Some(path) => path.into(),
             None => {
                 let file = file.and_then(|file| trace.file(file));
-                file.ok_or_else(|| Wrong::Value("it has no path".to_owned()))?.path.clone()
+                file.ok_or_else(|| Wrong::Value("missing path".to_owned()))?.path.clone()
             }
         };
         lookups.push(Lookup {

@@ -1,4 +1,4 @@
-//! Everything but events and lookups.
+//! Reads everything except events and lookups.
 
 use std::ops::ControlFlow;
 
@@ -48,7 +48,7 @@ fn run(file: &TraceFile) -> Result<Run, TraceFileError> {
                stops, stopped, kernel, processors, complete FROM run ORDER BY rowid";
     numbered(file, "run", 1, sql, |cells| {
         if run.is_some() {
-            return Err(Wrong::Value("there is more than one run".to_owned()));
+            return Err(Wrong::Value("more than one run".to_owned()));
         }
         let layers = cells.text(2)?;
         let end = cells.text(7)?;
@@ -76,11 +76,11 @@ fn run(file: &TraceFile) -> Result<Run, TraceFileError> {
     run.ok_or_else(|| TraceFileError::damaged(file.path(), "table `run` is empty"))
 }
 
-/// The number of something that stands before row `child`.
+/// The number of something that is before row `child`.
 fn earlier(cells: &mut Cells<'_>, column: usize, child: usize) -> Result<Option<u32>, Wrong> {
     let parent = cells.optional(column, |cells, column| cells.small::<u32>(column))?;
     if parent.is_some_and(|parent| usize::try_from(parent).is_ok_and(|parent| parent >= child)) {
-        return Err(Wrong::Value("its parent stands behind it".to_owned()));
+        return Err(Wrong::Value("its parent comes after it".to_owned()));
     }
     Ok(parent)
 }
@@ -109,7 +109,7 @@ fn processes(file: &TraceFile, trace: &mut Trace) -> Result<(), TraceFileError> 
 
 /// Arguments and notes, of the run and of processes.
 fn words(file: &TraceFile, trace: &mut Trace) -> Result<(), TraceFileError> {
-    let unknown = |number: usize| Wrong::Value(format!("there is no process {number}"));
+    let unknown = |number: usize| Wrong::Value(format!("no process {number}"));
     numbered(file, "argument", 1, "SELECT rowid, process, word FROM argument ORDER BY rowid", |cells| {
         let word = cells.bytes(2)?;
         match cells.optional(1, |cells, column| cells.small::<usize>(column))? {
@@ -140,7 +140,7 @@ fn files(file: &TraceFile, trace: &mut Trace) -> Result<(), TraceFileError> {
         let identity = match (size, modified) {
             (Some(size), Some(modified)) => Some(FileIdentity { size, modified }),
             (None, None) => None,
-            _ => return Err(Wrong::Value("it has a size or a time, and not both".to_owned())),
+            _ => return Err(Wrong::Value("size without modification time, or the reverse".to_owned())),
         };
         trace.files.push(TracedFile {
             path: cells.bytes(1)?.into(),

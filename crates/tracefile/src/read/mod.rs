@@ -12,7 +12,7 @@ use coldstart_profile::trace::{Event, Trace};
 use crate::error::TraceFileError;
 use crate::open::TraceFile;
 
-/// About the file rather than about what it tells.
+/// Facts about the file itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The version of coldstart that wrote it.
@@ -36,7 +36,7 @@ impl TraceFile {
         head::about(self)
     }
 
-    /// Everything but events and lookups; those lists are empty.
+    /// Everything except events and lookups; those lists are empty.
     ///
     /// # Errors
     /// [`TraceFileError::Damaged`].
@@ -44,7 +44,7 @@ impl TraceFile {
         head::read(self)
     }
 
-    /// Each event, in order of time, without keeping them. `take` may break off.
+    /// Each event, in order of time, without storing them. `take` may stop early.
     ///
     /// # Errors
     /// [`TraceFileError::Damaged`]; events before the damage were taken.
@@ -72,7 +72,7 @@ impl TraceFile {
             ("lookups", count(trace.lookups.len()), about.lookups),
         ] {
             if there != expected {
-                let what = format!("it holds {there} {what} and says that it holds {expected}");
+                let what = format!("it contains {there} {what}, but states {expected}");
                 return Err(TraceFileError::damaged(self.path(), what));
             }
         }

@@ -37,7 +37,7 @@ pub(super) fn read(file: &TraceFile) -> Result<Vec<TracedObject>, TraceFileError
 /// The object that a row belongs to.
 fn owner<'a>(objects: &'a mut [TracedObject], cells: &Cells<'_>, column: usize) -> Result<&'a mut TracedObject, Wrong> {
     let number: usize = cells.small(column)?;
-    objects.get_mut(number).ok_or_else(|| Wrong::Value(format!("there is no object {number}")))
+    objects.get_mut(number).ok_or_else(|| Wrong::Value(format!("no object {number}")))
 }
 
 fn segments_and_sections(file: &TraceFile, objects: &mut [TracedObject]) -> Result<(), TraceFileError> {
@@ -73,7 +73,7 @@ fn symbols(file: &TraceFile, objects: &mut [TracedObject]) -> Result<(), TraceFi
     rows(file, "symbol", sql, |cells| {
         let key = (cells.integer(0)?, cells.integer(1)?, cells.integer(2)?);
         if last.replace(key).is_some_and(|last| last >= key) {
-            return Err(Wrong::Value("it stands in the wrong order".to_owned()));
+            return Err(Wrong::Value("wrong order".to_owned()));
         }
         let address = cells.u64(1)?;
         let name = cells.optional(5, |cells, column| cells.text(column))?;
@@ -100,7 +100,7 @@ fn relocations(file: &TraceFile, objects: &mut [TracedObject]) -> Result<(), Tra
     })?;
     let name = |cells: &Cells<'_>, column| -> Result<String, Wrong> {
         let number: usize = cells.small(column)?;
-        names.get(number).cloned().ok_or_else(|| Wrong::Value(format!("there is no name {number}")))
+        names.get(number).cloned().ok_or_else(|| Wrong::Value(format!("no name {number}")))
     };
     let sql = "SELECT rowid, object, table_name, first, count, kind, section, lowest_address, highest_address
                FROM relocation ORDER BY rowid";

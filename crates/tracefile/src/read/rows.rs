@@ -1,7 +1,7 @@
-//! Rows of a file that may come from anybody.
+//! Reads rows of an untrusted file.
 //!
-//! Rows are numbered, and each is checked for its number. It is more than a check of order: a hostile database can show the
-//! same row a million times, and the same long text in each.
+//! Rows are numbered, and each number is checked. This is more than an order check: a hostile database can show the
+//! same row a million times, with the same long text in each.
 
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
@@ -48,14 +48,14 @@ pub(super) fn numbered(
     rows(file, table, sql, |cells| {
         let number = cells.integer(0)?;
         if number != expected {
-            return Err(Wrong::Value(format!("it has the number {number}")));
+            return Err(Wrong::Value(format!("unexpected number {number}")));
         }
         expected += 1;
         take(cells)
     })
 }
 
-/// Reads the rows of `sql`; whoever takes them sees to it that none comes twice.
+/// Reads the rows of `sql`; the caller rejects duplicates.
 pub(super) fn rows(
     file: &TraceFile,
     table: &str,
@@ -63,7 +63,7 @@ pub(super) fn rows(
     mut take: impl FnMut(&mut Cells<'_>) -> Result<ControlFlow<()>, Wrong>,
 ) -> Result<(), TraceFileError> {
     file.begin_reading();
-    // Each text stands in the file once.
+    // Each text is in the file once.
     let mut text_left = file.bytes;
     let mut count = 0_u64;
     let mut read = || -> Result<(), Wrong> {
@@ -107,7 +107,8 @@ impl Cells<'_> {
     /// A number of a smaller type.
     pub(super) fn small<N: TryFrom<i64>>(&self, column: usize) -> Result<N, Wrong> {
         let number = self.integer(column)?;
-        N::try_from(number).map_err(|_| Wrong::Value(format!("column `{}` cannot hold {number}", self.name(column))))
+        N::try_from(number)
+            .map_err(|_| Wrong::Value(format!("column `{}`: {number} is out of range", self.name(column))))
     }
 
     pub(super) fn flag(&self, column: usize) -> Result<bool, Wrong> {
@@ -135,7 +136,8 @@ impl Cells<'_> {
             ValueRef::Text(bytes) => {
                 self.count(bytes.len())?;
                 let text = std::str::from_utf8(bytes);
-                text.map(str::to_owned).map_err(|_| Wrong::Value(format!("column `{}` is no UTF-8", self.name(column))))
+                text.map(str::to_owned)
+                    .map_err(|_| Wrong::Value(format!("column `{}` is not UTF-8", self.name(column))))
             }
             other => Err(self.not("text", column, other.data_type())),
         }
@@ -159,17 +161,17 @@ impl Cells<'_> {
     }
 
     pub(super) fn unknown(&self, column: usize, word: &str) -> Wrong {
-        Wrong::Value(format!("column `{}` holds the unknown word {word:?}", self.name(column)))
+        Wrong::Value(format!("column `{}`: unknown value {word:?}", self.name(column)))
     }
 
     fn count(&mut self, length: usize) -> Result<(), Wrong> {
         let left = u64::try_from(length).ok().and_then(|length| self.text_left.checked_sub(length));
-        *self.text_left = left.ok_or_else(|| Wrong::Value("its texts have more bytes than the file".to_owned()))?;
+        *self.text_left = left.ok_or_else(|| Wrong::Value("its texts are larger than the file".to_owned()))?;
         Ok(())
     }
 
     fn not(&self, wanted: &str, column: usize, found: Type) -> Wrong {
-        Wrong::Value(format!("column `{}` is {found} and no {wanted}", self.name(column)))
+        Wrong::Value(format!("column `{}` is {found}, not {wanted}", self.name(column)))
     }
 
     fn name(&self, column: usize) -> String {

@@ -1,4 +1,4 @@
-//! Events and lookups, in pieces that stand or fall together.
+//! Writes events and lookups, in transactions.
 
 use coldstart_profile::trace::{Event, Lookup, Moment, Trace};
 use rusqlite::{Connection, Transaction, params};
@@ -21,8 +21,8 @@ pub(super) fn write(connection: &mut Connection, trace: &Trace, reached: &mut Re
         let piece = trace.events.get(events..).unwrap_or_default();
         let piece = piece.get(..PIECE).unwrap_or(piece);
         let rest = trace.lookups.get(lookups..).unwrap_or_default();
-        // What was looked up in the time of these events stands with them, so that both end at the same moment. Behind the
-        // last event as many lookups as there are.
+        // What was looked up in the time of these events stands with them, so that both end at the same moment.
+        // Behind the last event as many lookups as there are.
         let count = if events + piece.len() == trace.events.len() {
             rest.len().min(PIECE)
         } else {

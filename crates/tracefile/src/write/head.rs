@@ -1,4 +1,4 @@
-//! Everything that stands before the events: it is small, and no event can be understood without it.
+//! Writes everything before the events: it is small, and the events depend on it.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,8 @@ pub(super) fn write(to: &Connection, trace: &Trace) -> rusqlite::Result<()> {
     files(to, trace)?;
     let mut names = Names { known: HashMap::new(), insert: to.prepare("INSERT INTO name VALUES (?1, ?2)")? };
     let mut section = 0;
-    // Rows that are copied from a table of the same shape are packed without gaps; one by one they leave an eighth empty.
+    // Rows that are copied from a table of the same shape are packed without gaps; one by one they leave an eighth
+    // empty.
     let symbols = TABLES.iter().find(|(name, _)| *name == "symbol").map_or("", |(_, text)| *text);
     to.execute_batch(&symbols.replacen("CREATE TABLE symbol", "CREATE TEMP TABLE collected", 1))?;
     for (number, object) in trace.objects.iter().enumerate() {
@@ -125,7 +126,7 @@ fn processes(to: &Connection, trace: &Trace) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// A parent stands before its children, as [`Trace`] promises; whoever follows parents must come to an end.
+/// A parent comes before its children, as [`Trace`] guarantees; so following parents terminates.
 fn earlier(parent: Option<u32>, child: usize) -> Option<u32> {
     parent.filter(|parent| i64::from(*parent) < place(child))
 }
@@ -221,7 +222,7 @@ fn symbols(to: &Connection, object_id: i64, object: &TracedObject) -> rusqlite::
     Ok(())
 }
 
-/// Words that stand in many relocation runs, kept once.
+/// Words that are in many relocation runs, kept once.
 struct Names<'a> {
     known: HashMap<String, i64>,
     insert: Statement<'a>,

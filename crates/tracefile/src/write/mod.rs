@@ -1,8 +1,8 @@
-//! Writing a trace: beside its place, whole, then under its name.
+//! Writes a trace: to a temporary file, complete, then renamed.
 //!
-//! What a newcomer would not guess: a full disk is no reason to lose a recording that cannot be repeated. Everything that a
-//! reader needs first stands before the events, and the events are written in pieces, in order of time. When the disk is
-//! full, the piece that was begun is taken back, and what stands there is a shorter trace that says so.
+//! Not obvious: a full disk is no reason to lose a recording that cannot be repeated. Everything
+//! that a reader needs first comes before the events, and the events are written in pieces, in order of time. If the
+//! disk is full, the current piece is rolled back, and the file is a shorter trace that says so.
 
 mod events;
 mod head;
@@ -20,7 +20,8 @@ use crate::error::TraceFileError;
 use crate::schema::{APPLICATION, DATABASE_PAGE, FORMAT, TABLES};
 use crate::views::VIEWS;
 
-/// What SQLite may keep in memory while it writes, in KiB: a piece of events and more, so that nothing is written twice.
+/// What SQLite may keep in memory while it writes, in KiB: a piece of events and more, so that nothing is written
+/// twice.
 const CACHE_KIB: i64 = 16 * 1024;
 
 /// A trace was written.
@@ -44,7 +45,7 @@ pub const KIND: OutputKind = OutputKind { name: "a trace", recognises: is_trace,
 const DATABASE: &[u8] = b"SQLite format 3\0";
 /// Where SQLite keeps the application's number, big-endian (SQLite file format, 1.3).
 const APPLICATION_AT: usize = 68;
-/// What stands beside a database that is being changed.
+/// Files next to a database that is being changed.
 const SIDE_FILES: [&str; 3] = ["-journal", "-wal", "-shm"];
 
 /// Whether a file's header is that of a trace.
@@ -57,17 +58,18 @@ fn is_trace(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Tries out whether a trace can be written there, before the start that it is about: that cannot be repeated as it was.
+/// Tries out whether a trace can be written there, before the start that it is about: that cannot be repeated as it
+/// was.
 ///
 /// # Errors
-/// What stands against it.
+/// The reason why not.
 pub fn try_out(place: &OutputTarget) -> Result<(), TraceFileError> {
     place.try_out()?;
     check_side_files(place)
 }
 
-/// A journal may stand beside an earlier trace, whose it is, and nowhere else: SQLite would play it into the new one, and it
-/// is not ours to remove.
+/// A journal may stand beside an earlier trace, whose it is, and nowhere else: SQLite would play it into the new one,
+/// and it is not ours to remove.
 fn check_side_files(place: &OutputTarget) -> Result<(), TraceFileError> {
     let target = place.real_path();
     let is_file = fs::symlink_metadata(&target).is_ok_and(|found| found.is_file());
@@ -78,7 +80,7 @@ fn check_side_files(place: &OutputTarget) -> Result<(), TraceFileError> {
     match SIDE_FILES.map(|suffix| with_suffix(&target, suffix)).into_iter().find(is_there) {
         None => Ok(()),
         Some(there) => {
-            let what = format!("`{}` stands there, which SQLite would take for a part of it", there.display());
+            let what = format!("`{}` exists; SQLite would treat it as part of the trace", there.display());
             Err(TraceFileError::NotWritable { path: place.path().to_owned(), source: io::Error::other(what) })
         }
     }
@@ -96,8 +98,8 @@ pub fn write_trace(path: &Path, trace: &Trace) -> Result<Written, TraceFileError
 /// into it.
 ///
 /// # Errors
-/// [`TraceFileError::Incomplete`] when the disk became full, and the file holds what had room; after all others what stood
-/// there before stands there still.
+/// [`TraceFileError::Incomplete`] when the disk became full, and the file holds what had room; after all others what
+/// stood there before is there still.
 pub fn write_trace_at(place: &OutputTarget, trace: &Trace) -> Result<Written, TraceFileError> {
     let path = place.path();
     let not_writable = |source| TraceFileError::NotWritable { path: path.to_owned(), source };
@@ -136,14 +138,14 @@ pub fn write_trace_at(place: &OutputTarget, trace: &Trace) -> Result<Written, Tr
     }
 }
 
-/// Another file's name, made of this one's.
+/// A file name derived from this one.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Fails only if not even what stands before the events could be written.
+/// Fails only if not even what is before the events could be written.
 fn fill(path: &Path, trace: &Trace) -> rusqlite::Result<Reached> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
@@ -179,7 +181,7 @@ fn fill(path: &Path, trace: &Trace) -> rusqlite::Result<Reached> {
 /// SQLite's errors as the system's, as far as it matters what to do about them.
 fn io_error(error: rusqlite::Error) -> io::Error {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => io::Error::new(io::ErrorKind::StorageFull, "there is no room on the disk"),
+        Some(ErrorCode::DiskFull) => io::Error::new(io::ErrorKind::StorageFull, "no space left on the disk"),
         _ => io::Error::other(error),
     }
 }

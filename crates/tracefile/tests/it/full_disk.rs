@@ -45,7 +45,7 @@ fn finished_pieces_are_kept() {
         };
         let path = disk.0.join("t.coldtrace");
         let error = write_trace(&path, &trace).unwrap_err();
-        assert!(error.to_string().contains("no room"), "{error}");
+        assert!(error.to_string().contains("no space left"), "{error}");
         assert!(error.hint().unwrap().contains("-o FILE"));
         let TraceFileError::Incomplete { events_kept, events_total: 60_000, until, .. } = error else {
             panic!("{error}")

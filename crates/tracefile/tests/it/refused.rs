@@ -74,10 +74,10 @@ fn tables_and_views_that_are_not_ours() {
     let folder = tempfile::tempdir().unwrap();
     for (sql, words) in [
         ("DROP VIEW touches", "`touches` is missing"),
-        ("DROP VIEW touches; CREATE VIEW touches AS SELECT 1", "not as coldstart makes it"),
-        ("DROP TABLE lookup; CREATE VIEW lookup AS SELECT randomblob(1 << 30)", "not as coldstart makes it"),
-        ("CREATE VIEW mine AS SELECT 1", "a view `mine`"),
-        ("CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM run; END", "a trigger `t`"),
+        ("DROP VIEW touches; CREATE VIEW touches AS SELECT 1", "differs from coldstart's definition"),
+        ("DROP TABLE lookup; CREATE VIEW lookup AS SELECT randomblob(1 << 30)", "differs from coldstart's definition"),
+        ("CREATE VIEW mine AS SELECT 1", "unexpected view `mine`"),
+        ("CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM run; END", "unexpected trigger `t`"),
         ("CREATE VIRTUAL TABLE v USING fts5(a)", "`v`"),
     ] {
         let path = written(folder.path());
@@ -163,8 +163,8 @@ fn a_tree_in_circles_comes_to_an_end() {
         let connection = rusqlite::Connection::open(&path).unwrap();
         connection.query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'event'", [], |row| row.get(0)).unwrap()
     };
-    // An interior page of a table (file format, 1.6): the type 5, the count of cells at 3, pointers to cells from 12 on;
-    // a cell begins with the number of its child. All children become the first one.
+    // An interior page of a table (file format, 1.6): the type 5, the count of cells at 3, pointers to cells from 12
+    // on; a cell begins with the number of its child. All children become the first one.
     let mut bytes = fs::read(&path).unwrap();
     let page = (root as usize - 1) * 4096;
     assert_eq!(bytes[page], 5);

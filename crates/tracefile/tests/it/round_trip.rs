@@ -72,7 +72,7 @@ fn nothing_but_a_trace_or_an_empty_file_is_replaced() {
     // What would be played into the trace, and is a user's file here.
     std::fs::write(at("new-wal"), "a user's").unwrap();
     let error = write_trace(&at("new"), &small()).unwrap_err();
-    assert!(error.to_string().contains("new-wal` stands there"), "{error}");
+    assert!(error.to_string().contains("new-wal` exists"), "{error}");
     assert!(!at("new").exists() && at("new-wal").exists());
 }
 

@@ -1,4 +1,4 @@
-//! Why figures of two traces must not be held against one another, in sentences.
+//! Caveats for comparing two traces, as sentences.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn recording(first: &Basis, second: &Basis, sentences: &mut Vec<String>) {
             }
             told.push(difference);
             let sentence = match difference {
-                // What one of them did not record was told above, and what neither did compares nothing.
+                // Differences in recording are listed above; what neither recorded needs no caveat.
                 Difference::NotRecorded => continue,
                 Difference::PagesSeen => {
                     let each = if first.pages == PagesSeen::Each { ("first", "second") } else { ("second", "first") };
@@ -125,7 +125,7 @@ fn runs(first: &Run, second: &Run, sentences: &mut Vec<String>) {
 
 fn commands(first: &Run, second: &Run) -> Option<String> {
     let (of_first, of_second) = (&first.command, &second.command);
-    // The same program may stand in another folder: a copy of it that was worked on.
+    // The same program may be in another directory: a copy of it that was worked on.
     let name = |words: &[OsString]| Some(Path::new(words.first()?).file_name()?.to_owned());
     let is_started_by = |words: &[OsString], longer: &[OsString]| !words.is_empty() && longer.ends_with(words);
     let by = |which: &str, words: &[OsString]| {
@@ -148,7 +148,7 @@ fn commands(first: &Run, second: &Run) -> Option<String> {
         (false, true) => {
             Some("The arguments of the two commands differ: they may have done different work.".to_owned())
         }
-        (false, false) => Some("The two commands name the program in different folders.".to_owned()),
+        (false, false) => Some("The two commands name the program in different directories.".to_owned()),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Which files of two traces belong together, and what must not be compared.
+//! Matches the files of two traces, and lists caveats for comparing them.
 //!
-//! What a newcomer would not guess: two starts of the same program hardly ever are equal in all but one thing. What differs
-//! besides is said in sentences, and shown above every comparison.
+//! What a newcomer would not guess: two starts of the same program hardly ever are equal in all but one thing. What
+//! differs besides is said in sentences, and shown above every comparison.
 
 mod caveats;
 mod partners;

@@ -1,7 +1,8 @@
-//! Which file of one trace is which of the other.
+//! Matches the files of two traces.
 //!
-//! Equal paths are partners. Of the rest, a copy in another folder or in another version's folder of a store is one, as far as
-//! only one file on each side can be meant: two that are wrongly held to be one would be worse than two that stand alone.
+//! Equal paths are partners. Of the rest, a copy in another directory or in another version's directory of a store is
+//! one, as far as only one file on each side can be meant: two that are wrongly held to be one would be worse than
+//! two that stand alone.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -180,11 +181,11 @@ mod tests {
     #[test]
     fn copies_elsewhere_are_found() {
         let hash = |letter: &str| letter.repeat(STORE_HASH);
-        let of = |letter: &str, folder: &str, program: &str| {
+        let of = |letter: &str, directory: &str, program: &str| {
             let store = format!("/nix/store/{}-gtk-3/lib/libgtk.so", hash(letter));
             let data = format!("/nix/store/{}-gtk-3/share/x", hash(letter));
             let copies = ["/usr/lib/libq.so", "/usr/share/p/one/icon", "/usr/share/p/two/icon"];
-            let copies = copies.map(|path| format!("{folder}{path}"));
+            let copies = copies.map(|path| format!("{directory}{path}"));
             let all = [program.to_owned(), store, data].into_iter().chain(copies).collect::<Vec<_>>();
             let sonames = [None, Some("libgtk.so"), None, Some("libq.so"), None, None];
             let rows: Vec<_> = all.iter().zip(sonames).map(|(path, soname)| (path.as_str(), soname, None)).collect();

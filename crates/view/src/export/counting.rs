@@ -1,6 +1,7 @@
-//! How events add up, for counters: a point now and then, so that a million events do not make a million points.
+//! Sums of events for counters, sampled so that a million events do not make a million points.
 //!
-//! The points of a start lie in [`STEPS`] equal stretches of time, at the last event of each; the last point is the whole.
+//! The points of a start are in [`STEPS`] equal stretches of time, at the last event of each; the last point is the
+//! whole.
 
 use std::collections::BTreeMap;
 

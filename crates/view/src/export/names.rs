@@ -1,7 +1,7 @@
-//! Names for what stands in a trace as numbers: files, sections, symbols, processes.
+//! Names for the numbers in a trace: files, sections, symbols, processes.
 //!
-//! The rules for sections and symbols are those of the trace file's views (`docs/formats/trace.md`). A name may hold anything;
-//! making it harmless is the work of who shows it, and JSON's escapes keep it whole until then.
+//! The rules for sections and symbols are those of the trace file's views (`docs/formats/trace.md`). A name may hold
+//! anything; making it harmless is the work of who shows it, and JSON's escapes keep it whole until then.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ impl<'a> Names<'a> {
         self.objects.get(&file).map(|object| object.object)
     }
 
-    /// The file's path; bytes that are no UTF-8 are replaced, since JSON has none.
+    /// The file's path; bytes that are not UTF-8 are replaced, since JSON has none.
     pub(super) fn path(&self, file: Option<FileId>) -> Cow<'a, str> {
         match file {
             None => Cow::Borrowed("(unnamed)"),
@@ -48,13 +48,14 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The file's name without its folder.
+    /// The file's name without its directory.
     pub(super) fn file_name(&self, file: Option<FileId>) -> Cow<'a, str> {
         let file = file.and_then(|file| self.trace.file(file));
         file.map_or("(unnamed)".into(), |file| last_part(&file.path))
     }
 
-    /// The section that an event happened in: of code that of the instruction, else the one with most bytes of the first page.
+    /// The section that an event happened in: of code that of the instruction, else the one with most bytes of the
+    /// first page.
     pub(super) fn section(&self, event: &Event) -> Option<&'a str> {
         let object = self.objects.get(&event.file?)?;
         if let Some(code) = own_code(event) {
@@ -104,7 +105,7 @@ impl<'a> Names<'a> {
         symbol.map_or_else(place, |symbol| Cow::Borrowed(symbol.name.as_str()))
     }
 
-    /// The program's name without its folder.
+    /// The program's name without its directory.
     pub(super) fn program(&self, process: ProcessId) -> Cow<'a, str> {
         self.trace.process(process).map_or("(unknown)".into(), |process| last_part(&process.program))
     }
@@ -116,7 +117,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The instruction, where it lies in what was touched: then it says more than the page.
+/// The instruction, where it is in what was touched: then it says more than the page.
 fn own_code(event: &Event) -> Option<CodeAddress> {
     let is_code = match event.kind {
         EventKind::Function => true,
@@ -166,7 +167,7 @@ mod tests {
         let code = Some(CodeAddress { file: FileId(0), address: 0x1010 });
         let executed = Event { code, ..touch_of(1, Touch { execute: true, ..Touch::default() }) };
         assert_eq!((names.section(&executed), names.symbol(&executed)), (Some(".a"), Some("first")));
-        // It was read from there, and lies elsewhere.
+        // It was read from there, but is elsewhere.
         let read = Event { code, ..plain(2) };
         assert_eq!((names.section(&read), names.symbol(&read)), (Some(".b"), Some("second")));
         assert_eq!(names.symbol(&plain(u64::MAX)), None);

@@ -1,4 +1,4 @@
-//! Names, programs, and the recording itself.
+//! Figures of names, programs, and the recording itself.
 
 use coldstart_profile::trace::Trace;
 use coldstart_profile::trace::figures::Figures;

@@ -1,7 +1,7 @@
 //! The figures of a trace as a list of named numbers, the same for pages, tables and comparisons.
 //!
-//! Nothing is counted here that [`Figures`] does not have. What a newcomer would not guess: what was not recorded is no zero,
-//! but unknown, so that a start traced without functions does not look like one that called none.
+//! Nothing is counted here that [`Figures`] does not have. What a newcomer would not guess: what was not recorded is
+//! not a zero, but unknown, so that a start traced without functions does not look like one that called none.
 
 mod counts;
 mod of_file;
@@ -133,7 +133,7 @@ impl Group {
         Self { group: FigureGroup { title: title.to_owned(), note, figures: Vec::new() } }
     }
 
-    /// A figure of which less is better.
+    /// A figure for which less is better.
     fn add(&mut self, key: &str, label: &str, unit: Unit, value: Option<u64>) {
         self.push(key, label, unit, value, true);
     }

@@ -1,4 +1,4 @@
-//! What happened to one file, as numbers that are there only where they were recorded.
+//! Figures of one file, present only if they were recorded.
 
 use coldstart_profile::trace::figures::{Figures, FileFigures, SumOf};
 use coldstart_profile::trace::{FileId, PagesSeen};

@@ -1,4 +1,4 @@
-//! Distinct pages, and what came from the disk.
+//! Distinct pages, and data from the disk.
 
 use coldstart_profile::trace::figures::{Figures, PageCounts};
 

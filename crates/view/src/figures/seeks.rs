@@ -1,4 +1,4 @@
-//! How far apart in their files consecutive touches, and consecutive functions, lie.
+//! Distances of consecutive touches, and of consecutive function calls, in their files.
 
 use coldstart_profile::trace::figures::{Figures, Seeks, StagedSeeks};
 

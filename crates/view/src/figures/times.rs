@@ -1,4 +1,4 @@
-//! When it was ready, and where the time went.
+//! The time of readiness, and what the time was spent on.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Which object is meant by a name.
+//! Finds the object for a name.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,12 +12,13 @@ use super::words::{file_name, harmless_path, harmless_text};
 /// How many files an error lists.
 const LISTED: usize = 8;
 
-/// The file that a name means: a path, a file name or a soname, with `*`, `?` and `[...]`. Without a name, or with an empty one, the
-/// object with most first touches.
+/// The file that a name means: a path, a file name or a soname, with `*`, `?` and `[...]`. Without a name, or with an
+/// empty one, the object with most first touches.
 ///
 /// # Errors
 ///
-/// If none is meant, or several of different file names. Of several with the same file name, it is the one with most first touches.
+/// If none is meant, or several of different file names. Of several with the same file name, it is the one with most
+/// first touches.
 pub fn choose(trace: &Trace, name: Option<&str>) -> Result<FileId, MapError> {
     let touches = touches(trace);
     let by_use = |files: &mut Vec<FileId>| {

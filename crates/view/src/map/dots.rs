@@ -1,10 +1,10 @@
-//! The dots of a map: what happened to the object's pages.
+//! The dots of a map: the events of the object's pages.
 
 use coldstart_profile::trace::{EventKind, FileId, Touch, Trace, TracedObject};
 
 use super::places::{Place, Places, of_event};
 
-/// What a dot stands for. In the order in which they are drawn: what came from the disk lies below everything.
+/// The meaning of a dot. In drawing order: disk reads are below everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DotKind {
     /// Pages came from the disk.
@@ -73,7 +73,7 @@ pub struct Dot {
     pub place: Place,
     /// Bytes from there; of a function 0.
     pub length: u64,
-    /// What it stands for.
+    /// Its meaning.
     pub kind: DotKind,
 }
 
@@ -84,7 +84,7 @@ pub struct DotLayer {
     pub label: Option<String>,
     /// In order of time.
     pub dots: Vec<Dot>,
-    /// Events in the shown time that have no place on the axis: behind the end of the file, say.
+    /// Events in the shown time that have no place on the axis: after the end of the file, say.
     pub outside: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Times that went into other files than the one on the map.
+//! Activity in other files than the one on the map.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ pub struct Elsewhere {
     pub stretches: Vec<Stretch>,
 }
 
-/// From one moment to another, both included, in nanoseconds since the launch. A single event makes a stretch without length.
+/// From one moment to another, both included, in nanoseconds since the launch. A single event makes a stretch without
+/// length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stretch {
     /// First event.
@@ -26,8 +27,8 @@ pub struct Stretch {
     pub to: u64,
 }
 
-/// By category, in the order of [`FileCategory::ALL`]; those without any are left out. A stretch is a run of a thread's page touches,
-/// reads and fills that are all in files of one category, none of them the one on the map.
+/// By category, in the order of [`FileCategory::ALL`]; those without any are left out. A stretch is a run of a
+/// thread's page touches, reads and fills that are all in files of one category, none of them the one on the map.
 pub(super) fn of(trace: &Trace, file: FileId, (from, to): (u64, u64)) -> Vec<Elsewhere> {
     let mut found: BTreeMap<FileCategory, Vec<Stretch>> = BTreeMap::new();
     let mut current: BTreeMap<ThreadId, (FileCategory, Stretch)> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Why there is no map.
+//! Why a map cannot be drawn.
 
 use thiserror::Error;
 
@@ -7,7 +7,7 @@ use super::words::list;
 /// Why a trace or one of its objects cannot be shown.
 #[derive(Debug, Error)]
 pub enum MapError {
-    /// Nothing in the trace has this name.
+    /// No file of the trace matches the name.
     #[error("no file of this trace is named `{name}`")]
     NoSuchFile {
         /// As asked for, made harmless.
@@ -15,8 +15,8 @@ pub enum MapError {
         /// Names that are like it, or else those of the files with most first touches.
         instead: Vec<String>,
     },
-    /// Files of different names are meant.
-    #[error("`{name}` means {count} files of this trace: {}", list(.found))]
+    /// The name matches several files.
+    #[error("`{name}` matches {count} files of this trace: {}", list(.found))]
     Several {
         /// As asked for, made harmless.
         name: String,
@@ -25,17 +25,17 @@ pub enum MapError {
         /// Paths of the first of them, those with most first touches first.
         found: Vec<String>,
     },
-    /// There is nothing to choose from.
-    #[error("no page of any file was seen to be touched in this trace: there is nothing to map")]
+    /// The trace has no page touches.
+    #[error("nothing to map: this trace has no page touches")]
     NothingTouched,
-    /// The number is of another trace.
+    /// The file number is from another trace.
     #[error("this trace has no file number {number}")]
     Foreign {
         /// As asked for.
         number: u32,
     },
     /// The picture is not what the renderer takes.
-    #[error("cannot turn the picture into pixels: {reason}")]
+    #[error("cannot render the picture: {reason}")]
     Pixels {
         /// In its words.
         reason: String,
@@ -48,10 +48,9 @@ impl MapError {
         match self {
             Self::NoSuchFile { instead, .. } if !instead.is_empty() => Some(format!("it has {}", list(instead))),
             Self::Several { .. } => Some("name one of them by its path".to_owned()),
-            Self::NothingTouched => Some(
-                "a trace with pages has them: `coldstart trace` without `--layers`, or with `pages` among them"
-                    .to_owned(),
-            ),
+            Self::NothingTouched => {
+                Some("record with `coldstart trace` without `--layers`, or with the layer `pages`".to_owned())
+            }
             Self::NoSuchFile { .. } | Self::Foreign { .. } | Self::Pixels { .. } => None,
         }
     }

@@ -1,8 +1,9 @@
-//! The map of an object: time across, place in the file up, a dot for each first touch; as SVG and PNG.
+//! The map of an object: time on the x-axis, file offset on the y-axis, a dot for each first touch; as SVG and PNG.
 //!
-//! It is the graph that Mike Hommey drew in September 2010, of which all of this began. [`ObjectMap::of`] decides what is shown, in
-//! nanoseconds and bytes; drawing turns that into points. What a newcomer would not guess: the zero-filled memory behind a file's
-//! last byte (`.bss`) has no place in the file, and so stands in a strip of its own above the file's end, in a scale of its own.
+//! It is the graph that Mike Hommey drew in September 2010, of which all of this began. [`ObjectMap::of`] decides
+//! what is shown, in nanoseconds and bytes; drawing turns that into points. What a newcomer would not guess: the
+//! zero-filled memory after a file's last byte (`.bss`) has no place in the file, and so is in a strip of its own
+//! above the file's end, in a scale of its own.
 
 mod bands;
 mod choice;

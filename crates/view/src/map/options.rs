@@ -1,4 +1,4 @@
-//! How a map is to look.
+//! Display options of a map.
 
 use coldstart_profile::trace::{FileId, Moment, Trace};
 

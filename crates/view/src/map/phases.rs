@@ -1,4 +1,4 @@
-//! Phases above the map: what the process did meanwhile, and what it did with this object.
+//! Phases above the map: those of the process, and those of this object.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,8 @@ impl PhaseBar {
     }
 }
 
-/// The phases of the process that touched most of a file's pages: those of the whole process, what it opened later, and those of the file.
+/// The phases of the process that touched most of a file's pages: those of the whole process, what it opened later,
+/// and those of the file.
 pub(super) fn of(trace: &Trace, file: FileId, (from, to): (u64, u64)) -> Vec<PhaseRow> {
     let main = main_process(trace, file);
     let shown = |phase: &&Phase| phase.process == main && phase.begin.0 <= to && phase.end.0 >= from;
@@ -51,7 +52,7 @@ pub(super) fn of(trace: &Trace, file: FileId, (from, to): (u64, u64)) -> Vec<Pha
         } else if matches!(phase.kind, PhaseKind::Dlopen | PhaseKind::Dlclose) {
             opened.push(PhaseBar::of(trace, phase));
         }
-        // Single initialisers stand inside `Initialisers`, and there may be thousands.
+        // Single initialisers are inside `Initialisers`, and there may be thousands.
         if phase.file == Some(file)
             && !matches!(phase.kind, PhaseKind::Initialiser | PhaseKind::Dlopen | PhaseKind::Dlclose)
         {

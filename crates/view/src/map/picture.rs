@@ -1,8 +1,8 @@
-//! The map as PNG: the SVG, drawn with a font that comes with coldstart.
+//! The map as PNG: the SVG, rendered with an embedded font.
 //!
 //! The font is DejaVu Sans (its licence: `assets/fonts/LICENSE-DejaVu`), so that the picture is the same on every machine, whatever
-//! fonts that has. Letters that it lacks are drawn as boxes. The renderer draws all but the text: letters are set one after
-//! another here, with the widths that the layout of the map counts with. A renderer that shapes text takes 0.7 MB of the program.
+//! fonts that has. Letters that it lacks are drawn as boxes. The renderer draws everything except
+//! text, which is set here with plain advance widths, as in the layout of the map: a renderer that shapes text adds 0.7 MB to the program.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! Places on the map's upright axis.
+//! Positions on the map's vertical axis.
 
 use coldstart_profile::PAGE_SIZE;
 use coldstart_profile::trace::{CodeAddress, Event, EventKind, FileId, Trace, TracedFile, TracedObject};
@@ -15,12 +15,12 @@ pub enum Place {
 /// What the upright axis holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// Where the shown part of the file ends, in bytes, at least 1: behind the last byte that is loaded; of what is no
-    /// object, behind the last byte.
+    /// Where the shown part of the file ends, in bytes, at least 1: after the last byte that is loaded; of what is no
+    /// object, after the last byte.
     pub file_end: u64,
     /// How many bytes the file goes on without being loaded: debug information, say.
     pub not_loaded: u64,
-    /// Zero-filled memory: its first page's address, and the address behind it. `None` if there is no whole page of it.
+    /// Zero-filled memory: its first page's address, and the address after it. `None` if there is no whole page of it.
     pub zeros: Option<(u64, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! What stands on the map of one object.
+//! The contents of an object's map.
 
 use coldstart_profile::trace::figures::{Figures, PageCounts};
 use coldstart_profile::trace::{EventKind, FileId, PagesSeen, Run, Trace};
@@ -101,7 +101,8 @@ impl ObjectMap {
         })
     }
 
-    /// How many events there are on the map, and of what kind, in order: those that occur, with their number in each layer.
+    /// How many events there are on the map, and of what kind, in order: those that occur, with their number in each
+    /// layer.
     pub fn counts(&self) -> Vec<(DotKind, Vec<u64>)> {
         let counts =
             DotKind::ALL.map(|kind| (kind, self.layers.iter().map(|layer| layer.count(kind)).collect::<Vec<_>>()));

@@ -1,6 +1,7 @@
-//! Text in pictures and on terminals: names made harmless, numbers, sizes, moments.
+//! Text in pictures and on terminals: escaped names, numbers, sizes, moments.
 //!
-//! A name in a trace may be anything: markup, terminal escapes, marks that turn the direction of writing. Each passes through here.
+//! A name in a trace may be anything: markup, terminal escapes, marks that turn the direction of writing. Each passes
+//! through here.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -11,8 +12,8 @@ use coldstart_profile::trace::{Run, StartState};
 use crate::dates::minute;
 pub(crate) use crate::numbers::{bytes as size, counted, grouped};
 
-/// Bytes of a name in one line of harmless characters. What is no UTF-8 and what cannot be seen become escapes; so do the two
-/// characters that XML has no place for (XML 1.0, section 2.2).
+/// Bytes of a name in one line of harmless characters. What is not UTF-8 and what cannot be seen become escapes; so
+/// do the two characters that XML has no place for (XML 1.0, section 2.2).
 pub(crate) fn harmless(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -83,7 +84,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// The command, its program without the folder.
+/// The command, its program without the directory.
 pub(crate) fn command(run: &Run) -> String {
     let words = run.command.iter().enumerate().map(|(place, word)| match place {
         0 => file_name(Path::new(word)),

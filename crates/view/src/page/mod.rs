@@ -1,8 +1,8 @@
 //! Self-contained HTML pages: of one trace, of two, or of a verb's results.
 //!
-//! A page holds the viewer, and its data beside it as `docs/formats/page-data.md` says. What a newcomer would not guess: names in
-//! traces are hostile input, and the page is opened from disks and mails, so it forbids itself all network and every script
-//! but the viewer.
+//! A page holds the viewer, and its data beside it as `docs/formats/page-data.md` says. What a newcomer would not
+//! guess: names in traces are hostile input, and the page is opened from disks and mails, so it forbids itself all
+//! network and every script but the viewer.
 
 mod columns;
 mod error;
@@ -46,7 +46,7 @@ pub enum ReportKind {
 ///
 /// # Errors
 ///
-/// When the viewer is one that cannot stand in a page, which a test keeps from happening to the one that is built in.
+/// When the viewer is one that cannot be in a page, which a test keeps from happening to the one that is built in.
 pub fn trace_page(first: &TraceSource<'_>, second: Option<&TraceSource<'_>>) -> Result<Vec<u8>, PageError> {
     Viewer::built_in().trace_page(first, second)
 }
@@ -55,7 +55,7 @@ pub fn trace_page(first: &TraceSource<'_>, second: Option<&TraceSource<'_>>) -> 
 ///
 /// # Errors
 ///
-/// When the report is no JSON, or as for [`trace_page`].
+/// When the report is not JSON, or as for [`trace_page`].
 pub fn report_page(kind: ReportKind, title: &str, report: &impl Serialize) -> Result<Vec<u8>, PageError> {
     Viewer::built_in().report_page(kind, title, report)
 }

@@ -70,7 +70,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Writes what is behind the data.
+    /// Writes what is after the data.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.write("</body>\n</html>\n");
         self.page
@@ -81,8 +81,8 @@ impl Shell {
     }
 }
 
-/// What the page may do: run the script with this hash, style itself, draw pictures that it made, and nothing else. Charts set
-/// the style of elements, so styles are not held to a hash; with nowhere to send to, they can do no harm.
+/// What the page may do: run the script with this hash, style itself, draw pictures that it made, and nothing else.
+/// Charts set the style of elements, so styles are not held to a hash; with nowhere to send to, they can do no harm.
 fn policy(script: &str) -> String {
     let hash = STANDARD.encode(Sha256::digest(script.as_bytes()));
     format!(
@@ -109,7 +109,8 @@ fn text(words: &str) -> String {
     escaped
 }
 
-/// JSON that nothing in HTML can take for its own. These characters stand in strings only, so what it means stays the same.
+/// JSON that nothing in HTML can take for its own. These characters are in strings only, so what it means stays the
+/// same.
 fn json_in_html(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len() + json.len() / 16);
     for character in json.chars() {

@@ -1,4 +1,4 @@
-//! The viewer: the script and the stylesheet that stand in every page.
+//! The viewer: the script and the stylesheet that are in every page.
 
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ impl<'a> Viewer<'a> {
     ///
     /// # Errors
     ///
-    /// When the viewer cannot stand in a page.
+    /// When the viewer cannot be in a page.
     pub fn trace_page(&self, first: &TraceSource<'_>, second: Option<&TraceSource<'_>>) -> Result<Vec<u8>, PageError> {
         let head = PageHead {
             kind: "trace",
@@ -53,7 +53,7 @@ impl<'a> Viewer<'a> {
     ///
     /// # Errors
     ///
-    /// When the report is no JSON or the viewer cannot stand in a page.
+    /// When the report is not JSON or the viewer cannot be in a page.
     pub fn report_page(&self, kind: ReportKind, title: &str, report: &impl Serialize) -> Result<Vec<u8>, PageError> {
         let kind = match kind {
             ReportKind::Measure => "measure",

@@ -1,4 +1,4 @@
-//! What stands in the head of a page in words.
+//! Text in the head of a page.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub(super) fn texts(words: &[OsString]) -> Vec<String> {
     words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// A path as text. Bytes that are no UTF-8 become U+FFFD.
+/// A path as text. Bytes that are not UTF-8 become U+FFFD.
 pub(super) fn path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

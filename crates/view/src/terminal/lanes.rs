@@ -1,4 +1,4 @@
-//! Phases of processes as lanes: a line for each process, time across.
+//! Phases of processes as lanes: a line for each process, time on the x-axis.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A start as text: its phases as lanes, the map of one object in Braille dots, what was touched when and where.
+//! A start as text: its phases as lanes, the map of one object in Braille dots, touches by time and by section.
 //!
 //! The same [`ObjectMap`] as that of the picture is laid out in columns and lines. What a newcomer would not guess:
 //! colour only repeats what letters, rows and words say, so that nothing is lost in a file or a pipe.
@@ -21,7 +21,8 @@ use sheet::{Ink, Sheet};
 pub struct TerminalOptions<'name> {
     /// Columns; kept within [`TerminalOptions::WIDTHS`].
     pub width: u16,
-    /// Lines that the text may take; the map takes what the rest leaves, and [`TerminalOptions::LOWEST`] lines at least.
+    /// Lines that the text may take; the map takes what the rest leaves, and [`TerminalOptions::LOWEST`] lines at
+    /// least.
     pub height: u16,
     /// The object on the map, as [`choose`] takes it; `None`: the one that was touched most.
     pub object: Option<&'name str>,
@@ -96,7 +97,7 @@ pub fn text(source: &str, trace: &Trace, figures: &Figures, options: &TerminalOp
     Ok(sheet.finish(options.colour))
 }
 
-/// What stands below the map.
+/// What is below the map.
 fn below(sheet: &mut Sheet, map: &ObjectMap) {
     rows::draw(sheet, map);
     sheet.line("");

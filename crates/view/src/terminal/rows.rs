@@ -1,4 +1,4 @@
-//! Below the map: when how much of each kind happened, and which parts of the file were touched.
+//! Below the map: counts of each kind over time, and the touched parts of the file.
 
 use super::canvas::letter;
 use super::sheet::{Ink, Sheet};

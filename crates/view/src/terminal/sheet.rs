@@ -1,4 +1,4 @@
-//! The lines that text is put into: a buffer of ratatui's that grows downwards.
+//! The text sheet: a ratatui buffer that grows downwards.
 
 use anstyle::{AnsiColor, Style};
 use ratatui_core::buffer::Buffer;

@@ -156,7 +156,7 @@ fn what_others_put_among_the_links_keeps_the_folder() {
     std::fs::write(tree.at("bin/.app.libs/mine"), "precious").unwrap();
     let (exit, _, stderr) = tree.said(&["bind", "--in-place", "--rebind", "bin/app"]);
     assert_eq!(exit, 2, "{stderr}");
-    assert!(stderr.contains("mine` was not put there by coldstart") && stderr.contains("move"), "{stderr}");
+    assert!(stderr.contains("mine` was not created by coldstart") && stderr.contains("move"), "{stderr}");
     let (exit, stdout, stderr) = tree.said(&["unbind", "--in-place", "bin/app"]);
     assert_eq!(exit, 0, "{stderr}");
     assert!(format!("{stdout}{stderr}").contains("stays"), "{stdout}{stderr}");

@@ -23,13 +23,14 @@ fn a_missing_library_is_told_with_who_needs_it() {
     std::fs::remove_file(tree.at("two/libsecond.so")).unwrap();
     for mode in super::table::MODES {
         let said = tree.refuses("missing-library", &["bind", "--in-place", "bin/app", "--mode", mode]);
-        assert!(said.contains("`libsecond.so` is not found, which") && said.contains("coldstart resolve"), "{said}");
+        assert!(said.contains("`libsecond.so`, needed by") && said.contains("coldstart resolve"), "{said}");
     }
 }
 
 #[test]
 fn files_of_other_kinds_are_treated_as_the_loader_does() {
-    // glibc ends the start at a text, and passes over a library for another machine or an empty... one of another class.
+    // glibc ends the start at a text, and passes over a library for another machine or an empty... one of another
+    // class.
     let tree = Tree::new();
     std::fs::write(tree.at("zero/libfirst.so"), "INPUT(-lfirst)\n").unwrap();
     assert!(!seen(&mut plain(&tree.app())).said.is_empty());
@@ -90,7 +91,7 @@ fn empty_elements_of_the_search_path_depend_on_where_it_is_started() {
     let bind = ["bind", "--in-place", "../bin/app"];
     let (exit, _, stderr) = super::scene::said(&tree.at("one"), &bind);
     assert_eq!(exit, 1, "{stderr}");
-    assert!(stderr.contains("depends on the directory") && stderr.contains("hint: "), "{stderr}");
+    assert!(stderr.contains("relative to the current directory") && stderr.contains("hint: "), "{stderr}");
     // Where nothing is found by it, it stays behind the links.
     tree.bind(&[]);
     assert_eq!(tree.start(&[]), PRINTED);

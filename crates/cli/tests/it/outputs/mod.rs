@@ -18,7 +18,7 @@ fn whole() -> impl Iterator<Item = &'static Output> {
 
 /// What is said of a file that is no earlier output.
 fn not_earlier(output: &Output) -> &'static str {
-    if output.kind == Kind::KeptOriginal { "there is something else already" } else { "it already exists and is not " }
+    if output.kind == Kind::KeptOriginal { "a different file exists there" } else { "it already exists and is not " }
 }
 
 #[test]
@@ -136,7 +136,8 @@ fn directories_pipes_and_devices_stay() {
     }
 }
 
-/// A link like `/dev/stdout`, in a directory of our own: replaced by mistake, the real one would be missed by the whole machine.
+/// A link like `/dev/stdout`, in a directory of our own: replaced by mistake, the real one would be missed by the
+/// whole machine.
 #[test]
 fn a_link_to_stdout_stays_also_where_that_is_a_file() {
     for output in OUTPUTS.iter().filter(|output| output.kind != Kind::KeptOriginal) {

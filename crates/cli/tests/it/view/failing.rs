@@ -39,15 +39,15 @@ fn what_is_no_trace_is_refused() {
     fs::write(place.path("empty"), []).unwrap();
     refuses(&place, "empty", &["`empty` is empty", "coldstart trace -o"]);
     refuses(&place, "nowhere", &["`nowhere`", "No such file", "coldstart trace -o"]);
-    refuses(&place, ".", &["the trace `.` cannot be read: it is a directory, not a regular file"]);
+    refuses(&place, ".", &["cannot read the trace `.`: it is a directory, not a regular file"]);
     fs::copy(coldstart_host::process::own::PROGRAM, place.path("elf")).unwrap();
-    refuses(&place, "elf", &["`elf` is no trace", "not a SQLite database"]);
+    refuses(&place, "elf", &["`elf` is not a trace", "not a SQLite database"]);
     fs::write(place.path("perf.data"), [&b"PERFILE2"[..], &[0; 400]].concat()).unwrap();
-    refuses(&place, "perf.data", &["`perf.data` is no trace", "coldstart trace import perf.data"]);
+    refuses(&place, "perf.data", &["`perf.data` is not a trace", "coldstart trace import perf.data"]);
     fs::write(place.path("page.html"), "<!DOCTYPE html>".repeat(20)).unwrap();
-    refuses(&place, "page.html", &["`page.html` is no trace"]);
+    refuses(&place, "page.html", &["`page.html` is not a trace"]);
     rusqlite::Connection::open(place.path("other.db")).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
-    refuses(&place, "other.db", &["`other.db` is no trace", "another program's database"]);
+    refuses(&place, "other.db", &["`other.db` is not a trace", "another program's database"]);
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn alignment_too_small_for_large_pages() {
     let (small, large) = (aligned(folder.path(), 4096), aligned(folder.path(), 65_536));
     for machine in [183, 21, 258] {
         let found = the(&for_machine(&small, machine), kind);
-        assert_eq!(found.place, "the segment at address 0x0 is aligned to 4096 bytes only");
+        assert_eq!(found.place, "the segment at address 0x0 is aligned to only 4096 bytes");
         assert_eq!(found.fixes, [Fix::Linker("-z max-page-size=65536")]);
         none(&for_machine(&large, machine), kind);
     }

@@ -18,7 +18,7 @@ fn a_large_table_is_read_beside_what_it_changes() {
     assert_eq!(
         found.what,
         format!(
-            "the loader's work alone reads in {} requests, {} of them seeks, and {} of {} pages in vain",
+            "the loader alone makes {} requests, {} of them seeks; {} of {} pages are read but not used",
             reads.requests,
             reads.seeks,
             reads.read_pages - reads.useful_pages,

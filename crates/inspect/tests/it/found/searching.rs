@@ -65,8 +65,7 @@ fn a_filter_that_lets_everything_pass() {
     };
     let (inspection, bytes, offset) = filled(1000);
     let found = the(&inspection, kind);
-    let expected =
-        format!("the filter of the hash table lets 100 of 100 absent names pass ({bytes} bytes for 1000 symbols)");
+    let expected = format!("the hash table's filter passes 100 % of absent names ({bytes} bytes for 1000 symbols)");
     assert_eq!(found.what, expected);
     assert_eq!(found.place, format!("DT_GNU_HASH at file offset {offset:#x}"));
     none(&filled(999).0, kind);
@@ -89,7 +88,7 @@ fn a_search_path_of_many_directories() {
     let found = the(&with("long", &[path[0], path[1], needed, named]), kind);
     assert_eq!(found.what, "1 library is looked for in up to 3 directories each");
     assert_eq!((found.place.as_str(), found.saves), ("DT_RUNPATH", Saving { probes: 3, ..Saving::default() }));
-    assert_eq!(found.fixes, [Fix::Source("fewer directories, the fullest first")]);
+    assert_eq!(found.fixes, [Fix::Source("fewer directories, those with the most libraries first")]);
     none(&with("absolute", &[path[0], path[1], needed]), kind);
     none(&with("short", &[path[0], "-Wl,-rpath,/one:/two", named]), kind);
     none(&with("same", &[path[0], "-Wl,-rpath,/one:/two:/one/", named]), kind);
@@ -130,7 +129,7 @@ fn a_program_with_all_that_it_loads() {
     assert_eq!(large.what, "liblarge.so is needed by program, libother.so, and nothing uses its symbols");
     assert_eq!(large.saves, Saving { seeks: 3, private_pages: 2, ..Saving::default() });
     assert_eq!((small.saves.seeks, small.certainty), (1, Certainty::UpperBound));
-    assert_eq!(path.what, "the loader asks for 16 files in vain before it has found all libraries");
+    assert_eq!(path.what, "the loader makes 16 failed probes before it finds all libraries");
     assert_eq!((path.place.as_str(), path.certainty), ("6 by DT_RPATH, 10 by DT_RUNPATH", Certainty::Followed));
     assert_eq!(path.saves, Saving { probes: 16, ..Saving::default() });
     assert_eq!(path.fixes, [Fix::Verb("bind")], "run paths go before a cache");
@@ -162,6 +161,6 @@ fn what_is_missing_comes_before_what_is_slow() {
     );
     assert_eq!(gone.what, "libgone.so cannot be found; libother.so needs it");
     assert_eq!((gone.place.as_str(), gone.why), ("DT_NEEDED of libother.so", "the program does not start"));
-    assert!(hook.place.contains("LD_PRELOAD") && hook.why.contains("goes on without it"), "{hook:?}");
+    assert!(hook.place.contains("LD_PRELOAD") && hook.why.contains("continues without it"), "{hook:?}");
     assert_eq!((gone.saves, gone.certainty), (Saving::default(), Certainty::Followed));
 }

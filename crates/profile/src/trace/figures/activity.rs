@@ -1,4 +1,4 @@
-//! How much was done: counts of events and seeks, of a file, of a process or of all.
+//! Counts of events and seeks, per file, per process and in total.
 
 use std::ops::AddAssign;
 

@@ -1,10 +1,10 @@
-//! What figures rest on: without it, two sums from two traces look comparable and are not.
+//! The basis of figures: without it, two sums from two traces look comparable and are not.
 
 use serde::Serialize;
 
 use crate::trace::{Layer, PagesSeen, Run};
 
-/// What of a start was recorded, and how completely.
+/// The recorded layers of a start, and their completeness.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Basis {
     /// What was recorded.
@@ -27,7 +27,7 @@ pub enum SumOf {
     Functions,
 }
 
-/// Why a sum of one trace must not be held against that of another.
+/// Why a sum of one trace must not be compared with that of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Difference {
@@ -42,7 +42,7 @@ pub enum Difference {
 }
 
 impl Basis {
-    /// What the figures of a run rest on.
+    /// The basis of a run's figures.
     pub fn of(run: &Run) -> Self {
         Self { layers: run.layers.clone(), pages: run.pages, lost_events: run.lost_events, complete: run.complete }
     }
@@ -55,7 +55,7 @@ impl Basis {
         }
     }
 
-    /// What stands against comparing sums with those of another trace; empty if nothing does.
+    /// Why sums must not be compared with those of another trace; empty if they can be.
     pub fn differences(&self, other: &Self, of: SumOf) -> Vec<Difference> {
         let mut differences = Vec::new();
         if !self.has(of) || !other.has(of) {

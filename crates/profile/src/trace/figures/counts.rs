@@ -1,4 +1,4 @@
-//! Plain counts of a trace that are not of events.
+//! Counts other than those of events.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! What of the layer `files` a trace really has. Names are seen by whoever may trace the program; reads and what came from the disk come
-//! from tracefs, which needs root. Without it a trace has the layer, and nothing of these: not zero, but unknown.
+//! The parts of the layer `files` that a trace really has. Recording names needs permission to trace the program;
+//! reads and disk requests come from tracefs, which needs root. Without it a trace has the layer, but these figures
+//! are unknown, not zero.
 
 use serde::Serialize;
 
@@ -18,8 +19,9 @@ pub struct FilesSeen {
 }
 
 impl FilesSeen {
-    /// Of a run with this sum of all that was done. No start reads nothing: the kernel itself reads the first page of the program that it
-    /// executes. So where no read is, none was looked for; and where not a page came from the disk, but reads were seen, none came.
+    /// Of a run with this sum of all that was done. No start reads nothing: the kernel itself reads the first page of
+    /// the program that it executes. So where no read is, none was looked for; and where not a page came from the
+    /// disk, but reads were seen, none came.
     pub(super) fn of(run: &Run, total: &Activity) -> Self {
         let names = run.layers.contains(&Layer::Files);
         let reads = names && total.reads > 0;

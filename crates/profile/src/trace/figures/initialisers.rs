@@ -1,4 +1,4 @@
-//! In which order an object's initialisers run, and how far apart they lie.
+//! The order of an object's initialisers, and their distances.
 
 use std::collections::BTreeMap;
 
@@ -30,9 +30,9 @@ pub struct InitialiserOrder {
 pub enum Direction {
     /// There are not two different places.
     None,
-    /// Each lies behind the one before it, or where it was.
+    /// Each is after the one before it, or where it was.
     Ascending,
-    /// Each lies before the one before it, or where it was.
+    /// Each is before the one before it, or where it was.
     Descending,
     /// Both ways.
     Mixed,

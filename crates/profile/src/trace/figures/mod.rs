@@ -1,8 +1,8 @@
-//! What a trace amounts to, in numbers: who used how much of what, in which stage, with how many jumps.
+//! The figures of a trace: usage by process, file and stage, and seeks.
 //!
-//! [`Figures::of`] goes once through the events and computes all of it. Not obvious: figures of pages come in
-//! two kinds. *Touches* count each process's first use of a page, so two processes that use the same page make two; *pages*
-//! ([`PageCounts`]) are distinct ones, whoever used them.
+//! [`Figures::of`] goes once through the events and computes all of it. Not obvious: figures of
+//! pages come in two kinds. *Touches* count each process's first use of a page, so two processes that use the same
+//! page make two; *pages* ([`PageCounts`]) are distinct ones, whoever used them.
 
 mod activity;
 mod basis;
@@ -120,8 +120,8 @@ impl Figures {
         self.files.get(place)
     }
 
-    /// The process that the start is about: the first one, unless it is a launcher. A launcher's script does little, what it
-    /// starts does much.
+    /// The process that the start is about: the first one, unless it is a launcher. A launcher's script does little,
+    /// what it starts does much.
     pub fn main_process(&self) -> ProcessId {
         let amount = |process: &ProcessFigures| {
             process.activity.touches.total().all.saturating_add(process.activity.functions.total())

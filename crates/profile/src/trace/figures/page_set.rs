@@ -1,4 +1,4 @@
-//! Sets of pages that can be asked how many lie in a range.
+//! Sets of pages with range counts.
 
 use crate::{PageRange, merge_ranges};
 

@@ -1,4 +1,4 @@
-//! Pages of a file: touched, read, brought from the disk, and what of that was for nothing.
+//! Pages of a file: touched, read, fetched from the disk, and fetched without use.
 
 use std::ops::AddAssign;
 
@@ -22,14 +22,14 @@ pub struct PageCounts {
     pub read: u64,
     /// Touched or read.
     pub used: u64,
-    /// Zero-filled memory behind the file (`.bss`); not part of `touched`.
+    /// Zero-filled memory after the file (`.bss`); not part of `touched`.
     pub zero_filled: u64,
     /// Came from the disk during the start.
     pub filled: u64,
     /// Fills by their causes; a page that came twice counts twice.
     pub fills: Fills,
-    /// Came from the disk for the program and was neither touched nor read. Only as true as the touches are complete: without
-    /// each page's first touch, used pages count as wasted. Metadata is left out, which nobody touches.
+    /// Came from the disk for the program and was neither touched nor read. Only as true as the touches are complete:
+    /// without each page's first touch, used pages count as wasted. Metadata is left out, which nobody touches.
     pub wasted: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Which share of each section a start touched.
+//! The touched share of each section.
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ pub struct SectionFigures {
     pub written: u64,
     /// Of the touched ones, executed.
     pub executed: u64,
-    /// Symbols of the trace that lie in it: those of what the start touched.
+    /// Symbols of the trace that are in it: those of what the start touched.
     pub symbols: u64,
     /// Of these, functions.
     pub functions: u64,
@@ -62,7 +62,8 @@ fn of_bytes(section: &ObjectSection, used: &UsedPages) -> SectionFigures {
     }
 }
 
-/// Where it begins inside a page, the front of that page is the end of the file's data: the page is named by its place there.
+/// Where it begins inside a page, the front of that page is the end of the file's data: the page is named by its
+/// place there.
 fn of_zeros(section: &ObjectSection, used: &UsedPages) -> SectionFigures {
     let (start, end) = pages_of(section.address, section.size);
     let begins_inside = !section.address.is_multiple_of(PAGE_SIZE);
@@ -84,12 +85,12 @@ fn of_zeros(section: &ObjectSection, used: &UsedPages) -> SectionFigures {
     }
 }
 
-/// The pages that hold `size` bytes from `start`: the first, and the one behind the last.
+/// The pages that hold `size` bytes from `start`: the first, and the one after the last.
 fn pages_of(start: u64, size: u64) -> (u64, u64) {
     (start / PAGE_SIZE, start.saturating_add(size).div_ceil(PAGE_SIZE))
 }
 
-/// How many of the ascending addresses lie in a section.
+/// How many of the ascending addresses are in a section.
 fn within(addresses: &[u64], section: &ObjectSection) -> u64 {
     let below = |address: u64| addresses.partition_point(|other| *other < address) as u64;
     below(section.address.saturating_add(section.size)).saturating_sub(below(section.address))

@@ -1,7 +1,8 @@
-//! Seeks: how far apart in a file are places that are used one after the other.
+//! Seeks: the distances in a file between consecutively used offsets.
 //!
-//! The sum grows with the number of events, and jumps between tables and what they describe count each time. So a sum means
-//! something only beside another of the same kind of event from an equally complete trace; see [`Basis`](super::Basis).
+//! The sum grows with the number of events, and jumps between tables and what they describe count each time. So a sum
+//! means something only beside another of the same kind of event from an equally complete trace; see
+//! [`Basis`](super::Basis).
 
 use std::ops::AddAssign;
 
@@ -57,11 +58,11 @@ impl AddAssign for Seeks {
 pub struct StagedSeeks {
     /// All of them.
     pub all: Seeks,
-    /// Steps whose both ends lie before `main`.
+    /// Steps whose both ends are before `main`.
     pub before_main: Seeks,
-    /// Steps whose both ends lie after the beginning of `main`.
+    /// Steps whose both ends are after the beginning of `main`.
     pub after_main: Seeks,
-    /// Steps whose both ends lie in the same stage.
+    /// Steps whose both ends are in the same stage.
     pub stages: ByStage<Seeks>,
     /// Steps from one stage to another: with those of `stages` they make up `all`.
     pub across: Seeks,

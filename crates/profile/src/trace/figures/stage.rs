@@ -1,7 +1,8 @@
-//! Stages: a process's time cut into pieces that do not overlap, so that what is counted by them adds up.
+//! Stages: a process's time divided into disjoint intervals, so that counts per stage add up.
 //!
-//! Phases nest (an initialiser may call `dlopen`, which relocates), stages do not: each moment belongs to the innermost phase
-//! that holds it, except that all of a `dlopen` is one stage, and one that an initialiser calls is part of the initialisers.
+//! Phases nest (an initialiser may call `dlopen`, which relocates), stages do not: each moment belongs to the
+//! innermost phase that holds it, except that all of a `dlopen` is one stage, and one that an initialiser calls is
+//! part of the initialisers.
 
 use std::ops::{AddAssign, Index, IndexMut};
 
@@ -167,7 +168,7 @@ fn stages_of(phases: &[Phase]) -> Vec<Stage> {
     for phase in phases {
         let holder = phase.parent.and_then(|parent| usize::try_from(parent.0).ok());
         let holder = holder.filter(|&place| phases.get(place).is_some_and(|holder| holder.process == phase.process));
-        // Only what stands in front of it can hold it.
+        // Only what is in front of it can hold it.
         let outer = holder.and_then(|place| Some((*stages.get(place)?, *is_one.get(place)?)));
         let (stage, one) = match (outer, phase.kind) {
             (Some((stage, true)), _) => (stage, true),

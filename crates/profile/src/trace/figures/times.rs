@@ -1,7 +1,7 @@
-//! Where the time went: phases by kind and by object.
+//! Times: phases by kind and by object.
 //!
-//! A phase's own time is what is left of it without the phases that it holds directly. Own times of all phases of a process
-//! add up without counting anything twice; totals of kinds do not, as one kind may hold another.
+//! A phase's own time is what is left of it without the phases that it holds directly. Own times of all phases of a
+//! process add up without counting anything twice; totals of kinds do not, as one kind may hold another.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ fn length(phase: &Phase) -> u64 {
     phase.end.0.saturating_sub(phase.begin.0)
 }
 
-/// The phase that holds another; it stands in front of it and is of the same process, or it does not count.
+/// The phase that holds another; it is in front of it and is of the same process, or it does not count.
 fn holder(phases: &[Phase], place: usize) -> Option<usize> {
     let phase = phases.get(place)?;
     let holder = usize::try_from(phase.parent?.0).ok()?;

@@ -1,10 +1,10 @@
-//! What was done to a rewritten file since, as far as it can be told.
+//! Changes to a rewritten file since we wrote it, as far as they can be determined.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Place};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position};
 
 use super::digest_without;
 use super::parts::{Fingerprint, Parts};
@@ -14,7 +14,7 @@ use crate::changed::{Change, ChangedPart};
 use crate::layout::{part, u32_bytes};
 use crate::note;
 
-/// What was done to a file whose section number `own` holds our note; `None` if it is as it was.
+/// How a file was changed, whose section number `own` is our note; `None` if it was not.
 pub(super) fn since(file: &ElfFile<'_>, own: usize, recorded: &Recorded<'_>) -> Option<Change> {
     let bytes = file.bytes();
     if !is_whole(file, own, recorded) {
@@ -35,7 +35,7 @@ fn note_edited() -> Change {
     Change::Edited { parts: vec![ChangedPart::SectionContent { name: note::SECTION.to_owned() }] }
 }
 
-/// Whether our note is as it was, by the check in it.
+/// Whether our note is unchanged, by its checksum.
 fn is_whole(file: &ElfFile<'_>, own: usize, recorded: &Recorded<'_>) -> bool {
     let Some(header) = file.sections().get(own).map(|section| section.header) else { return false };
     let Ok(section) = file.section_bytes(&header) else { return false };
@@ -51,7 +51,7 @@ fn is_whole(file: &ElfFile<'_>, own: usize, recorded: &Recorded<'_>) -> bool {
 fn changed_parts(file: &ElfFile<'_>, own: usize, recorded: &Recorded<'_>) -> Vec<ChangedPart> {
     let Some(before) = Parts::from_bytes(recorded.parts) else { return Vec::new() };
     let Ok(now) = Parts::of_file(file, own) else { return Vec::new() };
-    // What says most comes first.
+    // The most specific change comes first.
     let mut parts = changed_entries(file, &before.entries, &now.entries);
     parts.extend(changed_sections(file, &before, &now));
     if now.program_headers != before.program_headers {
@@ -78,7 +78,7 @@ fn changed_sections(file: &ElfFile<'_>, before: &Parts, now: &Parts) -> Vec<Chan
         Ordering::Less => parts.push(ChangedPart::SectionsAdded { count }),
         Ordering::Equal => {}
     }
-    // By what they are, not by their numbers, which change when others come or go.
+    // By content, not by index, since indices change when sections are added or removed.
     let [headers, contents] = [0, 1]
         .map(|which| before.sections.iter().filter_map(|both| both.get(which)).collect::<HashSet<&Fingerprint>>());
     for (section, [header, content]) in file.sections().iter().zip(&now.sections) {
@@ -104,7 +104,7 @@ fn changed_entries(file: &ElfFile<'_>, before: &[Fingerprint], now: &[Fingerprin
     let changed = entries.zip(now).filter(|(_, now)| !old.contains(now));
     let mut parts: Vec<ChangedPart> =
         changed.map(|(entry, _)| ChangedPart::DynamicEntry { tag: entry.tag.name(machine) }).collect();
-    // Each changed entry may stand for one that is gone.
+    // Each changed entry may replace a removed one.
     if let Some(gone @ 1..) = old.difference(&new).count().checked_sub(parts.len()) {
         parts.push(ChangedPart::DynamicEntriesGone { count: gone as u64 });
     }
@@ -112,17 +112,17 @@ fn changed_entries(file: &ElfFile<'_>, before: &[Fingerprint], now: &[Fingerprin
     parts
 }
 
-/// What was done to a file whose note cannot be read any more; `None` if nothing shows that it had one.
+/// How a file was changed whose note is unreadable; `None` if there is no sign that it had one.
 pub(super) fn unreadable(file: &ElfFile<'_>) -> Option<Change> {
     file.section(note::SECTION).map(|_| note_edited()).or_else(|| cut(file))
 }
 
-/// What is missing of a file whose end was cut off together with its section headers: the beginning of our note may still be
-/// there, behind all that is loaded.
+/// The missing part of a file that was truncated including its section headers: the beginning of our note may still
+/// be there, after all loaded data.
 fn cut(file: &ElfFile<'_>) -> Option<Change> {
     file.section_problem()?;
     let size = FileOffset(file.size());
-    // Segments that reach past any file leave nothing behind them.
+    // Segments past the end of any file leave nothing after them.
     let loaded = loaded_end(file).unwrap_or(size).min(size);
     let rest = part(file.bytes(), FileSpan::between(loaded, size).ok()?)?;
     let encoding = file.encoding();
@@ -133,7 +133,7 @@ fn cut(file: &ElfFile<'_>) -> Option<Change> {
     Some(Change::Cut { bytes })
 }
 
-/// Names that are listed.
+/// Number of listed names.
 const LISTED: usize = 4;
 
 impl fmt::Display for Change {
@@ -141,14 +141,14 @@ impl fmt::Display for Change {
         match self {
             Self::Appended { bytes: 1, .. } => write!(formatter, "1 byte was appended"),
             Self::Appended { bytes, .. } => write!(formatter, "{bytes} bytes were appended"),
-            Self::Cut { bytes: 1 } => write!(formatter, "1 byte is missing at its end"),
-            Self::Cut { bytes } => write!(formatter, "{bytes} bytes are missing at its end"),
-            Self::Edited { parts } if parts.is_empty() => write!(formatter, "its content is different"),
+            Self::Cut { bytes: 1 } => write!(formatter, "1 byte is missing at the end"),
+            Self::Cut { bytes } => write!(formatter, "{bytes} bytes are missing at the end"),
+            Self::Edited { parts } if parts.is_empty() => write!(formatter, "its content has changed"),
             Self::Edited { parts } => {
                 let listed: Vec<String> = parts.iter().take(LISTED).map(ToString::to_string).collect();
                 let more = parts.len().checked_sub(LISTED).filter(|more| *more > 0);
                 let more = more.map_or_else(String::new, |more| format!(", and {more} more parts"));
-                write!(formatter, "these parts are different: {}{more}", listed.join(", "))
+                write!(formatter, "these parts have changed: {}{more}", listed.join(", "))
             }
         }
     }
@@ -167,7 +167,7 @@ impl fmt::Display for ChangedPart {
             Self::SectionHeader { name } => write!(formatter, "the section header of `{name}`"),
             Self::SectionsAdded { count } => write!(formatter, "{count} added section{}", plural(*count)),
             Self::SectionsRemoved { count } => write!(formatter, "{count} removed section{}", plural(*count)),
-            Self::NoSection => write!(formatter, "bytes of no section"),
+            Self::NoSection => write!(formatter, "bytes outside sections"),
         }
     }
 }

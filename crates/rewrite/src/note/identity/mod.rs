@@ -1,8 +1,9 @@
-//! Which file a note was written into: its size and the digest of its content, and a fingerprint of each part.
+//! The identity of the file that a note was written for: its size, the digest of its content, and a fingerprint of
+//! each part.
 //!
-//! Taking an edit back compares what it restores, which says nothing about bytes that only the rewritten file has: a payload
-//! that was appended, another search path. So the note identifies the whole rewritten file, and any other file is
-//! refused. The digest counts its own place as zeros; the fingerprints are only for telling what changed.
+//! Undoing an edit verifies the restored file, which says nothing about bytes that only the rewritten file has: an
+//! appended payload, another search path. So the note identifies the whole rewritten file, and any other file is
+//! refused. The digest treats its own bytes as zeros; the fingerprints only serve to report what changed.
 
 mod change;
 mod parts;
@@ -24,18 +25,18 @@ pub(crate) use record::{Recorded, fill};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum Identity {
-    /// It is, byte for byte.
+    /// Identical, byte for byte.
     Intact,
-    /// Its note is of a form that does not identify the file, so that nothing can be told.
+    /// Its note has a format without identity, so this is unknown.
     Unrecorded,
-    /// It was changed since.
+    /// Changed since.
     Changed {
-        /// How.
+        /// The change.
         change: Change,
     },
 }
 
-/// Whether a file that holds a note of ours is the one that we wrote; `None` if it holds none.
+/// Whether a file with our note is the one that we wrote; `None` without a note.
 ///
 /// Reads the whole file.
 pub fn identify(file: &ElfFile<'_>) -> Option<Identity> {
@@ -56,7 +57,7 @@ pub(crate) fn digest(bytes: &[u8], release: &dyn Fn(Range<usize>)) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// BLAKE3 of a file with a range of it counted as zeros; `None` if the range is not in it.
+/// BLAKE3 of a file with a range treated as zeros; `None` if the range is outside the file.
 fn digest_without(bytes: &[u8], zeros: FileSpan) -> Option<[u8; 32]> {
     let mut hasher = blake3::Hasher::new();
     feed(&mut hasher, part(bytes, FileSpan::first(zeros.start().0))?, &|_| {});

@@ -1,29 +1,29 @@
-//! Fingerprints of a file's parts, so that a change can be named: headers, sections, entries of the dynamic table.
+//! Fingerprints of a file's parts, for reporting changes: headers, sections, entries of the dynamic table.
 //!
-//! They are taken while the file is written, from the stream of its bytes: the file itself need not fit into memory.
+//! They are computed while the file is written, from the stream of its bytes: the file need not fit into memory.
 
 use std::io::{self, Write};
 
-use coldstart_elf::{ElfFile, Encoding, FileOffset, FileSpan, Place, Tag};
+use coldstart_elf::{ElfFile, Encoding, FileOffset, FileSpan, Position, Tag};
 
 use crate::anatomy::{first_bytes, program_header_range, section_header_range};
 use crate::layout::{part, section_header as field};
 use crate::refusal::Refusal;
 use crate::script::Output;
 
-/// More sections or dynamic entries than this are not told apart, and sections that together are this many times larger
-/// than their file.
+/// More sections or dynamic entries than this are not distinguished, nor sections whose total size exceeds the file's
+/// by this factor.
 const MOST: usize = 1024;
 const LARGEST: u64 = 4;
 /// `SHT_NULL`, `SHT_DYNAMIC`, `SHT_NOBITS`.
 const NULL: u32 = 0;
 const DYNAMIC: u32 = 6;
 const NOBITS: u32 = 8;
-/// Entries whose value is the place of a name among the dynamic strings.
+/// Entries with the offset of a name in the dynamic strings.
 const NAMES: [Tag; 8] =
     [Tag::NEEDED, Tag::SONAME, Tag::RPATH, Tag::RUNPATH, Tag::AUDIT, Tag::DEPAUDIT, Tag::FILTER, Tag::AUXILIARY];
 
-/// The first bytes of a BLAKE3.
+/// A truncated BLAKE3 hash.
 pub(super) type Fingerprint = [u8; 4];
 
 /// Fingerprints of all parts.
@@ -31,17 +31,17 @@ pub(super) type Fingerprint = [u8; 4];
 pub(super) struct Parts {
     pub(super) file_header: Fingerprint,
     pub(super) program_headers: Fingerprint,
-    /// Header, but for the name, and content of each section; of sections without bytes and of our own note, the content is
-    /// that of nothing.
+    /// Header, but for the name, and content of each section; of sections without bytes and of our own note, the
+    /// content is that of nothing.
     pub(super) sections: Vec<[Fingerprint; 2]>,
-    /// Every place of the dynamic table.
+    /// Every entry of the dynamic table.
     pub(super) entries: Vec<Fingerprint>,
 }
 
 impl Parts {
     /// Their size in bytes.
     pub(super) fn size_for(sections: usize, entries: usize) -> usize {
-        // None more than `MOST`, so that nothing wraps: two counts, two headers, two fingerprints of each section.
+        // None exceeds `MOST`, so this does not overflow: two counts, two headers, two fingerprints of each section.
         let told = |count: usize| if count > MOST { 0 } else { count };
         told(sections).wrapping_mul(2).wrapping_add(told(entries)).wrapping_add(4).wrapping_mul(4)
     }
@@ -70,10 +70,10 @@ impl Parts {
         })
     }
 
-    /// Of a file that is there; section number `own` holds our note.
+    /// Fingerprints of an existing file; section number `own` is our note.
     ///
     /// # Errors
-    /// If a header reaches past the largest offset.
+    /// If a header exceeds the largest offset.
     pub(super) fn of_file(file: &ElfFile<'_>, own: usize) -> Result<Self, Refusal> {
         let records = part(file.bytes(), section_header_range(file)?).unwrap_or(&[]);
         let mut survey = Survey::new(file, program_header_range(file)?, records, own, file.size())?;
@@ -83,12 +83,12 @@ impl Parts {
     }
 }
 
-/// Takes fingerprints of a file from the stream of its bytes.
+/// Computes fingerprints of a file from the stream of its bytes.
 pub(crate) struct Survey {
     encoding: Encoding,
     entry_size: usize,
     at: FileOffset,
-    /// All that has come by.
+    /// The digest of all bytes so far.
     whole: blake3::Hasher,
     file_header: Watched,
     program_headers: Watched,
@@ -97,11 +97,11 @@ pub(crate) struct Survey {
     strings: Watched,
 }
 
-/// A range of the file that is looked at while it comes by.
+/// A range of the file to be hashed as it passes.
 struct Watched {
     range: FileSpan,
     hasher: blake3::Hasher,
-    /// Its bytes, where these are needed themselves.
+    /// Its bytes, if they are needed themselves.
     bytes: Option<Vec<u8>>,
 }
 
@@ -134,8 +134,8 @@ impl Watched {
 }
 
 impl Survey {
-    /// A survey of a file of `size` bytes that is made of `file`, with its program headers at `program_headers` and these
-    /// `records` of section headers, of which number `own` is that of our note.
+    /// A survey of a file of `size` bytes that is made of `file`, with its program headers at `program_headers` and
+    /// these `records` of section headers, of which number `own` is that of our note.
     ///
     /// # Errors
     /// If a section reaches past the largest offset.
@@ -176,16 +176,16 @@ impl Survey {
         })
     }
 
-    /// Number of places that the dynamic table has.
+    /// Number of entries in the dynamic table.
     pub(crate) fn entry_count(&self) -> usize {
         let entry = self.encoding.word_size().wrapping_mul(2);
-        // More than can be in memory are not told apart anyway.
+        // More entries than fit in memory are not distinguished anyway.
         usize::try_from(self.dynamic.range.size().checked_div(entry).unwrap_or(0)).unwrap_or(usize::MAX)
     }
 
-    /// The parts of the file that has come by, with the final section headers.
+    /// The fingerprints of the file, with the final section headers.
     fn parts(&self, records: &[u8]) -> Parts {
-        // Without the place of the name, which changes when other names come or go.
+        // Without the name's offset, which changes when other names are added or removed.
         let headers = records.chunks_exact(self.entry_size).map(|record| fingerprint(record.get(4..).unwrap_or(&[])));
         let sections = headers.zip(&self.contents).map(|(header, content)| [header, content.fingerprint()]);
         Parts {
@@ -196,12 +196,12 @@ impl Survey {
         }
     }
 
-    /// As [`Self::parts`], as bytes; and the digest so far.
+    /// Like [`Self::parts`], as bytes; and the digest so far.
     pub(crate) fn finish(self, records: &[u8]) -> (Vec<u8>, blake3::Hasher) {
         (self.parts(records).to_bytes(), self.whole)
     }
 
-    /// An entry counts by the name that it stands for, if it does: tools that move names change nothing.
+    /// An entry with a name is hashed by the name: tools that move names change nothing.
     fn entries(&self) -> Vec<Fingerprint> {
         if self.entry_count() > MOST {
             return Vec::new();

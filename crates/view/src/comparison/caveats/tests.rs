@@ -64,7 +64,7 @@ fn each_difference_is_told() {
         (|run| run.complete = false, "the second start broke off"),
         (|run| run.command.push("b".into()), "The arguments"),
         (|run| run.command = vec!["q".into(), "a".into()], "different programs:"),
-        (|run| run.command = vec!["/tmp/p".into(), "a".into()], "different folders"),
+        (|run| run.command = vec!["/tmp/p".into(), "a".into()], "different directories"),
         (
             |run| run.command = ["run", "x", "--", "p", "a"].map(OsString::from).into(),
             "second start was begun by \u{201c}run\u{201d}",

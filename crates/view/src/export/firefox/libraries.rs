@@ -1,7 +1,7 @@
-//! Objects as libraries of a profile, with their build ids and the names of their functions.
+//! Objects as libraries of a profile, with build ids and function names.
 //!
-//! The profiler counts addresses from a library's first byte in memory, a trace from address 0 of the file: they differ in
-//! programs that are linked to a fixed address.
+//! The profiler counts addresses from a library's first byte in memory, a trace from address 0 of the file: they
+//! differ in programs that are linked to a fixed address.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Libraries {
         Self(names.trace.objects.iter().map(add).collect())
     }
 
-    /// An instruction as a frame: by its place in a library, or by name where it lies in none.
+    /// An instruction as a frame: by its place in a library, or by name where it is in none.
     pub(super) fn frame(&self, code: CodeAddress, names: &Names<'_>, profile: &mut Profile) -> FrameInfo {
         let place = self.0.get(&code.file).and_then(|library| {
             let address = u32::try_from(code.address.checked_sub(library.first)?).ok()?;

@@ -1,7 +1,7 @@
-//! The kinds of markers, and what the profiler is told of their fields.
+//! Marker kinds, and the descriptions of their fields.
 //!
-//! Paths are of a format that the profiler knows as such: who uploads a profile can have them taken out. Strings of functions and
-//! sections stay.
+//! Paths are of a format that the profiler knows as such: who uploads a profile can have them taken out. Strings of
+//! functions and sections stay.
 
 use coldstart_profile::trace::EventKind;
 use fxprof_processed_profile::{
@@ -113,8 +113,8 @@ impl StaticSchemaMarker for PhaseMarker {
     }
 }
 
-/// Something that happened to pages of a file, or to the file. A number that is not there is NaN, which JSON calls `null`, and
-/// the profiler leaves such a field out.
+/// Something that happened to pages of a file, or to the file. A number that is not there is NaN, which JSON calls
+/// `null`, and the profiler leaves such a field out.
 pub(super) struct PageMarker {
     pub(super) name: StringHandle,
     pub(super) category: CategoryHandle,

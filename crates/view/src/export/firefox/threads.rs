@@ -1,7 +1,7 @@
 //! Processes and threads of a profile.
 //!
-//! The profiler keeps an image of a process apart from the next one after `execve`, as traces do: the second has ".1" behind its
-//! number.
+//! The profiler keeps an image of a process apart from the next one after `execve`, as traces do: the second has ".1"
+//! after its number.
 
 use std::collections::HashMap;
 
@@ -89,7 +89,7 @@ impl Threads {
         self.processes.get(usize::try_from(process.0).ok()?).copied()
     }
 
-    /// Where a process's phases stand.
+    /// The position of a process's phases.
     pub(super) fn main(&self, process: ProcessId) -> ThreadHandle {
         let place = usize::try_from(process.0).ok();
         place.and_then(|place| self.main.get(place)).copied().unwrap_or(self.nobody)
@@ -100,7 +100,7 @@ impl Threads {
         place.and_then(|place| self.threads.get(place)).copied().unwrap_or(self.nobody)
     }
 
-    /// For what nobody knows the doer of: the first process.
+    /// The thread for events without a known one: that of the first process.
     pub(super) fn nobody(&self) -> ThreadHandle {
         self.nobody
     }

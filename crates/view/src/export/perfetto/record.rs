@@ -70,7 +70,7 @@ pub(super) struct Arguments<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) pages: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    /// Of a counter, its value: viewers put the member's name behind the counter's.
+    /// Of a counter, its value: viewers put the member's name after the counter's.
     pub(super) bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) access: Option<&'static str>,

@@ -1,7 +1,8 @@
 //! Phases as slices that nest.
 //!
-//! Viewers build a tree from times alone and throw away slices that overlap without one holding the other. Phases of two threads
-//! may do so, and a hostile trace will. So each goes onto the first lane where it fits; one that fits nowhere is cut, and says so.
+//! Viewers build a tree from times alone and throw away slices that overlap without one holding the other. Phases of
+//! two threads may do so, and a hostile trace will. So each goes onto the first lane where it fits; one that fits
+//! nowhere is cut, and says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -47,7 +48,7 @@ impl Lanes {
 
 pub(super) fn write(names: &Names<'_>, tracks: &Tracks, records: &mut Records<'_>) -> io::Result<()> {
     let mut order: Vec<&Phase> = names.trace.phases.iter().collect();
-    // Of equals the first stands outside: it is the parent. The sort is stable.
+    // Of equals the first is outside: it is the parent. The sort is stable.
     order.sort_by_key(|phase| (phase.begin, std::cmp::Reverse(phase.end)));
     let mut lanes: BTreeMap<u64, Lanes> = BTreeMap::new();
     let mut named: BTreeSet<(u64, u64)> = BTreeSet::new();

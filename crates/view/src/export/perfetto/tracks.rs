@@ -1,4 +1,4 @@
-//! Which process and thread of the file a thing belongs to, and what these are called.
+//! The process and thread of each record in the file, and their names.
 //!
 //! A process that executes another program stays one process here, as its number does; its name lists the programs.
 
@@ -12,13 +12,13 @@ use super::record::{Arguments, Record, Records, Track};
 
 /// The numbers of each further trace begin here. Linux's end at 2^22, and viewers keep 32 bits.
 const NEXT_TRACE: u64 = 1_000_000_000;
-/// Tracks that are no threads have numbers from here on.
+/// Tracks that are not threads have numbers from here on.
 const NO_THREADS: u64 = 10_000_000;
-/// Numbers for one process's tracks that are no threads: of kinds and of further lanes of phases.
+/// Numbers for one process's tracks that are not threads: of kinds and of further lanes of phases.
 const PER_PROCESS: u64 = 16;
 /// So many lanes there are for phases that do not nest; the first is the main thread itself.
 pub(super) const LANES: u64 = 8;
-/// Who did what nobody knows the doer of.
+/// The track for events without a known thread.
 const NOBODY: u64 = 0;
 
 /// What happened to pages and names of a process: each kind has a track.
@@ -57,7 +57,7 @@ pub(super) struct Tracks {
     processes: Vec<u64>,
     /// Of each thread: its process's and its own.
     threads: Vec<Track>,
-    /// Place of each of the kernel's numbers, for tracks that are no threads.
+    /// Place of each of the kernel's numbers, for tracks that are not threads.
     places: BTreeMap<u64, u64>,
 }
 
@@ -106,7 +106,7 @@ impl Tracks {
         Track { process, thread: first.saturating_add(place.saturating_mul(PER_PROCESS)).saturating_add(nth) }
     }
 
-    /// Writes what each is called, and in which order they stand.
+    /// Writes names and sort order of the tracks.
     pub(super) fn name(&self, names: &Names<'_>, source: Option<&str>, records: &mut Records<'_>) -> io::Result<()> {
         let mut programs: BTreeMap<u64, Vec<String>> = BTreeMap::new();
         for (place, number) in (0..).zip(&self.processes) {

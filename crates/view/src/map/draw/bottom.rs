@@ -1,4 +1,4 @@
-//! Below the map: other files, the legend, the small print.
+//! Below the map: other files, the legend, notes.
 
 use coldstart_profile::trace::FileCategory;
 use svg::node::element::{Group, Path};

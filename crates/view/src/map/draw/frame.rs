@@ -1,4 +1,4 @@
-//! Where everything is in the picture, in points.
+//! The layout of the picture, in points.
 
 use super::super::colours::Colours;
 use super::super::{ObjectMap, Place};

@@ -1,11 +1,12 @@
-//! How wide text is.
+//! Text width.
 
 /// Sizes of text in points.
 pub(super) const TITLE: f64 = 20.0;
 pub(super) const PLAIN: f64 = 12.0;
 pub(super) const SMALL: f64 = 11.0;
 
-/// Advance widths of DejaVu Sans 2.37 from space to tilde, in thousandths of the text's size (table `hmtx` of the font).
+/// Advance widths of DejaVu Sans 2.37 from space to tilde, in thousandths of the text's size (table `hmtx` of the
+/// font).
 const WIDTHS: [u16; 95] = [
     318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
     636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863,

@@ -1,7 +1,8 @@
-//! Dots as marks: a shape for each kind, few bytes for each dot.
+//! Dots as marks: a shape for each kind, few bytes per dot.
 //!
-//! Dots of a kind share a path, whose coordinates are whole tenths of a point. What a newcomer would not guess: a round or a square dot
-//! is a line without length, whose ends have caps (SVG 1.1, section 11.4), which takes a third of the bytes of an outline.
+//! Dots of a kind share a path, whose coordinates are whole tenths of a point. What a newcomer would not guess: a
+//! round or a square dot is a line without length, whose ends have caps (SVG 1.1, section 11.4), which takes a third
+//! of the bytes of an outline.
 
 use std::fmt::Write;
 

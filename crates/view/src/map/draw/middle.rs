@@ -1,4 +1,4 @@
-//! The map itself: bands, grid, and what lies over the dots.
+//! The map itself: bands, grid, and overlays.
 
 use svg::node::element::Group;
 
@@ -13,7 +13,7 @@ use super::{line, rectangle, text, top};
 /// Bands that are lower than that, in points, are not seen.
 const LOWEST: f64 = 0.1;
 
-/// What lies below the dots.
+/// What is below the dots.
 pub(super) fn ground(map: &ObjectMap, frame: &Frame) -> Group {
     let colours = Colours::new(map.theme);
     let (left, across) = (frame.left, frame.right - frame.left);
@@ -48,7 +48,7 @@ pub(super) fn ground(map: &ObjectMap, frame: &Frame) -> Group {
     group.add(rectangle("frame", left, frame.file, across, frame.bottom - frame.file)).add(top::beginnings(map, frame))
 }
 
-/// What lies above the dots.
+/// What is above the dots.
 pub(super) fn marks(map: &ObjectMap, frame: &Frame) -> Group {
     let mut group = Group::new();
     for (place, (at, words)) in map.ready.iter().enumerate() {

@@ -1,8 +1,9 @@
 //! The map as SVG.
 //!
-//! All of it is laid out here in points, from top to bottom: title, phases, the map with the names of sections at its side, the axis of time,
-//! other files, legend, small print. What a newcomer would not guess: text is measured with the widths of DejaVu Sans, the font that the
-//! PNG is drawn with; most browsers' fonts are narrower, so that what fits here fits there.
+//! All of it is laid out here in points, from top to bottom: title, phases, the map with the names of sections at its
+//! side, the axis of time, other files, legend, small print. What a newcomer would not guess: text is measured with
+//! the widths of DejaVu Sans, the font that the PNG is drawn with; most browsers' fonts are narrower, so that what
+//! fits here fits there.
 
 mod bottom;
 mod frame;
@@ -101,7 +102,7 @@ impl ObjectMap {
     }
 }
 
-/// Where a line of text lies by the place that it is given.
+/// The part of a line of text that its coordinates name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Begin,
@@ -109,7 +110,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// How the stylesheet of the picture has a class of text drawn.
+/// How a class of text is drawn.
 pub(super) struct TextStyle {
     /// In points.
     pub(super) size: f64,
@@ -119,7 +120,7 @@ pub(super) struct TextStyle {
 }
 
 impl TextStyle {
-    /// The same rules as in `style`: what stands later there wins.
+    /// The rules of [`style`]: its later ones take precedence.
     pub(super) fn of_class(class: &str, colours: Colours) -> Self {
         let has = |name: &str| class.split_whitespace().any(|word| word == name);
         Self {
@@ -142,7 +143,7 @@ impl TextStyle {
     }
 }
 
-/// Colours stand in one place of the file, so that whoever wants others changes them there.
+/// Colours are defined in one part of the file, so that they are easy to change.
 fn style(colours: Colours) -> String {
     let (text, muted, line, background) = (colours.text(), colours.muted(), colours.line(), colours.background());
     let (accent, elsewhere) = (colours.accent(), colours.elsewhere());

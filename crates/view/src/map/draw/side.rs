@@ -1,4 +1,4 @@
-//! The names of sections, beside their bands.
+//! Section names next to their bands.
 
 use svg::node::element::{Group, Path};
 
@@ -18,7 +18,7 @@ struct Name<'map> {
     band: &'map Band,
     /// The middle of its band.
     wanted: f64,
-    /// Where it stands.
+    /// Its position.
     at: f64,
 }
 

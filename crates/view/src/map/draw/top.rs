@@ -14,9 +14,9 @@ use super::{line, rectangle, text};
 
 /// Room between two labels.
 const APART: f64 = 12.0;
-/// Of the square in the phase's colour before a label, with the room behind it.
+/// Of the square in the phase's colour before a label, with the room after it.
 const SQUARE: f64 = 11.0;
-/// How far a label may stand from what it names.
+/// Maximal distance of a label from its subject.
 const FARTHEST: f64 = 260.0;
 
 /// What a phase is called: `dlopen libfoo.so`.
@@ -53,8 +53,8 @@ pub(super) fn draw(map: &ObjectMap, frame: &Frame) -> Group {
     group
 }
 
-/// Names of the bars of a row: inside, where there is room. Others of the first row stand above it; others of the last ones behind
-/// the last bar.
+/// Names of the bars of a row: inside, where there is room. Others of the first row are above it; others of the last
+/// ones behind the last bar.
 fn labels(row: &PhaseRow, frame: &Frame, colours: Colours, y: f64, is_first: bool) -> Group {
     let mut group = Group::new();
     let last = row.bars.iter().map(|bar| frame.x(bar.end)).fold(frame.left, f64::max);

@@ -1,7 +1,7 @@
 //! Events, symbols and phases as columns of bytes.
 //!
-//! A million events as objects of JSON would be neither small nor fast to read. What a newcomer would not guess: events stand
-//! grouped by file, because a map shows one file, and because differences within a file are small.
+//! A million events as objects of JSON would be neither small nor fast to read. What a newcomer would not guess:
+//! events stand grouped by file, because a map shows one file, and because differences within a file are small.
 
 mod events;
 mod phases;
@@ -15,7 +15,7 @@ use serde::Serialize;
 pub(super) use events::EventGroups;
 pub(super) use symbols::Symbols;
 
-/// Where a column stands behind the head.
+/// Where a column is after the head.
 #[derive(Debug, Serialize)]
 pub(super) struct ColumnHead {
     name: &'static str,
@@ -37,7 +37,7 @@ struct Column {
 }
 
 impl Columns {
-    /// Of a trace, whose events and symbols stand in these groups.
+    /// Of a trace, whose events and symbols are in these groups.
     pub(super) fn of(trace: &Trace, figures: &Figures, groups: &EventGroups, symbols: &Symbols<'_>) -> Self {
         let mut columns = Self::default();
         events::write(trace, groups, symbols, &mut columns);
@@ -58,7 +58,7 @@ impl Columns {
         heads.collect()
     }
 
-    /// Their bytes, one column behind the other.
+    /// Their bytes, one column after the other.
     pub(super) fn bytes(&self) -> impl Iterator<Item = &[u8]> {
         self.columns.iter().map(|column| column.bytes.as_slice())
     }

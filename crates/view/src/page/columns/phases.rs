@@ -23,7 +23,7 @@ pub(super) fn write(trace: &Trace, figures: &Figures, symbols: &Symbols<'_>, col
         begins.either_way(phase.begin.0, &mut begin);
         ends.either_way(phase.end.0, &mut end);
         varint(figures.times.own_of(PhaseId(place)), &mut own);
-        // Only what stands in front of it can hold it: whoever follows parents comes to an end.
+        // Only an earlier phase can be its parent, so following parents terminates.
         let distance = phase.parent.and_then(|parent| place.checked_sub(parent.0));
         varint(distance.unwrap_or(0).into(), &mut parent);
         known.push(place_in(&Known::ALL, phase.known));

@@ -116,7 +116,7 @@ fn numbers(numbers: FileNumbers) -> FileHeadNumbers {
 
 fn object_head<'a>(object: &'a TracedObject, symbols: (usize, usize), figures: &[SectionFigures]) -> ObjectHead<'a> {
     let sections = object.sections.iter().enumerate().map(|(place, section)| {
-        // They stand in the order of sections.
+        // They are in the order of sections.
         let found = figures.binary_search_by_key(&place, |figures| figures.section).ok();
         section_head(section, object, found.and_then(|found| figures.get(found)))
     });

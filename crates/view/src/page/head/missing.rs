@@ -1,4 +1,4 @@
-//! Names that were not there, by the directory they were looked for in.
+//! Names that were not found, by directory.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

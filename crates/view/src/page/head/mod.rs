@@ -52,7 +52,7 @@ pub(super) struct TraceHead<'a> {
     processes: Vec<run::ProcessHead>,
     threads: Vec<run::ThreadHead>,
     files: Vec<files::FileHead<'a>>,
-    /// What the numbers of the columns `phase.kind` and `phase.known` stand for.
+    /// The meaning of the numbers in the columns `phase.kind` and `phase.known`.
     phase_kinds: &'a [PhaseKind],
     phase_ends: &'a [Known],
     initialisers: Vec<initialisers::InitialiserOrderHead<'a>>,
