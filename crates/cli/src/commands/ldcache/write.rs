@@ -133,7 +133,7 @@ fn from_folders(
 ) -> Result<CacheBuilder, CliError> {
     let asked = Asked {
         root,
-        directories: &args.folders,
+        directories: &args.directories,
         recursive: args.recursive,
         configuration: args.ld_so_conf.as_deref(),
         arch: args.arch.as_deref(),

@@ -33,7 +33,7 @@ use handler::StartHandler;
 
 /// What to look at besides the loader's stages.
 pub(super) struct FollowOptions {
-    /// PerfRecord page faults, besides mappings and processes.
+    /// Record page faults, besides mappings and processes.
     pub(super) faults: bool,
     /// Switch fault-around off.
     pub(super) each_page: bool,
