@@ -233,10 +233,7 @@ fn what_a_trace_loses_is_told_one_by_one() {
     for (found, expected) in [
         (with(&|probes| probes.perf_user = EACCES), "no page touches: phases and files only (perf events)"),
         (with(&|probes| probes.perf_kernel = EACCES), "pages that the kernel touches for the program are not seen"),
-        (
-            with(&|probes| probes.tracefs = EPERM),
-            "reads of parts of files, and disk I/O, are not seen",
-        ),
+        (with(&|probes| probes.tracefs = EPERM), "reads of parts of files, and disk I/O, are not seen"),
         (with(&|probes| probes.observer = EPERM), "only without files: `--layers phases,pages,functions`"),
         (with(&|probes| probes.debug_registers = Answer::Refused(28)), "no loader phases (debug registers)"),
     ] {

@@ -1,4 +1,4 @@
-//! What tells that a file is still the one that was recorded.
+//! A file's identity, to detect changes since it was recorded.
 
 use serde::{Deserialize, Serialize};
 

@@ -56,7 +56,7 @@ fn who_traces_already_is_named() {
 fn a_trace_in_a_trace_is_refused_by_name() {
     let bench = Bench::new();
     for (options, reason) in
-        [(vec![], "leave `files` out of the layers"), (vec!["--layers", "phases"], "traces already")]
+        [(vec![], "leave `files` out of the layers"), (vec!["--layers", "phases"], "already traces")]
     {
         let inner = [vec![COLDSTART, "trace", "-o", "inner.coldtrace"], options.clone(), vec!["--", "true"]].concat();
         let output = bench.trace(&options, &inner);

@@ -1,4 +1,4 @@
-//! What was computed while a program started.
+//! Processor use while a program started.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 /// for each processor).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorUse {
-    /// Spent by anybody, in user mode and in the kernel.
+    /// By all processes, in user mode and in the kernel.
     pub busy_seconds: f64,
-    /// Wanted here and given to others by the hypervisor; 0 on real machines.
+    /// Stolen by the hypervisor; 0 on real machines.
     pub stolen_seconds: f64,
 }

@@ -1,4 +1,4 @@
-//! A plan as it lies in memory.
+//! A plan, used in place.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,19 +11,19 @@ use super::layout::{CHECKED_FROM, HEADER_SIZE, MAGIC, STEP_SIZE, TARGET_SIZE, VE
 use super::{MOST_BYTES, PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
 use crate::{FileIdentity, PageRange};
 
-/// Why bytes are not a plan this build can use.
+/// Why this build cannot use bytes as a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// Something else, or an empty file.
+    /// Another kind of file, or an empty one.
     #[error("not a prefetch plan: the first 8 bytes are not \"coldplan\"")]
     NotAPlan,
     /// Written by a newer coldstart.
-    #[error("the plan has version {found}; this coldstart reads up to version {VERSION}")]
+    #[error("the plan has format version {found}; this coldstart reads versions up to {VERSION}")]
     NewerVersion {
         /// Version in the file.
         found: u32,
     },
-    /// Cut off, or something stands behind it.
+    /// Truncated, or too long.
     #[error("the plan should be {expected} bytes long but is {found}")]
     WrongLength {
         /// Length the header and its counts ask for.
@@ -39,7 +39,7 @@ pub enum PlanError {
         /// Of the bytes.
         found: u32,
     },
-    /// A record that no planner writes.
+    /// An invalid record.
     #[error("the plan is damaged at byte {offset}: {what}")]
     BadRecord {
         /// Where the record starts.
@@ -47,14 +47,14 @@ pub enum PlanError {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// Longer than what is read again.
-    #[error("it would have {length} bytes, and a plan has at most {} MiB", MOST_BYTES >> 20)]
+    /// Larger than the limit for reading.
+    #[error("it would have {length} bytes, but a plan has at most {} MiB", MOST_BYTES >> 20)]
     TooLong {
         /// The length in bytes.
         length: u64,
     },
-    /// Larger than the format can say.
-    #[error("{number} is more than a plan can hold (4,294,967,295)")]
+    /// Larger than the format allows.
+    #[error("{number} exceeds the limit of the format (4,294,967,295)")]
     TooLarge {
         /// The count or length.
         number: u64,
@@ -120,7 +120,7 @@ impl<'bytes> PlanView<'bytes> {
             let offset = HEADER_SIZE + number * TARGET_SIZE;
             let end = u64::from(u32_at(record, target::NAME)) + u64::from(u32_at(record, target::NAME_LENGTH));
             if end > self.names.len() as u64 {
-                return bad(offset, "its name lies outside the table of names");
+                return bad(offset, "its name is outside the name table");
             }
             let kind = u32_at(record, target::KIND);
             if kind > kind::DIRECTORY {
@@ -148,7 +148,7 @@ impl<'bytes> PlanView<'bytes> {
             // Byte offsets must fit `off_t`.
             let end = u64_at(record, step::START_PAGE).checked_add(pages);
             if end.is_none_or(|end| end > i64::MAX as u64 / crate::PAGE_SIZE) {
-                return bad(offset, "pages behind the largest file offset");
+                return bad(offset, "pages past the largest file offset");
             }
         }
         let words = self.command.iter().filter(|&&byte| byte == 0).count();
@@ -161,7 +161,7 @@ impl<'bytes> PlanView<'bytes> {
         Ok(())
     }
 
-    /// How to replay, and what to expect of it.
+    /// Replay parameters and predictions.
     pub fn summary(&self) -> PlanSummary {
         let duration = |at| Duration::from_nanos(u64_at(self.header, at));
         PlanSummary {
@@ -187,7 +187,7 @@ impl<'bytes> PlanView<'bytes> {
         self.targets.len() / TARGET_SIZE
     }
 
-    /// Path and kind of a target; `None` behind the last.
+    /// Path and kind of a target; `None` past the last.
     pub fn target(&self, number: u32) -> Option<(&'bytes Path, TargetKind)> {
         let start = (number as usize).checked_mul(TARGET_SIZE)?;
         let record = self.targets.get(start..start + TARGET_SIZE)?;

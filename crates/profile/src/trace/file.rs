@@ -15,13 +15,13 @@ pub struct TracedFile {
     pub device: u64,
     /// `st_ino`.
     pub inode: u64,
-    /// What it was when it was recorded; `None` for what is gone since.
+    /// Its identity when it was recorded; `None` if it was removed since.
     pub identity: Option<FileIdentity>,
-    /// Whose file it is.
+    /// Its owner.
     pub category: FileCategory,
 }
 
-/// Whose file it is.
+/// The owner of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileCategory {

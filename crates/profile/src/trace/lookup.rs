@@ -1,4 +1,4 @@
-//! Names that a start asked for.
+//! Names looked up by a start.
 
 use std::path::PathBuf;
 
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use super::{FileId, Moment, ProcessId};
 
-/// One question about a name.
+/// One look-up of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// When.
     pub at: Moment,
-    /// By whom; `None` where that is not known any more.
+    /// The thread; `None` if unknown.
     pub process: Option<ProcessId>,
-    /// The absolute path as asked for.
+    /// The absolute path as requested.
     pub path: PathBuf,
-    /// What was asked.
+    /// The kind of request.
     pub kind: LookupKind,
     /// The regular file or directory that it means, where the trace has it in its list.
     pub file: Option<FileId>,
-    /// Whether there was nothing of that name.
+    /// Whether the name did not exist.
     pub failed: bool,
 }
 
-/// What was asked of a name.
+/// The kind of request for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LookupKind {
@@ -31,7 +31,7 @@ pub enum LookupKind {
     Open,
     /// A directory's entries.
     List,
-    /// Only whether and what it is.
+    /// Only its existence and type.
     Ask,
 }
 
