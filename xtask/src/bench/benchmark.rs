@@ -1,4 +1,4 @@
-//! The list of benchmarks: what each is called, how often it runs, what it asks for.
+//! The list of benchmarks: name, number of runs, target.
 
 use std::fmt;
 
