@@ -49,7 +49,7 @@ fn who_traces_already_is_named() {
     let output = bench.command("./outer", &words).output().unwrap();
     let told = text(&output.stderr);
     assert_eq!((output.stdout, output.status.code()), (Vec::new(), Some(2)), "{told}");
-    assert!(told.contains("which outer (process") && told.contains("traces already"), "{told}");
+    assert!(told.contains("which outer (process") && told.contains("already traces"), "{told}");
 }
 
 #[test]
