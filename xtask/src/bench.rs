@@ -1,7 +1,7 @@
 //! `bench`: side-by-side benchmarks on reproducible slow disks, with recorded results.
 //!
-//! A benchmark only gathers: what was printed by the tools goes into a [`Record`] as it is. Figures and verdicts are
-//! made of records by pure functions, so `--summary` can make the tables again without a single start.
+//! A benchmark only collects: the tools' output goes into a [`Record`] unchanged. Figures and verdicts are
+//! computed from records by pure functions, so `--summary` can rebuild the tables without a single start.
 //!
 //! Not obvious: the programs under test are copies in `target/bench/bin`. A build that goes on beside a
 //! series of an hour then does not change what is measured half-way.
@@ -63,7 +63,7 @@ pub(crate) struct BenchArguments {
     /// Counted runs, instead of each benchmark's own number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     runs: Option<u32>,
-    /// Run nothing; make the tables again from the recorded results
+    /// Run nothing; rebuild the tables from the recorded results
     #[arg(long, conflicts_with_all = ["names", "runs"])]
     summary: bool,
     /// Directory of the results [default: bench/results]
@@ -98,13 +98,13 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
             if workshop.runner.is_interrupted() {
                 return Err(error.context("interrupted; finished results are kept"));
             }
-            eprintln!("bench: {benchmark} could not be carried out: {error:#}");
+            eprintln!("bench: {benchmark} failed: {error:#}");
             failures.push(benchmark.to_string());
         }
     }
     println!("{}", results.table(&day).display());
     if !failures.is_empty() {
-        bail!("not carried out: {}", failures.join(", "));
+        bail!("failed: {}", failures.join(", "));
     }
     Ok(())
 }

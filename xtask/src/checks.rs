@@ -1,4 +1,4 @@
-//! `test` and `ci`: the same commands for a newcomer, for us and for the server.
+//! `test` and `ci`: the same commands for developers and for the CI server.
 
 use std::path::Path;
 

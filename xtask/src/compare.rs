@@ -1,6 +1,6 @@
-//! The same commands by two builds of coldstart: every byte of their answers and files must agree.
+//! Runs the same commands with two builds of coldstart: all output and files must be identical.
 //!
-//! For changes that are to change nothing that anybody sees. What differs by nature is left out: times, process numbers.
+//! For changes without visible effect. Values that always differ are left out: times, PIDs.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ pub(crate) struct CompareArguments {
     old: PathBuf,
     /// The program that must give the same
     new: PathBuf,
-    /// Show all that differs, not the first lines alone
+    /// Show all differences, not only the first lines
     #[arg(long)]
     all: bool,
 }
@@ -178,11 +178,11 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<()> {
     for (path, bytes) in &files_before {
         if files_after.get(path) != Some(bytes) {
             differing = differing.saturating_add(1);
-            println!("\n{}: another file, or none", path.display());
+            println!("\n{}: differs, or is missing", path.display());
         }
     }
     println!("{} commands, {} files, {differing} differences", commands.len(), files_before.len());
-    ensure!(differing == 0, "the answers differ");
+    ensure!(differing == 0, "the builds differ");
     Ok(())
 }
 

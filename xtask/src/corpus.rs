@@ -1,4 +1,4 @@
-//! The corpus: a Debian system with LibreOffice and Firefox in an ext4 image, which the slow beds serve.
+//! The corpus: a Debian system with LibreOffice and Firefox in an ext4 image, for the slow beds.
 //!
 //! It is built in stages under `target/corpus/`, each finished before it is noted in `progress.json`, so an interrupted
 //! build goes on where it stopped. All mounts of the build live in mount namespaces of the child processes, so the
@@ -48,7 +48,7 @@ fn build(home: &Path, recipe: &Recipe) -> Result<Corpus> {
     }
     ensure!(
         rustix::process::geteuid().is_root(),
-        "building the corpus needs root: debootstrap and mount do\nhint: run `cargo xtask corpus` as root, for instance \
+        "building the corpus needs root for debootstrap and mount\nhint: run `cargo xtask corpus` as root, for instance \
          through `sudo -E`"
     );
     for (tool, package) in [
@@ -64,7 +64,7 @@ fn build(home: &Path, recipe: &Recipe) -> Result<Corpus> {
     }
     fs::create_dir_all(home)?;
     let lock = fs::File::create(home.join("lock"))?;
-    lock.file().try_lock().with_context(|| format!("another build of {} is under way", home.display()))?;
+    lock.file().try_lock().with_context(|| format!("another build of {} is running", home.display()))?;
 
     let mut stages = Stages::open(home, recipe)?;
     let tree = home.join("tree");

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! Command-line arguments.
 
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,7 @@ impl Which {
     }
 }
 
-/// The workspace's `target` when this program still stands beside its sources, else the one of the current directory.
+/// The workspace's `target` if this program is still beside its sources, else the one of the current directory.
 pub(crate) fn target() -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
     workspace.filter(|path| path.join("Cargo.toml").exists()).unwrap_or(Path::new("")).join("target")
@@ -117,7 +117,7 @@ impl Overrides {
             BedKind::Disk => None,
         };
         let refuse = |name: &str, given: bool| -> Result<()> {
-            ensure!(!given, "--{name} means nothing for a {kind} bed");
+            ensure!(!given, "--{name} does not apply to a {kind} bed");
             Ok(())
         };
         let set = |place: &mut f64, value: Option<f64>| *place = value.unwrap_or(*place);
@@ -198,7 +198,7 @@ pub(crate) struct Serve {
 fn checked_name(name: &str) -> Result<String> {
     let plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
     if !plain || name.is_empty() || name.len() > 32 {
-        bail!("a name is 1 to 32 of a-z, 0-9 and `-`");
+        bail!("a name consists of 1 to 32 characters of a-z, 0-9 and `-`");
     }
     Ok(name.to_owned())
 }

@@ -1,7 +1,7 @@
-//! A bed and what is known of it on disk.
+//! A bed and its state on disk.
 //!
-//! Everything `up` does to the system is a [`Step`]. Its intent is written to `state.json` before it is done, so that
-//! `down` finds it even when `up` was killed in the middle; undoing a step that was never done is no error.
+//! Every change that `up` makes to the system is a [`Step`]. It is written to `state.json` before it is made, so that
+//! `down` finds it even when `up` was killed; undoing a step that was never made is not an error.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -19,7 +19,7 @@ mod undo;
 
 pub(crate) use undo::{Busy, undo};
 
-/// What kind of disk a bed has.
+/// The kind of a bed's disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum BedKind {
@@ -45,7 +45,7 @@ impl fmt::Display for BedKind {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub(crate) enum Step {
-    /// A directory made by us.
+    /// A directory created by us.
     Directory { path: PathBuf },
     /// The working copy of the image.
     WorkingCopy { path: PathBuf },
@@ -70,9 +70,9 @@ pub(crate) struct State {
     /// The image the working copy was made from.
     pub(crate) image: PathBuf,
     pub(crate) mount_point: PathBuf,
-    /// Whether `up` came to its end.
+    /// Whether `up` has finished.
     pub(crate) complete: bool,
-    /// What was done, in order.
+    /// The steps made, in order.
     pub(crate) steps: Vec<Step>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct State {
 pub(crate) const SCHEMA: &str = "coldstart-testbed.state/1";
 
 impl State {
-    /// The bed whose directory is `home`; `None` when there is none.
+    /// The bed with the directory `home`; `None` when there is none.
     pub(crate) fn load(home: &Path) -> Result<Option<Self>> {
         let file = home.join("state.json");
         let bytes = match fs::read(&file) {
@@ -150,9 +150,7 @@ impl Lock {
     pub(crate) fn take(home: &Path) -> Result<Self> {
         fs::create_dir_all(home)?;
         let file = fs::File::create(home.join("lock"))?;
-        file.file()
-            .try_lock()
-            .with_context(|| format!("another command is at work on the bed in {}", home.display()))?;
+        file.file().try_lock().with_context(|| format!("another command is using the bed in {}", home.display()))?;
         Ok(Self { _file: file })
     }
 }

@@ -1,10 +1,10 @@
 //! A reproducible slow disk for development and benchmarks.
 //!
-//! `up` puts a FUSE file with a disk's timing behind a loop device and mounts the ext4 image in it; `down` takes all of it
-//! away again. docs/testbed.md tells what the disk models are and where they end.
+//! `up` puts a FUSE file with a disk's timing under a loop device and mounts the ext4 image in it; `down` undoes
+//! all of it. docs/testbed.md describes the disk models and their limits.
 //!
 //! Not obvious: nothing here stays in the foreground. The server is this same program, started by `up`
-//! with the hidden command `serve`, in a session of its own.
+//! with the hidden command `serve`, in its own session.
 
 use std::process::ExitCode;
 

@@ -1,9 +1,9 @@
-//! Disk models: given the reads that arrive and when, they say when each completes.
+//! Disk models: they compute when each read completes.
 //!
 //! A model is a pure state machine over its own clock. It never sleeps and never reads the time, so the same requests at
-//! the same times give the same completions, in a test as behind a mount. The server does the waiting.
+//! the same times give the same completions, in tests and in a mount. The server does the waiting.
 //!
-//! Not obvious: a late reply does not make the model late. Completions are computed in model time, so the
+//! Not obvious: a late reply does not delay the model. Completions are computed in model time, so the
 //! server's own delays (a busy processor, a coarse timer) do not add up over a stream of reads.
 
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! The slow file: a FUSE file system with one file, `disk.img`, whose reads take the time the model says.
+//! The slow file: a FUSE file system with one file, `disk.img`, whose reads take the model's time.
 //!
-//! Requests are taken in by one thread (fuser's session loop), which copies the data at once and hands the read to the
-//! [`scheduler`]; that one answers when the model's time has come. So any number of reads can be under way, although
-//! requests are taken in one by one. Writes are answered at once.
+//! One thread (fuser's session loop) receives the requests, copies the data at once and passes the read to the
+//! [`scheduler`], which replies at the model's time. So any number of reads can run concurrently, although
+//! requests are received one by one. Writes are answered at once.
 //!
 //! Not obvious: without `FUSE_ASYNC_DIO` the kernel would turn the loop device's asynchronous reads into
 //! synchronous ones (fs/fuse/file.c, `fuse_direct_IO`), and every queue depth would look like depth 1.
@@ -34,7 +34,7 @@ use statistics::Statistics;
 
 /// The slow file's name in the mount.
 pub(crate) const DISK: &str = "disk.img";
-/// A file beside it that says what has been served, as JSON.
+/// A file beside it with statistics, as JSON.
 pub(crate) const STATISTICS: &str = "statistics.json";
 
 const DISK_INODE: INodeNo = INodeNo(2);
@@ -69,7 +69,7 @@ pub(crate) fn serve(image: &Path, mount_point: &Path, parameters: &Parameters) -
     let slow_file = SlowFile { file, bytes, arrivals: sender, statistics };
     let session = fuser::Session::new(slow_file, mount_point, &config)
         .with_context(|| format!("cannot mount FUSE at {}", mount_point.display()))?;
-    session.run().context("the FUSE session broke")?;
+    session.run().context("the FUSE session failed")?;
     // The session owned the sender, so the scheduler sees the end of its queue.
     scheduler.join().map_err(|_| anyhow::anyhow!("the scheduler thread panicked"))
 }
@@ -119,7 +119,7 @@ impl SlowFile {
 
 impl Filesystem for SlowFile {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
-        let refused = |what: &str| std::io::Error::other(format!("the kernel's FUSE refuses {what}"));
+        let refused = |what: &str| std::io::Error::other(format!("the kernel's FUSE does not support {what}"));
         config.add_capabilities(InitFlags::FUSE_ASYNC_DIO).map_err(|_| refused("asynchronous direct I/O"))?;
         // FUSE_MAX_PAGES follows from max_write; fuser asks for it by itself.
         config.set_max_write(LARGEST_REQUEST).map_err(|_| refused("requests of 1 MiB"))?;

@@ -1,7 +1,7 @@
-//! Sparse files: where their data lies, and copying no more than that.
+//! Sparse files: finding their data, and copying only that.
 //!
 //! Not obvious: a file system without holes reports one extent over the whole file (lseek(2), SEEK_DATA),
-//! so everything here is right there as well, only slower.
+//! so everything here also works there, only slower.
 
 use std::fs::File;
 use std::ops::Range;
@@ -47,7 +47,7 @@ pub(crate) fn copy(source: &Path, target: &Path, interrupt: &Interrupt) -> Resul
     let free = space.f_bavail.saturating_mul(space.f_frsize);
     ensure!(
         needed < free,
-        "{} has {} MB left, and the copy of {} takes {} MB",
+        "{} has {} MB left, but the copy of {} takes {} MB",
         target.parent().unwrap_or(target).display(),
         free / 1_000_000,
         source.display(),

@@ -1,4 +1,4 @@
-//! What the bed needs of the system, one file a facility.
+//! System facilities of the bed, one file each.
 
 pub(crate) mod fuse_connection;
 pub(crate) mod interrupt;

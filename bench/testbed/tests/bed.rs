@@ -54,7 +54,7 @@ fn a_bed_serves_the_images_bytes_and_leaves_nothing_behind() {
 
     let again = bed.up("net").output().unwrap();
     assert_eq!(again.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&again.stderr).contains("is up already"));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("is already up"));
 
     succeed(bed.command("down"));
     assert_eq!(bed.left(), [""; 0]);
@@ -227,7 +227,7 @@ fn down_cleans_up_after_an_up_that_was_killed() {
     up.wait().unwrap();
     let left = bed.left();
     assert!(left.iter().any(|line| line.contains("/dev/loop")), "{left:?}");
-    assert_eq!(bed.status()["broken"], "`up` was left half-way");
+    assert_eq!(bed.status()["broken"], "`up` did not finish");
     succeed(bed.command("down"));
     assert_eq!(bed.left(), [""; 0]);
 }

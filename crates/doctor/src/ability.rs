@@ -1,7 +1,7 @@
-//! What coldstart's verbs can do here: the summary of all checks.
+//! What coldstart's verbs can do on this machine: the summary of all checks.
 //!
-//! A verb is more than one ability: `measure` can start from several states, and that one of them cannot be had leaves
-//! the others. Only a verb with no ability left does not work at all.
+//! A verb has several abilities: `measure` can start from several states, and a missing one
+//! leaves the others. A verb does not work only if none of its abilities does.
 
 use serde::Serialize;
 
@@ -43,7 +43,7 @@ pub enum Verb {
     Speedup,
 }
 
-/// One thing that a verb does.
+/// One ability of a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ability {
@@ -108,7 +108,7 @@ pub enum Ability {
 }
 
 impl Ability {
-    /// All, in the order they are told.
+    /// All, in display order.
     pub const ALL: [Self; 29] = [
         Self::Inspect,
         Self::Resolve,
@@ -141,7 +141,7 @@ impl Ability {
         Self::Speedup,
     ];
 
-    /// What all verbs that start programs and watch them need.
+    /// Required by all verbs that start programs and observe them.
     pub(crate) const WATCHING: [Self; 7] = [
         Self::MeasureCold,
         Self::MeasureBoot,
@@ -152,7 +152,7 @@ impl Ability {
         Self::Speedup,
     ];
 
-    /// The verb it belongs to.
+    /// Its verb.
     pub fn verb(self) -> Verb {
         match self {
             Self::Inspect => Verb::Inspect,
@@ -180,7 +180,7 @@ impl Ability {
         }
     }
 
-    /// As the user knows it.
+    /// The command line or description for the user.
     pub fn title(self) -> &'static str {
         match self {
             Self::Inspect => "inspect",
@@ -200,7 +200,7 @@ impl Ability {
             Self::Status => "status",
             Self::Ldcache => "ldcache",
             Self::PagecacheOwn => "pagecache show, your own files",
-            Self::PagecacheOthers => "pagecache show, other people's files",
+            Self::PagecacheOthers => "pagecache show, other users' files",
             Self::PagecacheDevices => "pagecache show, block devices",
             Self::PagecacheEvict => "pagecache evict",
             Self::PagecacheSave => "pagecache save",
@@ -216,22 +216,22 @@ impl Ability {
     }
 }
 
-/// What is left of an ability, after all checks.
+/// The status of an ability, after all checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Standing {
     /// The ability.
     pub ability: Ability,
     /// Its verb.
     pub verb: Verb,
-    /// The worst that any check leaves of it.
+    /// The worst effect of any check.
     pub status: Status,
-    /// Why it is no better: what the worst checks say.
+    /// The reasons given by the worst checks.
     pub because: Vec<String>,
     /// The names of these checks.
     pub checks: Vec<String>,
 }
 
-/// What is left of each ability.
+/// The status of each ability.
 pub fn standings(checks: &[Check]) -> Vec<Standing> {
     Ability::ALL.iter().map(|&ability| standing(ability, checks)).collect()
 }
@@ -254,7 +254,7 @@ fn standing(ability: Ability, checks: &[Check]) -> Standing {
     standing
 }
 
-/// Verbs of which nothing is left.
+/// Verbs without any working ability.
 pub fn impossible_verbs(standings: &[Standing]) -> Vec<Verb> {
     let mut verbs = Vec::new();
     for standing in standings.iter().filter(|standing| standing.status == Status::No) {

@@ -1,18 +1,18 @@
-//! What the kernel answered when something was tried.
+//! The kernel's answer to a trial.
 //!
-//! The number matters more than its text: `ENOSYS` from a kernel that has the call means that a filter stands before it,
-//! which is another matter, with another remedy, than `EPERM`.
+//! The number matters more than its text: `ENOSYS` from a kernel that has the call means a seccomp filter,
+//! which needs another remedy than `EPERM`.
 
 use rustix::io::Errno;
 
-/// What the kernel answered.
+/// The kernel's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It worked.
     Works,
     /// It was refused with this error number.
     Refused(i32),
-    /// It could not be tried; the reason.
+    /// It could not be tried, for this reason.
     Untried(String),
 }
 
@@ -42,7 +42,7 @@ impl Answer {
         matches!(self, Self::Works)
     }
 
-    /// Whether it was refused for want of permission.
+    /// Whether permission was denied.
     pub(crate) fn is_forbidden(&self) -> bool {
         [Errno::PERM, Errno::ACCESS].iter().any(|&errno| self.is(errno))
     }

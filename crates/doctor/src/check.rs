@@ -1,29 +1,29 @@
-//! One thing that was looked at: what it is now, what is needed, what its lack costs, and the command that grants it.
+//! A check: its current value, the required one, the cost of missing it, and the command that provides it.
 //!
-//! A check's effects are what the summary of verbs is made of: nobody says twice that a verb loses something. A check
-//! without effects is told all the same, for people who profile by other means, and spoils no verb.
+//! The summary of verbs is derived from the checks' effects, so that it is stated only once. A check
+//! without effects is shown all the same, for users of other profilers, and affects no verb.
 
 use serde::Serialize;
 
 use crate::ability::Ability;
 
-/// How much of something there is, from best to worst.
+/// How much is available, from best to worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// All of it.
     #[default]
     Yes,
-    /// It cannot be told here.
+    /// Unknown.
     Unknown,
-    /// Some of it, or a stand-in.
+    /// Some of it, or a substitute.
     Partly,
     /// Nothing.
     No,
 }
 
 impl Status {
-    /// The word that people and scripts read.
+    /// The word for people and scripts.
     pub fn word(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -34,28 +34,28 @@ impl Status {
     }
 }
 
-/// What a check does to one of our abilities.
+/// A check's effect on one ability.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Effect {
     /// The ability.
     pub ability: Ability,
-    /// What is left of it. [`Status::Yes`]: it works, and what it says is worth less.
+    /// What is left of it. [`Status::Yes`]: it works, but its results are less reliable.
     pub leaves: Status,
     /// Why, a clause without capital and full stop: "only the program's own files can be made cold".
     pub because: String,
 }
 
-/// Where a command is to be run.
+/// Where to run a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Where {
-    /// In the shell that coldstart is run from.
+    /// In the same shell as coldstart.
     Here,
-    /// On the machine outside the container, by its root.
+    /// On the host of the container, as its root.
     Host,
 }
 
-/// A command that grants what is missing.
+/// A command that provides what is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Grant {
     /// As typed into a shell.
@@ -64,24 +64,24 @@ pub struct Grant {
     pub run: Where,
 }
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// Stable name for scripts: `drop-caches`, `file-system-of-home`.
     pub name: String,
-    /// What is there.
+    /// Its result.
     pub status: Status,
     /// The value found, or why it could not be read.
     pub now: String,
-    /// The value that would be best; empty where there is nothing to want.
+    /// The best value; empty where there is none.
     pub needed: String,
-    /// What its lack costs, sentences in the user's words; empty when nothing is lost.
+    /// The cost of missing it, as sentences for the user; empty when nothing is lost.
     pub cost: String,
-    /// What would change it, the best first; empty when nothing would.
+    /// Commands that change it, the best first; empty without any.
     pub grants: Vec<Grant>,
-    /// Where the rule comes from: a kernel file, a manual page.
+    /// The source of the rule: a kernel file, a manual page.
     pub source: &'static str,
-    /// What it does to our abilities.
+    /// Its effects on abilities.
     pub effects: Vec<Effect>,
 }
 
@@ -110,7 +110,7 @@ impl Check {
         self
     }
 
-    /// Notes what is left of each of these abilities.
+    /// Sets what is left of each of these abilities.
     pub(crate) fn leaves(mut self, leaves: Status, abilities: &[Ability], because: &str) -> Self {
         let effect = |&ability: &Ability| Effect { ability, leaves, because: because.to_owned() };
         self.effects.extend(abilities.iter().map(effect));

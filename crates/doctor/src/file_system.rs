@@ -1,14 +1,14 @@
-//! File systems: what kind one is.
+//! Kinds of file systems.
 //!
-//! The mount table is text that the kernel makes without asking any file system, so it can be read even when a server
-//! behind one of the mounts is gone. Whatever might hang is found here before it is touched.
+//! The kernel writes the mount table without asking any file system, so it can be read even when a mounted server
+//! does not respond. File systems that might hang are recognised here before any access.
 
 use std::path::Path;
 
 use coldstart_host::mounts::Mount;
 use serde::Serialize;
 
-/// What matters about a file system for start-up times.
+/// The kind of a file system, as far as it matters for start-up times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -16,13 +16,13 @@ pub enum Kind {
     Disk,
     /// In the page cache itself (tmpfs, ramfs): never cold.
     Memory,
-    /// Layers over other file systems (overlayfs): pages belong to the files beneath.
+    /// Stacked on other file systems (overlayfs): pages belong to the lower files.
     Layered,
     /// On a server.
     Network,
-    /// Served by a program (FUSE), or mounted when it is touched (autofs).
+    /// Served by a program (FUSE), or mounted on access (autofs).
     Served,
-    /// None of the above that we know.
+    /// An unknown kind.
     Other,
 }
 
@@ -31,7 +31,7 @@ impl Kind {
     pub fn of(mount: &Mount) -> Self {
         match mount.file_system.to_str() {
             Some(name) => Self::of_name(name),
-            // The part behind the dot is whatever the program behind it calls itself.
+            // The part after the dot is chosen by the FUSE server.
             None if mount.file_system.as_encoded_bytes().starts_with(b"fuse.") => Self::Served,
             None => Self::Other,
         }
@@ -67,25 +67,25 @@ impl Kind {
         }
     }
 
-    /// Whether touching it may take for ever.
+    /// Whether access may block for ever.
     pub fn may_hang(self) -> bool {
         matches!(self, Self::Network | Self::Served)
     }
 
-    /// As people say it.
+    /// For the user.
     pub fn words(self) -> &'static str {
         match self {
             Self::Disk => "on a disk",
             Self::Memory => "in memory",
-            Self::Layered => "layers over other file systems",
+            Self::Layered => "stacked on other file systems",
             Self::Network => "on a server",
             Self::Served => "served by a program or mounted on demand",
-            Self::Other => "of a kind unknown to coldstart",
+            Self::Other => "of unknown kind",
         }
     }
 }
 
-/// The path of the device that a mount on a disk is mounted from, where the mount table names one.
+/// The device path of a mount on a disk, where the mount table names one.
 pub(crate) fn device_path(mount: &Mount) -> Option<&Path> {
     (mount.source.starts_with("/dev") && Kind::of(mount) == Kind::Disk).then_some(mount.source.as_path())
 }

@@ -1,4 +1,4 @@
-//! The groups of checks, a file each: what is looked at, and what follows from it.
+//! The groups of checks, one file each.
 
 pub(crate) mod binding;
 pub(crate) mod cgroups;
@@ -18,7 +18,7 @@ pub(crate) mod who;
 use crate::check::Check;
 use crate::groups::facts::Facts;
 
-/// All checks, in the order of what people ask first.
+/// All checks, in display order.
 pub fn judge(facts: &Facts) -> Vec<Check> {
     let groups: [fn(&Facts) -> Vec<Check>; 13] = [
         who::judge,

@@ -1,11 +1,11 @@
-//! What this machine lets coldstart do, what each missing thing costs, and the command that grants it.
+//! What coldstart can do on this machine, the cost of each missing thing, and the command that provides it.
 //!
-//! Looking and judging are apart. [`Facts`] are read below a root directory, so that tests can play machines we do not
-//! have, and hold the outcome of system calls that were tried ([`Probes`]). [`judge`] is a plain function from facts to
-//! [`Check`]s, and [`standings`] sums these up for each thing that a verb does.
+//! Reading and judging are separate. [`Facts`] are read below a root directory, so that tests can use fake
+//! machines, and contain the results of tried system calls ([`Probes`]). [`judge`] is a pure function from facts to
+//! [`Check`]s, and [`standings`] sums these up for each ability of a verb.
 //!
-//! Not obvious: nothing here may fail, hang, or change the machine. What cannot be read is "unknown" with its reason; a
-//! file system that may not answer is found in the mount table and left alone.
+//! Not obvious: nothing here may fail, hang, or change the machine. Unreadable facts are "unknown" with a reason; a
+//! file system that may not respond is recognised in the mount table and skipped.
 
 mod ability;
 mod answer;

@@ -1,7 +1,7 @@
-//! Trying what no file tells: system calls whose outcome only the call itself shows.
+//! Trials: system calls whose result no file shows.
 //!
-//! Nothing here changes the machine. What could hang (a server that is gone behind a mount) runs in a thread that is left
-//! behind when it does not answer in time; what is known to be on a network is not touched at all.
+//! Nothing here changes the machine. Trials that could hang (a mount of an unreachable server) run in a thread that is
+//! abandoned after a timeout; known network file systems are skipped.
 
 mod calls;
 mod following;
@@ -16,7 +16,7 @@ use crate::answer::Answer;
 use crate::file_system::Kind;
 use crate::surroundings::Surroundings;
 
-/// What trying gave. The default is what is known where nothing can be tried: a made-up machine.
+/// The results of the trials. The default is for fake machines, where nothing can be tried.
 #[derive(Clone, Debug, Default)]
 pub struct Probes {
     /// Release of the kernel, as `uname` tells it.
@@ -25,11 +25,11 @@ pub struct Probes {
     pub user: Option<u32>,
     /// Effective capabilities, a bit each.
     pub capabilities: Option<u64>,
-    /// Whether programs we start can gain no privileges.
+    /// Whether programs we start cannot gain privileges.
     pub no_new_privileges: Option<bool>,
     /// Processors we may run on.
     pub processors: Option<u32>,
-    /// Whether the root directory is that of process 1; `None` where it may not be looked at.
+    /// Whether the root directory is that of process 1; `None` where that is not visible.
     pub root_of_init: Option<bool>,
     /// Opening `/proc/sys/vm/drop_caches` for writing.
     pub drop_caches: Answer,
@@ -37,17 +37,17 @@ pub struct Probes {
     pub cachestat: Answer,
     /// `mincore` on a file of our own.
     pub mincore: Answer,
-    /// Somebody else's file, and what asking about its pages gave.
+    /// Queries about another user's file.
     pub others_file: Option<OthersFile>,
     /// `perf_event_open` of a software event of this process, user side only.
     pub perf_user: Answer,
-    /// The same, with the kernel's side.
+    /// The same, including the kernel's side.
     pub perf_kernel: Answer,
-    /// Mounting tracefs for ourselves (detached: nobody sees it, and it goes away with the descriptor).
+    /// A detached mount of tracefs (invisible, unmounted with the descriptor).
     pub tracefs: Answer,
     /// Writing to the switch of the tracepoint of page-cache fills; an access check.
     pub tracepoint: Answer,
-    /// Making an instance of our own; an access check.
+    /// Creating our own tracefs instance; an access check.
     pub instances: Answer,
     /// Our observer of file-name calls on a child that never starts.
     pub observer: Answer,
@@ -57,9 +57,9 @@ pub struct Probes {
     pub tracing: Answer,
     /// A breakpoint in that child's debug registers.
     pub debug_registers: Answer,
-    /// `renameat2` with `RENAME_EXCHANGE` on names that cannot be.
+    /// `renameat2` with `RENAME_EXCHANGE` on impossible names.
     pub exchange: Answer,
-    /// `symlinkat` on a name that cannot be.
+    /// `symlinkat` with an impossible name.
     pub links: Answer,
     /// `pidfd_open` on ourselves.
     pub pidfd: Answer,
@@ -67,41 +67,41 @@ pub struct Probes {
     pub null_device: Answer,
     /// Opening `/dev/userfaultfd`.
     pub userfaultfd_device: Answer,
-    /// Connecting to the display that `DISPLAY` names; `None` where none is named.
+    /// Connecting to the display in `DISPLAY`; `None` if it is not set.
     pub display: Option<Answer>,
-    /// What was tried on file systems, by place.
+    /// Trials on file systems, by place.
     pub places: Vec<PlaceProbe>,
 }
 
-/// A file that we neither own nor could write unless we are privileged.
+/// A file that we neither own nor could write unprivileged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OthersFile {
     /// The file.
     pub path: PathBuf,
-    /// Whether it is our own after all, because no other was found.
+    /// Whether it is our own, because no other was found.
     pub is_own: bool,
     /// `cachestat` on it.
     pub counts: Answer,
-    /// Whether `mincore` tells the truth about it (opening with `O_NOATIME` is permitted to the same people).
+    /// Whether `mincore` is reliable for it (opening with `O_NOATIME` is permitted to the same users).
     pub lists: Answer,
 }
 
-/// What was tried on the file system of one place.
+/// Trials on the file system of one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaceProbe {
     /// "home", "tmp", "usr", "here".
     pub name: &'static str,
     /// The directory.
     pub path: PathBuf,
-    /// Where symbolic links lead, when they were followed.
+    /// The resolved path, if symbolic links were followed.
     pub real_path: Option<PathBuf>,
-    /// What the file system is, as `statfs` tells it.
+    /// The kind of the file system, from `statfs`.
     pub kind: Option<Kind>,
     /// `FS_IOC_FIEMAP` on a file there.
     pub fiemap: Answer,
-    /// Opening a file there for reads past the page cache (`O_DIRECT`).
+    /// Opening a file there for direct I/O (`O_DIRECT`).
     pub direct: Answer,
-    /// Opening the block device below for reading, with its path.
+    /// Opening the underlying block device for reading, with its path.
     pub device: Option<(PathBuf, Answer)>,
 }
 
@@ -132,7 +132,7 @@ impl Probes {
                     ..PlaceProbe::default()
                 };
                 if mount.is_some_and(|mount| Kind::of(mount).may_hang()) {
-                    return unanswered("not touched: the file system may not answer");
+                    return unanswered("skipped: the file system may not respond");
                 }
                 let (asked, mounts) = (path.clone(), surroundings.mounts.clone());
                 within(move || places::try_place(name, asked, &mounts))
@@ -143,14 +143,14 @@ impl Probes {
     }
 }
 
-/// Enough for a disk that has to wake up; a server that is gone takes minutes.
+/// Enough for a disk that has to spin up; an unreachable server takes minutes.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// What `work` gives, unless it takes too long: then its thread is left behind.
+/// The result of `work`, unless it takes too long: then its thread is abandoned.
 fn within<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (send, receive) = mpsc::channel();
     let worker = move || {
-        // Nobody waits for it any more if this fails.
+        // If this fails, the receiver has given up.
         let _ = send.send(work());
     };
     std::thread::Builder::new().spawn(worker).ok()?;

@@ -1,17 +1,17 @@
-//! Reading what the kernel shows as files, below a root that may be a made-up machine.
+//! Reading the kernel's files, below a root that may be a fake machine.
 //!
-//! Every answer is either the text or the reason why there is none. Files of the kernel have no size, and a made-up tree
-//! may hold anything, so at most 1 MiB is read, and only of what is a regular file: opening a pipe would wait for ever.
+//! Every result is either the text or the reason why there is none. Files of the kernel have no size, and a fake tree
+//! may contain anything, so at most 1 MiB is read, and only of regular files: opening a pipe would block for ever.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use coldstart_sys::named_file::open_regular;
 
-/// The most that is read of a file, in bytes. A machine with a thousand mounts has a mount table of 150 KiB.
+/// The limit for a file, in bytes. The mount table of a machine with a thousand mounts has 150 KiB.
 pub(crate) const MOST: u64 = 1 << 20;
 
-/// Where `/proc`, `/sys` and the rest are looked for.
+/// The root of `/proc`, `/sys` and the rest.
 #[derive(Clone, Debug)]
 pub(crate) struct Root {
     directory: PathBuf,
@@ -22,14 +22,14 @@ impl Root {
         Self { directory: directory.to_owned() }
     }
 
-    /// A path of the machine as a path for us.
+    /// The path below the root.
     pub(crate) fn at(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.directory.join(path.strip_prefix("/").unwrap_or(path))
     }
 
     pub(crate) fn exists(&self, path: impl AsRef<Path>) -> bool {
-        // Not `exists`, which follows a link of the made-up machine out of it.
+        // Not `exists`, which follows a link out of the fake machine.
         self.at(path).symlink_metadata().is_ok()
     }
 
@@ -48,14 +48,14 @@ impl Root {
         Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
-    /// The number in a file that holds nothing else.
+    /// The number in a file that contains nothing else.
     pub(crate) fn number(&self, path: impl AsRef<Path>) -> Result<i64, String> {
         let path = path.as_ref();
         let text = self.text(path)?;
-        text.parse().map_err(|_| format!("{} holds no number", path.display()))
+        text.parse().map_err(|_| format!("{} does not contain a number", path.display()))
     }
 
-    /// Names in a directory, in order; none where it cannot be read.
+    /// The sorted names in a directory; none where it cannot be read.
     pub(crate) fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
         let entries = std::fs::read_dir(self.at(path)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -64,7 +64,7 @@ impl Root {
     }
 }
 
-/// The kernel's answer in words, without Rust's "(os error 13)".
+/// The kernel's error message, without Rust's "(os error 13)".
 pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

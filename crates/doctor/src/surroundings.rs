@@ -1,4 +1,4 @@
-//! What the process was given: directories, environment, mount table.
+//! The process's environment: directories, variables, mount table.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use coldstart_host::mounts::{Mounts, TABLE};
 
 use crate::root::{MOST, Root};
 
-/// What the process was given.
+/// The process's environment.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// `HOME`.
@@ -17,7 +17,7 @@ pub struct Surroundings {
     pub display: Option<String>,
     /// `WAYLAND_DISPLAY`.
     pub wayland: Option<String>,
-    /// `container`, which systemd and others set inside one.
+    /// `container`, which systemd and others set in containers.
     pub container: Option<String>,
     /// The mount table.
     pub mounts: Mounts,
@@ -43,7 +43,7 @@ impl Surroundings {
         Root::new(root).bytes(TABLE, MOST).map(|table| Mounts::parse(&table)).unwrap_or_default()
     }
 
-    /// The places whose file systems matter: programs, the user's files, scratch files, and where we are.
+    /// The places whose file systems matter: programs, the user's files, temporary files, and the working directory.
     pub fn places(&self) -> Vec<(&'static str, PathBuf)> {
         let mut places = vec![("usr", PathBuf::from("/usr"))];
         let more = [

@@ -1,4 +1,4 @@
-//! The identity of a recorded file, to detect changes.
+//! A file's identity, to detect changes since it was recorded.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
-//! The data every part of coldstart shares, and its file formats.
+//! Shared data types and file formats.
 //!
-//! Recorders write these types, planners and viewers read them, and none of them knows another.
-//! Nothing here does I/O: formats are encoded to and decoded from bytes the caller holds.
+//! Recorders write these types, planners and viewers read them, without knowing each other.
+//! No I/O here: formats are encoded to and decoded from the caller's bytes.
 
 mod file_identity;
 pub mod measurement;

@@ -1,7 +1,7 @@
-//! The results of measuring starts: every run, the derived figures, and the warnings.
+//! The result of a measurement: every run, the figures, and reasons not to trust them.
 //!
-//! All times are seconds, all sizes bytes. Nothing is left out: runs that failed or contradicted their state are here
-//! too, marked, and only the figures do without them.
+//! All times are seconds, all sizes bytes. Nothing is left out: runs that failed or contradicted their state are
+//! included and marked, but not counted in the figures.
 
 mod cause;
 mod comparison;
@@ -32,17 +32,17 @@ pub use series::{Change, Point, Series, is_apart};
 pub use summary::{EvictionWay, Interval, Outlier, SavedStateFacts, StateFacts, StayedFile, Summary};
 pub use warning::Warning;
 
-/// What a start finds in the page cache.
+/// The state of the page cache before a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartState {
-    /// Nothing but what running programs hold on to: all clean caches of the machine were dropped.
+    /// All clean caches of the machine were dropped; only pages in use by running programs are left.
     Cold,
-    /// As in a saved state, such as that of a machine right after boot: all dropped, then that state restored.
+    /// As in a saved state, such as that right after boot: all caches dropped, then the state restored.
     Boot,
-    /// The program's files and, as far as the machine has means, their metadata evicted; everything else left.
+    /// The program's files and, where possible, their metadata evicted; everything else left.
     Selective,
-    /// What the start before it left.
+    /// As the previous start left it.
     Hot,
 }
 
@@ -79,10 +79,10 @@ pub struct Measurement {
     pub comparisons: Vec<Comparison>,
     /// Each further command's cost of being cold against the first's, where both a cold and a hot state were measured.
     pub input_output: Vec<InputOutputComparison>,
-    /// The time of starting `true` from our launcher, hot, in seconds: no smaller time can be measured. `None` where
-    /// there is no such program.
+    /// The time of starting `true` from our launcher, hot, in seconds: the smallest measurable time. `None` without
+    /// such a program.
     pub launch_floor: Option<f64>,
-    /// The overhead of measuring; `None` in results of versions that did not measure it.
+    /// The overhead of measuring; `None` in results of versions without it.
     #[serde(default)]
     pub overhead: Option<Overhead>,
     /// Reasons not to trust the figures.
@@ -92,7 +92,7 @@ pub struct Measurement {
 /// One of the commands measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasuredCommand {
-    /// What to call it in tables.
+    /// Its label in tables.
     pub label: String,
     /// Program and arguments, quoted as for a shell.
     pub command_line: String,

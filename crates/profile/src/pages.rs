@@ -13,7 +13,7 @@ pub const PAGE_SIZE: u64 = 4096;
 #[serde(transparent)]
 pub struct PageIndex(pub u64);
 
-/// A run of pages of one file. Never empty when made by [`PageRange::new`].
+/// A run of pages of one file. Never empty if made by [`PageRange::new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PageRange {
     /// First page.
@@ -28,7 +28,7 @@ impl PageRange {
         (count > 0 && start.checked_add(count).is_some()).then_some(Self { start: PageIndex(start), count })
     }
 
-    /// The page after the last one.
+    /// One past the last page.
     pub fn end(&self) -> PageIndex {
         PageIndex(self.start.0.saturating_add(self.count))
     }

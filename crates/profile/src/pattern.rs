@@ -1,19 +1,17 @@
-//! Name patterns: `*`, `?`, `[...]`, as in /etc/ld.so.conf and on a shell's command line, and the files that they
-//! match.
+//! Name patterns: `*`, `?`, `[...]`, as in /etc/ld.so.conf and in shells, and matching files against them.
 //!
-//! Not obvious: files are called what they are called, brackets and stars included. So a name
-//! that is given as it is means that file, whatever it would stand for as a pattern.
+//! Not obvious: file names may contain brackets and stars. So a pattern that is literally the name of a file
+//! matches that file.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Whether a name means a file: its path, its file name or its soname, which is asked for last; as it is, or as a
-/// pattern.
+/// Whether a name selects a file: by path, file name or soname, which is evaluated last; literally, or as a pattern.
 pub fn means_file<'a>(name: &str, path: &Path, soname: impl FnOnce() -> Option<&'a str>) -> bool {
     is_one_of(path, soname, |text| text == name.as_bytes() || fits(name.as_bytes(), text))
 }
 
-/// The same, but as it is alone.
+/// The same, literally only.
 pub fn names_file<'a>(name: &str, path: &Path, soname: impl FnOnce() -> Option<&'a str>) -> bool {
     is_one_of(path, soname, |text| text == name.as_bytes())
 }
@@ -24,7 +22,7 @@ fn is_one_of<'a>(path: &Path, soname: impl FnOnce() -> Option<&'a str>, is: impl
         || soname().is_some_and(|name| is(name.as_bytes()))
 }
 
-/// Whether a name fits a pattern (`fnmatch` in the C locale). A dot at the beginning is like any other character here.
+/// Whether a name matches a pattern (`fnmatch` in the C locale). A leading dot is not special.
 pub fn fits(pattern: &[u8], name: &[u8]) -> bool {
     let (mut rest, mut left) = (pattern, name);
     // Where to go on when what follows the last star does not fit: after the star, one character further.
@@ -49,7 +47,7 @@ pub fn fits(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// Whether a pattern contains special characters.
+/// Whether a pattern contains wildcards.
 pub fn is_pattern(pattern: &[u8]) -> bool {
     pattern.iter().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'\\'))
 }

@@ -1,22 +1,21 @@
-//! Quotes words for a shell.
+//! Quoting words for a shell.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use crate::is_unseen;
 
-/// Words that a shell takes for its own where a command begins.
+/// Reserved words of shells at the start of a command.
 const RESERVED: [&str; 19] = [
     "case", "coproc", "do", "done", "elif", "else", "end", "esac", "fi", "for", "foreach", "function", "if", "in",
     "select", "then", "time", "until", "while",
 ];
 
-/// The word in characters that a reader sees, quoted where a shell would change it.
+/// The word in visible characters, quoted if a shell would change it.
 ///
-/// Most words need nothing or `'...'`. Bytes that are not UTF-8 and characters that show nothing or look like a space
-/// are written as `$'\ooo'`: octal, since shells differ in where `\x` ends. It is known to bash, zsh and ksh, and is
-/// in POSIX since 2024 (Shell & Utilities, 2.2.4). A shell reads back the same bytes, up to a NUL, which no word can
-/// hold.
+/// Most words need nothing or `'...'`. Bytes that are not UTF-8 and characters that are invisible or look like a space are
+/// written as `$'\ooo'`: octal, since shells differ in where `\x` ends. bash, zsh and ksh support it, and POSIX since 2024
+/// (Shell & Utilities, 2.2.4). A shell reads back the same bytes, up to a NUL, which no word can contain.
 pub fn shell_word(word: &OsStr) -> String {
     let bytes = word.as_bytes();
     match word.to_str() {
@@ -27,7 +26,7 @@ pub fn shell_word(word: &OsStr) -> String {
     }
 }
 
-/// A whole command, see [`shell_word`]. The first word is quoted also where a shell would take it for its own.
+/// A whole command, see [`shell_word`]. The first word is also quoted if it is a reserved word.
 pub fn shell_command<'word>(words: impl IntoIterator<Item = &'word OsStr>) -> String {
     let mut command = String::new();
     for word in words {

@@ -1,6 +1,6 @@
 //! Paths for display: in a message, in JSON.
 //!
-//! A Unix path is bytes. It may hold newlines and terminal escapes, so nothing prints one as it is.
+//! A Unix path is bytes. It may contain newlines and terminal escapes, so it is never printed unchanged.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::is_unseen;
 
-/// The path in one line of harmless characters: what cannot be seen and bytes that are not UTF-8 become escapes.
+/// The path on one line of printable characters: invisible characters and bytes that are not UTF-8 are escaped.
 pub fn printable(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_bytes().utf8_chunks() {
@@ -27,15 +27,15 @@ pub fn printable(path: &Path) -> String {
     text
 }
 
-/// Text that comes from a file, in one line of harmless characters. The no-break space is written out, too: it looks
-/// like a space and is none.
+/// Text from a file, on one line of printable characters. The no-break space is escaped, too, because it looks like a
+/// space.
 pub fn escaped(text: &str) -> String {
     printable(Path::new(text)).replace('\u{a0}', "\\u{a0}")
 }
 
-/// A path in JSON, whose strings cannot hold every path.
+/// A path in JSON, whose strings cannot represent every path.
 ///
-/// `path` is always there and readable; `path_bytes` (hexadecimal) only when `path` is not the whole truth.
+/// `path` is always present and readable; `path_bytes` (hexadecimal) only if `path` is not exact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JsonPath {
     path: String,

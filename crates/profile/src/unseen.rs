@@ -1,9 +1,8 @@
 //! Invisible characters.
 
-/// Whether a character shows nothing, or changes the order of what stands around it: controls, ends of lines and
-/// paragraphs, and what the Unicode Character Database calls default ignorable (`DerivedCoreProperties.txt`; marks of
-/// direction are among these, see Unicode Standard Annex 9). Names chosen by others may hold them, and look like
-/// other names where they are not written out.
+/// Whether a character is invisible, or changes the order of its neighbours: controls, line and paragraph separators, and
+/// default ignorables of the Unicode Character Database (`DerivedCoreProperties.txt`; including directional marks, see
+/// Unicode Standard Annex 9). Names chosen by others may contain them, and look like other names unless escaped.
 pub fn is_unseen(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}')

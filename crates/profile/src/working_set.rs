@@ -1,6 +1,6 @@
-//! The working set of a start: the pages read, in order of first use.
+//! The working set of a start, in order of first use.
 //!
-//! A recorder writes it, the prefetch planner reads it. Names that were only looked up belong to it as much as pages:
+//! A recorder writes it, the prefetch planner reads it. It includes names that were only looked up:
 //! on a disk that seeks, finding a file costs as much as reading 1 MB of it.
 
 use std::ffi::OsString;
@@ -16,10 +16,10 @@ pub struct WorkingSet {
     pub command: Vec<OsString>,
     /// Files whose pages were read, in order of first use.
     pub files: Vec<FileUse>,
-    /// Names looked up and directories listed, in order of first use; missing files too, because the answer "it is not
-    /// there" is read from the disk as well.
+    /// Names looked up and directories listed, in order of first use; missing files too, because a negative look-up
+    /// also reads from the disk.
     pub names: Vec<NameUse>,
-    /// How the pages were learned.
+    /// How the pages were determined.
     pub source: PageSource,
     /// From the launch to readiness, in the recorded start.
     pub duration: Duration,
@@ -32,16 +32,16 @@ impl WorkingSet {
     }
 }
 
-/// How a recorder learned which pages a start read.
+/// How a recorder determined the pages of a start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageSource {
-    /// Each page's entry into the page cache, with its moment (tracepoint `filemap:mm_filemap_add_to_page_cache`).
+    /// By each page's entry into the page cache, with its time (tracepoint `filemap:mm_filemap_add_to_page_cache`).
     #[default]
     PageCacheFills,
-    /// The pages resident at readiness, in order of their files' first opening; offsets ascend within a file.
+    /// By residency at readiness, in the order of their files' first opening; offsets ascend within a file.
     Residency,
-    /// Each page's first use by the program itself, by page fault or `read(2)`, with its moment: without what the
-    /// kernel read around it.
+    /// By each page's first use by the program itself, by page fault or `read(2)`, with its time: without pages that the kernel
+    /// read around it.
     Touched,
 }
 
@@ -52,13 +52,13 @@ pub struct FileUse {
     pub path: PathBuf,
     /// Regular file, or the block device that holds the file system's own metadata.
     pub kind: FileKind,
-    /// What the file was when it was recorded.
+    /// The file's identity when it was recorded.
     pub identity: FileIdentity,
     /// `st_dev` of the file system, to tell devices apart; for a block device its own number.
     pub device: u64,
     /// Pages in order of first use; no page is in two of them.
     pub touched: Vec<Touched>,
-    /// Where the pages are on the device; empty where the file system does not tell (FIEMAP).
+    /// The device offsets of the pages; empty where the file system does not report them (FIEMAP).
     pub extents: Vec<DiskExtent>,
 }
 
@@ -96,20 +96,20 @@ pub struct DiskExtent {
 /// A name that was looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameUse {
-    /// Absolute path as asked for: symbolic links in it are part of what must be read.
+    /// Absolute path as requested: symbolic links in it are part of what must be read.
     pub path: PathBuf,
-    /// What is done with the name.
+    /// The kind of request.
     pub kind: NameKind,
     /// First use, from the launch.
     pub at: Duration,
 }
 
-/// What a start did with a name.
+/// The kind of request for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameKind {
-    /// Looked up, and it was there.
+    /// Looked up, and it existed.
     Found,
-    /// Looked up, and it was not there.
+    /// Looked up, and it did not exist.
     Missing,
     /// A directory that was listed.
     Listed,

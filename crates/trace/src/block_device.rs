@@ -1,4 +1,4 @@
-//! The block device under a file system: where the file system's own metadata is read from.
+//! The block device under a file system, from which the file system's own metadata is read.
 //!
 //! Inode tables, directory blocks and extent trees are cached as pages of the block device itself (ext4 and others that
 //! use buffer heads). They are a tenth of the requests of a cold start and need privileges to be read ahead.
@@ -20,8 +20,7 @@ pub(crate) struct BlockDevice {
 impl BlockDevice {
     /// The device behind `st_dev`.
     ///
-    /// # Errors
-    /// A sentence's end that says why there is none: a file system without one, or no permission to read it.
+    /// A clause with the reason: a file system without a device, or no permission to read it.
     pub(crate) fn behind(number: u64) -> Result<Self, String> {
         let device = coldstart_host::block_device::BlockDevice::numbered(DeviceNumber::of_stat(number));
         if !device.directory().exists() {

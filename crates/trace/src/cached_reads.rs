@@ -1,9 +1,9 @@
-//! Which pages of a file are cached, for those whom the kernel does not tell.
+//! The cached pages of a file whose residency is hidden from this user.
 //!
-//! `cachestat` and `mincore` answer only who owns a file or may write it. Anyone who may read it can ask another way: a
-//! read that must not wait (`RWF_NOWAIT`) succeeds exactly where the page is cached (`filemap_get_pages` in
-//! `mm/filemap.c`). The price is that asking for a page that is not cached starts to read it, so this is for the end of
-//! a recording and for nothing else; and a fast disk may have read one by the time that the kernel looks, so that it counts.
+//! `cachestat` and `mincore` work only for users who own a file or may write it. Users who may read it have another way: a
+//! non-blocking read (`RWF_NOWAIT`) succeeds exactly where the page is cached (`filemap_get_pages` in
+//! `mm/filemap.c`). The drawback: a query for an uncached page starts to read it, so this is only for the end of
+//! a recording; and a fast disk may have read one by the time of the query, so that it counts.
 
 use std::io::IoSliceMut;
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use coldstart_profile::{PAGE_SIZE, PageRange, page_count};
 use rustix::fs::Advice;
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-/// Files of more pages (4 GiB) are not asked about: a system call a page would take seconds.
+/// Files with more pages (4 GiB) are skipped: a system call a page would take seconds.
 const MOST_PAGES: u64 = 1 << 20;
 
 /// Cached pages of an open file of `size` bytes; `None` where the file system cannot tell, or for a very large file.
@@ -21,7 +21,7 @@ pub(crate) fn cached_by_reading(file: &OwnedFd, size: u64) -> Option<Vec<PageRan
     if pages > MOST_PAGES {
         return None;
     }
-    // Without this a miss would read the neighbours too, and they would then count as cached.
+    // Otherwise a miss would read the neighbours too, and they would then count as cached.
     rustix::fs::fadvise(file, 0, None, Advice::Random).ok()?;
     let mut ranges: Vec<PageRange> = Vec::new();
     for page in 0..pages {
@@ -32,7 +32,7 @@ pub(crate) fn cached_by_reading(file: &OwnedFd, size: u64) -> Option<Vec<PageRan
                 _ => ranges.extend(PageRange::new(page, 1)),
             },
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // EOPNOTSUPP: the file system has no reads that do not wait.
+            // EOPNOTSUPP: the file system does not support non-blocking reads.
             Err(_) => return None,
         }
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with a recording.
+//! Errors of recordings.
 
 use std::io;
 
@@ -8,31 +8,31 @@ use thiserror::Error;
 /// Why a start could not be recorded.
 #[derive(Debug, Error)]
 pub enum TraceError {
-    /// The kernel's page-cache events cannot be had; a recording without them falls back to residency.
+    /// The kernel's page-cache events are not available; a recording without them falls back to residency.
     #[error("cannot record page-cache fills through tracefs")]
     PageFills {
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The calls of the program cannot be watched.
-    #[error("cannot watch the program's file-name calls (seccomp user notification)")]
+    /// The program's file-name calls cannot be observed.
+    #[error("cannot observe the program's file-name calls (seccomp user notification)")]
     Names {
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The program could not be started, or we were interrupted.
     #[error("cannot record a start")]
     Launch(#[from] LaunchError),
-    /// The process that follows the program has failed.
-    #[error("the process that follows the program has failed")]
+    /// The tracing process has failed.
+    #[error("the process that traces the program has failed")]
     Follower {
-        /// How.
+        /// The cause.
         source: io::Error,
     },
-    /// The kernel does not let us follow the program, or following ended early.
-    #[error("the program cannot be followed: {reason}")]
+    /// The kernel does not let us trace the program, or tracing ended early.
+    #[error("cannot trace the program: {reason}")]
     NotFollowed {
-        /// Why.
+        /// The cause.
         reason: String,
     },
 }

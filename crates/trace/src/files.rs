@@ -16,7 +16,7 @@ use crate::cached_reads::cached_by_reading;
 use crate::names::SeenFile;
 use crate::{PageFill, RecordingNotes, SeenName, SeenRequest};
 
-/// The time that is recorded.
+/// The recorded interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     /// Wall clock at the launch, to compare with modification times.
@@ -32,7 +32,7 @@ pub(crate) struct FileCollector<'notes> {
     span: Span,
     /// By (device, inode) in the kernel's numbering, in order of time; `None` without a recording.
     fills: Option<HashMap<(u64, u64), Vec<PageFill>>>,
-    /// Whether what is cached now counts as used, beside the fills.
+    /// Whether currently cached pages count as used, besides the fills.
     counts_resident: bool,
     seen: HashSet<(u64, u64)>,
     devices: Vec<u64>,
@@ -54,7 +54,7 @@ impl<'notes> FileCollector<'notes> {
         Self { span, fills, counts_resident: true, seen, devices, files, notes }
     }
 
-    /// Lets the fills alone say which pages were used: for when all uses are among them, or the start is long over.
+    /// Counts only fills as used pages: if all uses are among them, or the start is long over.
     pub(crate) fn without_resident(self) -> Self {
         Self { counts_resident: false, ..self }
     }
@@ -72,7 +72,7 @@ impl<'notes> FileCollector<'notes> {
     }
 
     fn add_file(&mut self, file: &SeenFile, opened_at: Duration) {
-        // A file that is gone, or was replaced since, cannot be prefetched.
+        // A file that was removed or replaced since cannot be prefetched.
         let found = NamedFile::find(&file.real_path, LastLink::Keep).and_then(NamedFile::regular);
         let Ok((descriptor, stat)) = found.and_then(|found| found.open(OFlags::empty())) else { return };
         let descriptor = OwnedFd::from(descriptor);
@@ -84,7 +84,7 @@ impl<'notes> FileCollector<'notes> {
             return;
         }
         let kind = match fs::metadata(&file.real_path) {
-            // Made by the start itself: it will be made again, not read.
+            // Created by the start itself: it will be created again, not read.
             Ok(metadata) if metadata.created().is_ok_and(|created| created >= self.span.started) => return,
             Ok(metadata) if changed_since(&metadata, self.span.started) => FileKind::Rewritten,
             _ => FileKind::Regular,
@@ -119,7 +119,7 @@ impl<'notes> FileCollector<'notes> {
         });
     }
 
-    /// Adds the metadata blocks of the file systems that the files lie on.
+    /// Adds the metadata blocks of the file systems with these files.
     pub(crate) fn add_metadata(&mut self) {
         for number in std::mem::take(&mut self.devices) {
             match BlockDevice::behind(number) {
@@ -175,7 +175,7 @@ impl<'notes> FileCollector<'notes> {
     }
 }
 
-/// Fills as runs: a fill that continues the one before it belongs to the same read.
+/// Fills as runs: a fill that continues the previous one belongs to the same read.
 fn touched_by_fills(fills: &[PageFill], from: Duration, limit: u64) -> Vec<Touched> {
     let mut seen = HashSet::new();
     let mut touched: Vec<Touched> = Vec::new();
@@ -218,7 +218,7 @@ fn resident_pages(descriptor: &OwnedFd) -> Result<Vec<PageRange>, String> {
 }
 
 fn extents(descriptor: &OwnedFd) -> Vec<DiskExtent> {
-    // Without places on the disk the plan is only less well ordered.
+    // Without disk offsets the plan is only less well ordered.
     let Ok(extents) = coldstart_sys::fiemap::fiemap(descriptor) else { return Vec::new() };
     let place = |extent: &coldstart_sys::fiemap::Extent| {
         let physical = extent.device_offset()?;

@@ -1,8 +1,8 @@
-//! Recorders: what one start of a program really did.
+//! Recorders of a program's start.
 //!
-//! One start is watched from two sides at once. The program's own calls say which names it asks for
-//! ([`NameLog`]); the kernel's tracepoint says which pages entered the page cache, and when ([`PageFillRecorder`]). Neither side
-//! knows the other's half: the tracepoint has only inode numbers, the calls have no pages. `files` joins them, [`record_working_set`] leads.
+//! One start is observed from two sides at once. The program's own calls show the names it uses
+//! ([`NameLog`]); the kernel's tracepoint shows which pages entered the page cache, and when ([`PageFillRecorder`]). The
+//! tracepoint has only inode numbers, the calls have no pages. `files` joins them, [`record_working_set`] is the entry point.
 
 mod block_device;
 mod cached_reads;

@@ -1,8 +1,8 @@
-//! Which names a start asks for, and which files they mean.
+//! The names used by a start, and the files they refer to.
 //!
-//! Each call is resolved while its caller stands still, because a moment later the caller may have changed its working
-//! directory, its root, or be gone. Names are resolved inside the caller's own root (`RESOLVE_IN_ROOT`), so programs in a
-//! chroot or a container are understood too. Only the first use of a name is kept; the rest costs one look-up here.
+//! Each call is resolved while its caller is stopped, because afterwards the caller may change its working
+//! directory or root, or end. Names are resolved inside the caller's own root (`RESOLVE_IN_ROOT`), which also covers programs in a
+//! chroot or a container. Only the first use of a name is kept; further ones cost one look-up here.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -18,37 +18,37 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 
 use crate::TraceError;
 
-/// A name asked for, at its first use.
+/// A name at its first use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenName {
-    /// Absolute path as asked for, seen from our own root.
+    /// Absolute path as requested, seen from our own root.
     pub path: PathBuf,
-    /// What was asked.
+    /// The kind of request.
     pub request: SeenRequest,
-    /// The file it means; `None` when there is none.
+    /// The file; `None` when it does not exist.
     pub file: Option<SeenFile>,
-    /// Whether there was nothing of that name, and the call did not make it either.
+    /// Whether the name did not exist, and the call did not create it.
     pub failed: bool,
-    /// The thread that asked.
+    /// The calling thread.
     pub thread: u32,
-    /// The process (thread group) that asked; `None` if it was gone before it could be seen.
+    /// The calling process (thread group); `None` if it had ended before it could be seen.
     pub process: Option<u32>,
     /// `CLOCK_MONOTONIC`.
     pub at: Duration,
 }
 
-/// What was asked of a name.
+/// The kind of request for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SeenRequest {
     /// Its content (opened for reading, or executed).
     Content,
     /// A directory's entries.
     Entries,
-    /// Only whether and what it is, or opened for writing only.
+    /// Only its existence and type, or opened for writing only.
     Existence,
 }
 
-/// The file a name means.
+/// The file behind a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenFile {
     /// Path without symbolic links, from our own root.
@@ -57,7 +57,7 @@ pub struct SeenFile {
     pub is_regular: bool,
     /// Whether it is a directory.
     pub is_directory: bool,
-    /// Size and time when it was asked for.
+    /// Size and time at the request.
     pub identity: FileIdentity,
     /// `st_dev`.
     pub device: u64,
@@ -70,22 +70,22 @@ pub struct SeenFile {
 pub struct NameLog {
     /// First uses.
     pub names: Vec<SeenName>,
-    /// How often names were asked for once more.
+    /// Number of repeated uses.
     pub repeats: u64,
-    /// The thread of ours that looked the names up: what it reads of directories and inodes, it reads in the program's stead.
+    /// Our thread that resolved the names: its reads of directories and inodes are done in place of the program's.
     pub observer: Option<u32>,
-    /// Each call of `execve`, also one that failed: when, and by which thread.
+    /// Each call of `execve`, failed ones included: time and thread.
     pub executions: Vec<(Duration, u32)>,
     with_memory_trees: bool,
     known: HashSet<(PathBuf, SeenRequest)>,
     processes: HashMap<u32, Option<u32>>,
 }
 
-/// Trees whose files live in the kernel's memory only: nothing to prefetch there.
+/// Trees whose files are in the kernel's memory only: nothing to prefetch there.
 const MEMORY_TREES: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 impl NameLog {
-    /// Follows the observed tree until its last process is gone. Names in `/proc`, `/sys` and `/dev` are left out.
+    /// Observes the tree until its last process ends. Names in `/proc`, `/sys` and `/dev` are left out.
     ///
     /// # Errors
     /// [`TraceError::Names`] when the kernel refuses the observation.
@@ -93,7 +93,7 @@ impl NameLog {
         Self::default().followed(observer)
     }
 
-    /// Follows the observed tree until its last process is gone, and keeps all names.
+    /// Observes the tree until its last process ends, and keeps all names.
     ///
     /// # Errors
     /// [`TraceError::Names`] when the kernel refuses the observation.
@@ -133,7 +133,7 @@ impl NameLog {
         }
         let thread = call.thread;
         let process = *self.processes.entry(thread).or_insert_with(|| process_of(thread));
-        // `/proc/self` would be us, and links into descriptors cannot be followed inside another root.
+        // `/proc/self` would be us, and links of descriptors cannot be followed inside another root.
         let (file, is_missing) = if in_memory_tree {
             (None, is_missing_for(&path, process.unwrap_or(thread), thread))
         } else {
@@ -141,7 +141,7 @@ impl NameLog {
             let is_missing = file.is_none();
             (file, is_missing)
         };
-        // Some programs open directories without O_DIRECTORY and list them all the same.
+        // Some programs open directories without O_DIRECTORY and list them.
         let is_directory = file.as_ref().is_some_and(|file| file.is_directory);
         let request = if request == SeenRequest::Content && is_directory { SeenRequest::Entries } else { request };
         let failed = is_missing && !call.may_create;

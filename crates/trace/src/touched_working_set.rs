@@ -1,8 +1,8 @@
-//! From a trace to two working sets: what a start left in the page cache, and what it really used of that.
+//! From a trace to two working sets: the pages that a start left in the page cache, and those that it really used.
 //!
-//! The kernel reads around each page that somebody waits for, 128 KiB by default, so a recording of the page cache holds
-//! pages that no start needs. A trace knows both. Not obvious: the exact set is not always the
-//! better one to plan with. A file whose pages were used in ways that leave no touch keeps its cached pages here.
+//! The kernel reads around each requested page, 128 KiB by default, so a recording of the page cache contains
+//! unneeded pages. A trace knows both. Not obvious: the exact set is not always
+//! better for a plan. A file with uses that leave no touch keeps its cached pages here.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::Metadata;
@@ -28,40 +28,40 @@ use crate::{PageFill, RecordingNotes, SeenName, SeenRequest};
 pub enum TraceAge {
     /// Just now; the wall clock right before the launch.
     Fresh(SystemTime),
-    /// Some time: files that have changed since are left out, and what is cached now means nothing.
+    /// Some time ago: files that have changed since are left out, and the current page cache is irrelevant.
     Kept,
 }
 
-/// What one start read, seen in two ways.
+/// The reads of one start, in two views.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedWorkingSets {
-    /// What came into the page cache and what was used of what was there.
+    /// Pages that entered the page cache, and cached pages that were used.
     pub cached: WorkingSet,
-    /// What the program used; a clause says why that is not known.
+    /// Pages that the program used; or a clause with the reason why that is unknown.
     pub exact: Result<ExactWorkingSet, String>,
-    /// What could not be seen, or was left out. Lost events are not counted here: the trace's own may be touches and reads as well.
+    /// What was not recorded or left out. Lost events are not counted here: some may be touches and reads as well.
     pub notes: RecordingNotes,
     /// Files left out because they have changed since the trace was recorded.
     pub changed_files: Vec<PathBuf>,
 }
 
-/// What a program used.
+/// The pages used by a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExactWorkingSet {
     /// Its pages and names.
     pub working_set: WorkingSet,
-    /// Files whose cached pages stand in for used ones, because their uses left no touch (reads without root, `io_uring`).
+    /// Files whose cached pages substitute for used ones, because their uses left no touch (reads without root, `io_uring`).
     pub cached_files: u64,
-    /// Some processes' touches stand for up to 16 pages each (fault-around), of which the cached ones are taken.
+    /// Some processes' touches stand for up to 16 pages each (fault-around), of which the cached ones are used.
     pub by_fault_around: bool,
 }
 
 /// The kernel maps at most this many pages around a fault (`fault_around_bytes` in `mm/memory.c`: 64 KiB), aligned.
 const FAULT_AROUND_PAGES: u64 = 16;
-/// Names in these live in the kernel's memory only.
+/// Trees with files in the kernel's memory only.
 const MEMORY_TREES: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// How a trace's note on missing touches begins (`start::assemble`); the reason follows.
+/// Prefix of a trace's note on missing touches (`start::assemble`), followed by the reason.
 const NO_TOUCHES: &str = "Page touches and mappings are not recorded: ";
 
 /// The working sets of a traced start that recorded pages and files.
@@ -100,7 +100,7 @@ pub fn traced_working_sets(trace: &Trace, age: TraceAge) -> TracedWorkingSets {
     TracedWorkingSets { cached, exact, notes, changed_files }
 }
 
-/// What the events of a trace amount to.
+/// Event totals of a trace.
 struct Facts {
     /// Some program always reads something (the loader reads each library's header), so none at all means not recorded.
     reads_are_known: bool,
@@ -130,7 +130,7 @@ impl Facts {
     }
 }
 
-/// A page of a file that the program itself used.
+/// A page of a file used by the program itself.
 fn is_use(event: &Event) -> bool {
     match event.kind {
         EventKind::Touch(touch) => !touch.zero_filled,
@@ -139,7 +139,7 @@ fn is_use(event: &Event) -> bool {
     }
 }
 
-/// A file of the trace that is still there.
+/// A file of the trace that still exists.
 struct Found {
     path: PathBuf,
     /// Of a block device its own number.
@@ -207,7 +207,7 @@ fn uses(trace: &Trace, found: &HashMap<FileId, Found>) -> Vec<PageFill> {
         }
         let id = event.file?;
         let (device, inode) = match found.get(&id) {
-            // Who follows the program reads its files, too; what the program then used of that is told by its uses.
+            // The tracer reads its files, too; pages that the program then used have uses of their own.
             Some(_) if event.kind == EventKind::Fill(FillCause::Other) => return None,
             Some(file) => (kernel_number(file.device), file.inode),
             None => {

@@ -1,8 +1,8 @@
-//! One start, recorded: its working set.
+//! One recorded start: its working set.
 //!
-//! Names and page fills are taken at the same time and joined by (device, inode) afterwards. Where the fills cannot be
-//! had (no root, or a file system whose inode numbers the tracepoint does not share, such as btrfs and overlayfs), the
-//! pages resident at the end stand in for them: they are the same set after a cold start, without their order.
+//! Names and page fills are recorded at the same time and joined by (device, inode) afterwards. Without fills
+//! (no root, or a file system whose inode numbers differ from the tracepoint's, such as btrfs and overlayfs), the
+//! pages resident at the end substitute for them: the same set after a cold start, without their order.
 
 use std::io;
 use std::sync::mpsc;
@@ -18,7 +18,7 @@ use crate::{NameLog, PageFillRecorder, SeenRequest, TraceError};
 /// A recorded start.
 #[derive(Debug)]
 pub struct Recording {
-    /// What it read.
+    /// Its reads.
     pub working_set: WorkingSet,
     /// How the start went.
     pub launched: Launched,
@@ -26,7 +26,7 @@ pub struct Recording {
     pub notes: RecordingNotes,
 }
 
-/// What a recording could not see or left out.
+/// Limits of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordingNotes {
     /// Why page-cache fills could not be recorded; then pages come from residency, ordered by file only.
@@ -40,20 +40,20 @@ pub struct RecordingNotes {
     pub no_metadata: Vec<String>,
     /// Files whose residency cannot be trusted (not owned by the caller) and that are therefore left out.
     pub unknown_files: Vec<String>,
-    /// Files that the program opened but that lie in memory anyway (tmpfs).
+    /// Files that the program opened but that are memory-backed (tmpfs).
     pub memory_files: u64,
 }
 
-/// `CLOCK_MONOTONIC`, the clock that page fills carry, too.
+/// `CLOCK_MONOTONIC`, also the clock of page fills.
 pub(crate) fn monotonic_now() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
-/// Starts a program, watches it until it is ready, ends it, and gathers what it read.
+/// Starts a program, observes it until it is ready, ends it, and collects its reads.
 ///
-/// For a cold start's working set the caller makes the caches cold first: what was resident before appears only as far
-/// as it can be told from what the program opened.
+/// For a cold start's working set the caller makes the caches cold first: previously resident pages appear only as far
+/// as they follow from the opened files.
 ///
 /// # Errors
 /// See [`TraceError`]. A program that fails is not an error here: the recording says how it ended.

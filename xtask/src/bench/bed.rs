@@ -1,4 +1,4 @@
-//! A slow disk with the corpus on it, up as long as the value lives.
+//! A slow disk with the corpus, up while the value lives.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

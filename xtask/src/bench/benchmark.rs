@@ -1,4 +1,4 @@
-//! The list of benchmarks: what each is called, how often it runs, whether it needs a bed.
+//! The list of benchmarks: name, number of runs, whether it needs a bed.
 
 use std::fmt;
 

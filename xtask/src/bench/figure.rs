@@ -1,4 +1,4 @@
-//! One row of the table: what was asked for, what was measured, and whether that meets it.
+//! One row of the table: target, measured value, and verdict.
 
 use super::measurement::Summary;
 use super::statistics::{Estimate, mean_estimate, median, quartile_distance, range};

@@ -1,9 +1,9 @@
-//! A gate on a program that has not changed, many times over, and on one that has: how often `coldstart measure
-//! --fail-if-slower` fails where it must not, and how often it finds what is slower.
+//! Many gates on an unchanged program, and on a slower one: how often `coldstart measure
+//! --fail-if-slower` fails wrongly, and how often it finds the slower one.
 //!
-//! The promise is that of 100 gates without a change at most 5 fail in the long run. What is judged is how likely so many
-//! failures are if the promise holds. Of the measurements only the gates and figures are kept, not the runs: there are
-//! thousands.
+//! The promise: of 100 gates without a change at most 5 fail in the long run. The verdict is the probability of so many
+//! failures if the promise holds. Only gates and figures of the measurements are kept, not the thousands of
+//! runs.
 
 use anyhow::{Context, Result};
 use fs_err as fs;

@@ -1,4 +1,4 @@
-//! What hyperfine exports as JSON, as far as figures are made of it.
+//! The parts of hyperfine's JSON export that figures need.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -23,7 +23,7 @@ struct OneResult {
 /// # Errors
 /// When it is no export of hyperfine, or holds another number of commands.
 pub(super) fn times<const N: usize>(json: &Value) -> Result<[Vec<f64>; N]> {
-    let export = Export::deserialize(json).context("not what hyperfine exports")?;
+    let export = Export::deserialize(json).context("not an export of hyperfine")?;
     let count = export.results.len();
     let times: Vec<Vec<f64>> = export.results.into_iter().map(|result| result.times).collect();
     times.try_into().ok().with_context(|| format!("hyperfine measured {count} commands, not {N}"))
@@ -34,7 +34,7 @@ pub(super) fn times<const N: usize>(json: &Value) -> Result<[Vec<f64>; N]> {
 /// # Errors
 /// When it is no export of hyperfine.
 pub(super) fn exit_codes(json: &Value) -> Result<Vec<Option<i32>>> {
-    let export = Export::deserialize(json).context("not what hyperfine exports")?;
+    let export = Export::deserialize(json).context("not an export of hyperfine")?;
     Ok(export.results.into_iter().flat_map(|result| result.exit_codes).collect())
 }
 

@@ -1,4 +1,4 @@
-//! Ctrl-C as a question asked between steps, so that a bed which is up is taken down before we end.
+//! Ctrl-C, polled between steps, so that a running bed is taken down before we end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! What the launcher costs when everything is in memory already: the price of a plan that is not needed.
+//! The launcher's cost when everything is in memory: the price of an unneeded plan.
 //!
 //! A large program shows what its user would notice. `true`, which does nothing, shows the cost itself.
 

@@ -1,4 +1,4 @@
-//! What `coldstart measure --json` prints, as far as figures are made of it. Sizes are bytes, times seconds.
+//! The parts of `coldstart measure --json` that figures need. Sizes are bytes, times seconds.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! The most private memory that a program holds, found by looking at it again and again.
+//! The peak private memory of a program, found by polling.
 //!
 //! Not obvious: the kernel keeps a peak of all resident memory only (`VmHWM`), and that counts the pages
 //! of mapped files as well, which are page cache and go away when memory is short. There is no peak of the rest, so we

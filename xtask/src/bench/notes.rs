@@ -1,6 +1,6 @@
-//! What stands against trusting a record's figures, in lines for the table's foot.
+//! Caveats of a record's figures, as footnotes of the table.
 //!
-//! The tools' own words are kept: their kinds and members are what one searches their documentation for.
+//! The tools' own terms are kept, so that they can be found in their documentation.
 
 use std::collections::BTreeSet;
 

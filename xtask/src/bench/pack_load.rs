@@ -1,7 +1,7 @@
-//! What packing does to loading: the time when the file is in memory, and what is read when it is not.
+//! The effect of packing on loading: the time when the file is in memory, and the reads when it is not.
 //!
-//! Three copies of each file are loaded in turn: the original, a twin of it, and the packed one. The twin tells how far
-//! two equal files lie apart on this machine, by chance and by where their pages happen to lie.
+//! Three copies of each file are loaded in turn: the original, a twin of it, and the packed one. The twin shows the
+//! difference between equal files on this machine, by chance and by the placement of their pages.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Packing a finished library against linking it anew with packed relocations: what a builder who can relink would get.
+//! Packing a finished library compared with linking it again with packed relocations.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What `coldstart prefetch show --json` prints, as far as figures and peers need it.
+//! The parts of `coldstart prefetch show --json` that figures and other tools need.
 
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;

@@ -1,7 +1,7 @@
-//! `coldstart measure` against hyperfine, on the smallest thing there is to measure.
+//! `coldstart measure` compared with hyperfine, on the smallest possible program.
 //!
-//! The two take turns, and who goes first alternates: the machine's own drift between two runs of either of them is
-//! larger than what they differ by.
+//! The two alternate, in changing order: the machine's drift between two runs of either is
+//! larger than their difference.
 
 use anyhow::{Context, Result};
 use serde_json::json;

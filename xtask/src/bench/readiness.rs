@@ -1,5 +1,5 @@
-//! How exactly the readiness `window` and `page` are told: against a stopwatch in the program and in the page, and for pages
-//! against the pixels of the screen as well.
+//! The accuracy of the readiness `window` and `page`: compared with a stopwatch in the program and in the page, and for pages
+//! with the pixels of the screen as well.
 //!
 //! The stopwatches are the examples of crates/launch. They take some of the processor from what is timed, so these are no
 //! figures of how fast anything starts.

@@ -1,7 +1,7 @@
-//! What a benchmark leaves: one JSON file with everything the tools said, and what was known of the place and time.
+//! The record of a benchmark: one JSON file with the whole output of the tools, and the circumstances.
 //!
-//! The tools' output is kept as it is, unknown members included. Figures are not in it: they are made of it anew each
-//! time, so a mistake in their making is mended without another series.
+//! The tools' output is stored unchanged, unknown members included. Figures are not stored but computed from it each
+//! time, so a mistake in them can be fixed without new runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ impl Record {
     /// # Errors
     /// When there is no such part, or it is something else.
     pub(super) fn list(&self, name: &str) -> Result<&[Value]> {
-        let list = self.part(name)?.as_array().with_context(|| format!("the record's part `{name}` is no list"))?;
+        let list = self.part(name)?.as_array().with_context(|| format!("the record's part `{name}` is not a list"))?;
         Ok(list)
     }
 
@@ -149,7 +149,7 @@ fn day_of(name: &str) -> Option<&str> {
 
 fn read(file: &Path) -> Result<Record> {
     let record: Record = serde_json::from_slice(&fs::read(file)?)
-        .with_context(|| format!("{} is no record of a benchmark", file.display()))?;
+        .with_context(|| format!("{} is not a record of a benchmark", file.display()))?;
     ensure!(record.schema == SCHEMA, "{} has the schema {}, not {SCHEMA}", file.display(), record.schema);
     Ok(record)
 }

@@ -1,4 +1,4 @@
-//! Running the tools: in one plain environment, and so that Ctrl-C reaches them and waits for them.
+//! Running the tools, in one plain environment, with Ctrl-C forwarded to them and awaited.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};

@@ -1,4 +1,4 @@
-//! A command against itself, many times over: how often `coldstart measure` claims a difference where there is none.
+//! A command against itself, many times: how often `coldstart measure` claims a false difference.
 //!
 //! Its verdicts go by 99 % intervals, so of 40 comparisons 0.4 are expected to be wrong; three or more would come
 //! about by chance once in 130 series.

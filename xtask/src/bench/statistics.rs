@@ -1,4 +1,4 @@
-//! Figures of samples, beyond those that `coldstart measure` gives itself.
+//! Statistics beyond those of `coldstart measure`.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};

@@ -1,4 +1,4 @@
-//! Where, when and of which sources something was measured.
+//! Place, time and source version of a measurement.
 
 use std::process::Command;
 
@@ -28,8 +28,8 @@ impl Machine {
         Ok(Self {
             processor: String::from_utf8_lossy(model).into_owned(),
             processor_count: std::thread::available_parallelism()?.get(),
-            memory: machine::Memory::here().total.context("the kernel does not tell how much memory there is")?,
-            kernel: release().context("the kernel does not tell its release")?,
+            memory: machine::Memory::here().total.context("the kernel does not report the amount of memory")?,
+            kernel: release().context("the kernel does not report its release")?,
         })
     }
 
@@ -70,13 +70,13 @@ impl Sources {
 
 /// Processes that wanted to run on average over the last minute (proc_loadavg(5)).
 pub(super) fn load() -> Result<f64> {
-    machine::load_average(&fs::read(machine::LOAD)?).with_context(|| format!("{} is odd", machine::LOAD))
+    machine::load_average(&fs::read(machine::LOAD)?).with_context(|| format!("{} is malformed", machine::LOAD))
 }
 
 /// Bytes that this process and the children it has waited for had the disks read so far (`read_bytes` of
 /// proc_pid_io(5)): what was in the page cache is not among them.
 pub(super) fn read_from_disk() -> Result<u64> {
-    ProcessFiles::own().bytes_read().context("the kernel does not count what is read from disks")
+    ProcessFiles::own().bytes_read().context("the kernel has no I/O accounting")
 }
 
 /// The time now in UTC, in date(1)'s own format.

@@ -1,4 +1,4 @@
-//! What all benchmarks work with: copies of the programs, the tools, a scratch directory that is ours alone.
+//! The shared environment of all benchmarks: copies of the programs, the tools, a private scratch directory.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ impl Workshop {
         let lock = fs::File::create(directory.join("lock"))?;
         lock.file()
             .try_lock()
-            .with_context(|| format!("another series of benchmarks runs in {}", directory.display()))?;
+            .with_context(|| format!("another series of benchmarks is running in {}", directory.display()))?;
         let bin = directory.join("bin");
         fs::create_dir_all(&bin)?;
         let workshop = Self {

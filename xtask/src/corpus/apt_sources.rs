@@ -1,4 +1,4 @@
-//! Where this machine gets its Debian packages from, read from its own apt configuration.
+//! This machine's Debian package sources, from its own apt configuration.
 //!
 //! A mirror is never named in our code: whoever builds the corpus uses the one they already trust.
 //! apt reads two syntaxes, one-line `.list` and deb822 `.sources` (sources.list(5)); both are understood here, as far

@@ -1,7 +1,7 @@
-//! Undoing what a bed did to the system, last step first.
+//! Undoing a bed's changes to the system, last step first.
 //!
-//! Each step is taken off the state file when it is undone, so an undo that stops can be taken up again. It stops at the
-//! first step that cannot be undone: pulling the disk from under a mounted file system would be worse.
+//! Each undone step is removed from the state file, so an interrupted undo can be resumed. It stops at the
+//! first step that fails: removing the disk under a mounted file system would be worse.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -26,10 +26,10 @@ pub(crate) enum Busy {
     Kill,
 }
 
-/// How long the kernel and the server get to let go of what was closed.
+/// How long the kernel and the server may take to release closed files.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often the server is looked at while something waits for it.
+/// Polling interval for the server while something waits for it.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Undoes every step of the bed in `home` and removes its state.
@@ -115,7 +115,7 @@ fn unmount_used(target: &Path, busy: Busy, broken: &AtomicBool) -> Result<()> {
     }
     if broken.load(Ordering::Relaxed) {
         // Nobody can do anything useful with it any more: take it out of sight; it goes when its last user goes.
-        eprintln!("{} is in use but its disk is gone; taking it out of sight", target.display());
+        eprintln!("{} is in use but its server has ended; detaching the mount", target.display());
         for user in users::of_mount(target)? {
             eprintln!("  {user}");
         }
@@ -127,7 +127,7 @@ fn unmount_used(target: &Path, busy: Busy, broken: &AtomicBool) -> Result<()> {
         message += &format!("\n  {user}");
     }
     for below in mounts::below(target)? {
-        message += &format!("\n  something else is mounted at {}", below.display());
+        message += &format!("\n  another file system is mounted at {}", below.display());
     }
     bail!("{message}\nhint: leave the directory and end these programs, or run `coldstart-testbed down --kill`");
 }
@@ -152,7 +152,7 @@ fn detach(backing: &Path, device: Option<&Path>, broken: &AtomicBool) -> Result<
             continue;
         }
         if broken.load(Ordering::Relaxed) {
-            eprintln!("{} goes when the last program in the bed ends", device.display());
+            eprintln!("{} is released when the last program in the bed ends", device.display());
         } else {
             let mut message = format!("{} is detached but still in use", device.display());
             for user in users::of_device(&device)? {

@@ -1,4 +1,4 @@
-//! `down`: takes the bed away, in whatever state it is.
+//! `down`: removes the bed, in any state.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `serve`: the server's own process. `up` starts it; nobody else has a reason to.
+//! `serve`: the server process, started by `up`.
 
 use std::process::ExitCode;
 
@@ -17,11 +17,11 @@ pub(crate) fn run(arguments: &Serve) -> Result<ExitCode> {
     rustix::process::setsid().context("cannot start a session")?;
     // A real disk does not wait for a processor. Threads inherit this, so it comes before the first one.
     if let Err(error) = rustix::process::setpriority_process(None, -20) {
-        eprintln!("priority is not raised ({error}); answers may be late when the machine is busy");
+        eprintln!("cannot raise the priority ({error}); answers may be late when the machine is busy");
     }
     // Our own pages must not have to come from the disk while we play one.
     if let Err(error) = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE) {
-        eprintln!("memory is not locked ({error}); timing may suffer when memory is short");
+        eprintln!("cannot lock memory ({error}); timing may suffer when memory is short");
     }
     server::serve(&arguments.image, &arguments.at, &parameters)?;
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! `status`: what is up.
+//! `status`: the running beds.
 
 use std::process::ExitCode;
 
@@ -32,7 +32,7 @@ struct Bed {
     device: Option<String>,
     queue: Option<QueueSettings>,
     server_pid: Option<i32>,
-    /// What stands in the way of using it.
+    /// Why it is not usable.
     broken: Option<&'static str>,
     served: Option<Figures>,
 }
@@ -57,9 +57,9 @@ fn describe(state: &State) -> Bed {
     let device = state.device().filter(|device| loop_device::is_attached(device));
     let alive = server.is_some_and(|process| process.is_running());
     let broken = if !state.complete {
-        Some("`up` was left half-way")
+        Some("`up` did not finish")
     } else if device.is_none() {
-        Some("the loop device is gone")
+        Some("the loop device does not exist any more")
     } else if state.server().is_some() && !alive {
         Some("the server is dead or stopped")
     } else {

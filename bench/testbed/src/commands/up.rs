@@ -1,6 +1,6 @@
 //! `up`: from an image to a mounted file system on a slow disk.
 //!
-//! Each step is noted before it is done. When one fails, or Ctrl-C comes, everything noted is undone.
+//! Each step is recorded before it is made. When one fails, or on Ctrl-C, all recorded steps are undone.
 
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -34,10 +34,14 @@ pub(crate) fn run(arguments: &Up) -> Result<ExitCode> {
     check_ground(&image, parameters.is_some())?;
     let lock = Lock::take(&home)?;
     if let Some(state) = State::load(&home)? {
-        let what = if state.complete { "is up already" } else { "was left half-way" };
+        let what = if state.complete { "is already up" } else { "is incomplete" };
         bail!("{} {what} ({})\nhint: coldstart-testbed down", state.name, state.mount_point.display());
     }
-    ensure!(mounts::at(&mount_point)?.is_empty(), "something is mounted at {} already", mount_point.display());
+    ensure!(
+        mounts::at(&mount_point)?.is_empty(),
+        "another file system is already mounted at {}",
+        mount_point.display()
+    );
 
     let interrupt = Interrupt::watch()?;
     let state = State {
@@ -52,7 +56,7 @@ pub(crate) fn run(arguments: &Up) -> Result<ExitCode> {
     };
     let mut bed = Rising { home, state, interrupt };
     if let Err(error) = bed.rise() {
-        eprintln!("undoing what was done so far");
+        eprintln!("undoing the steps made so far");
         return Err(match undo(&bed.home, &mut bed.state, Busy::Refuse) {
             Ok(()) => error,
             Err(left) => error.context(format!("could not undo everything ({left:#}); run `coldstart-testbed down`")),
@@ -63,7 +67,7 @@ pub(crate) fn run(arguments: &Up) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What can be told to be missing before anything is done.
+/// Checks the requirements before any change.
 fn check_ground(image: &Path, needs_fuse: bool) -> Result<()> {
     ensure!(rustix::process::geteuid().is_root(), "a bed needs root: it mounts file systems and attaches loop devices");
     ensure!(
@@ -73,7 +77,7 @@ fn check_ground(image: &Path, needs_fuse: bool) -> Result<()> {
     );
     ensure!(
         !needs_fuse || Path::new("/dev/fuse").exists(),
-        "/dev/fuse is missing, and hdd and net need it\nhint: modprobe fuse"
+        "/dev/fuse is missing, which hdd and net require\nhint: modprobe fuse"
     );
     Ok(())
 }
@@ -209,7 +213,7 @@ impl Rising {
         if fs::symlink_metadata(target).is_ok_and(|metadata| metadata.is_dir()) {
             return self.mount(target, how);
         }
-        eprintln!("the image has no directory for {}; leaving it out", target.display());
+        eprintln!("the image has no directory for {}; skipping it", target.display());
         Ok(())
     }
 

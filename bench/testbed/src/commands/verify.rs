@@ -1,6 +1,6 @@
-//! `verify`: does the bed's disk do what its model says?
+//! `verify`: compares the bed's disk with its model.
 //!
-//! Four questions, asked of the block device below the mounted file system: random reads one at a time, random reads 32
+//! Three measurements on the block device under the mounted file system: random reads one at a time, random reads 32
 //! at a time, and a buffered stream with the kernel's read-ahead.
 
 use std::process::ExitCode;
@@ -23,9 +23,9 @@ struct Line {
     what: &'static str,
     unit: &'static str,
     measured: f64,
-    /// What the model gives by itself; none for this machine's own disk.
+    /// The model's own figure; none for this machine's own disk.
     model: Option<f64>,
-    /// The least and the greatest part of the model's figure that passes.
+    /// The accepted range, as parts of the model's figure.
     #[serde(skip)]
     tolerance: (f64, f64),
     agrees: Option<bool>,

@@ -5,9 +5,9 @@
 //! Modeling, 1994), the wait for the sector to come round, and the transfer. Waiting reads are taken in C-LOOK order:
 //! upwards from the head, then from the lowest again.
 //!
-//! Not obvious: the rotational wait is drawn from a seeded generator, uniform over one turn. Computing it
-//! from the sector's angle would need the drive's true geometry; a made-up one gives beats with the program's own rhythm
-//! that look like findings.
+//! Not obvious: the rotational wait comes from a seeded generator, uniform over one turn. Computing it
+//! from the sector's angle would need the drive's true geometry; an invented one would interfere with the program's own rhythm
+//! and give misleading results.
 
 use std::time::Duration;
 

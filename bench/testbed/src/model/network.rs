@@ -1,7 +1,7 @@
-//! A disk behind a network: a fixed latency, a limit on reads in service, and one link that all bytes go through.
+//! A disk behind a network: a fixed latency, a limit on concurrent reads, and one shared link.
 //!
-//! A read waits for one of `parallel` places, spends the latency in it, and then sends its bytes through the link, first
-//! come first served. It keeps its place until the last byte is through. Position means nothing.
+//! A read waits for one of `parallel` slots, spends the latency in it, and then sends its bytes through the link, first
+//! come first served. It keeps its slot until the last byte is sent. Offsets do not matter.
 //!
 //! Not obvious: latency and place in the link's queue follow the order of arrival, so each read's
 //! completion is known when its service begins.

@@ -1,4 +1,4 @@
-//! What the models can be told, with the defaults and their reasons (docs/testbed.md has them in full).
+//! Parameters of the models, with defaults and their reasons (see docs/testbed.md).
 
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +82,7 @@ impl Default for NetworkParameters {
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub(crate) enum ParameterError {
     /// Outside the range in which the model means anything.
-    #[error("{name} is {value}, but must lie between {least} and {most}")]
+    #[error("{name} is {value}, but must be between {least} and {most}")]
     OutOfRange {
         /// The parameter's name, as on the command line.
         name: &'static str,

@@ -1,6 +1,6 @@
-//! A model run without a disk, a mount or a clock: what it gives when nothing else takes time.
+//! A model run without a disk, a mount or a clock: its figures without any overhead.
 //!
-//! `verify` prints these figures beside the measured ones, and the tests hold the models to their targets.
+//! `verify` prints these figures beside the measured ones, and the tests check the models against their targets.
 
 use std::time::Duration;
 

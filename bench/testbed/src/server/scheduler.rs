@@ -1,4 +1,4 @@
-//! Holds the reads that are under way and answers each when the model says.
+//! Holds the concurrent reads and replies to each at the model's time.
 //!
 //! Not obvious: waiting is a sleep for all but the last stretch and then a short spin. A sleep alone ends
 //! tens of microseconds late even with the timer slack at its least, and a read through a fast link takes 16.

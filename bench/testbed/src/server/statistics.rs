@@ -1,5 +1,5 @@
-//! What the server has served, so that a bed can prove how it was used: how many reads really came in parallel, how large
-//! they were, and how late the answers were against the model.
+//! The server's statistics, to check how a bed was used: how many reads were really concurrent, their sizes,
+//! and the lateness of the replies compared with the model.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;

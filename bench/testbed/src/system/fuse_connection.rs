@@ -1,6 +1,6 @@
 //! Ending a FUSE connection from outside (Documentation/filesystems/fuse.rst, "Interrupting filesystem operations").
 //!
-//! The control files are there only where fusectl is mounted. Without them the same end is reached by ending the server:
+//! The control files exist only where fusectl is mounted. Without them, killing the server has the same effect:
 //! the kernel aborts the connection when the last descriptor of /dev/fuse is closed.
 
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! Ctrl-C as a question asked between steps, so that what was begun can be undone in order.
+//! Ctrl-C, polled between steps, so that finished steps can be undone in order.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,6 @@
 //! Loop devices: attaching through losetup(8), finding and detaching by the backing file.
 //!
-//! Not obvious: a detached device that somebody still holds stays attached until they let go, and
+//! Not obvious: a detached device that is still open stays attached until it is closed, and
 //! `losetup --detach` reports success all the same. So the end is read from sysfs.
 
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub(crate) fn attach(backing: &Path) -> Result<PathBuf> {
     let direct = fs::read_to_string(sysfs(&device)?.join("loop/dio"))?;
     if direct.trim() != "1" {
         detach(&device)?;
-        bail!("{} refuses direct I/O on {}", device.display(), backing.display());
+        bail!("{} does not support direct I/O on {}", device.display(), backing.display());
     }
     Ok(device)
 }

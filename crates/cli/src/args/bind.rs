@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart bind`.
+//! Arguments of `coldstart bind`.
 
 use std::path::PathBuf;
 
@@ -16,27 +16,27 @@ pub(crate) struct BindArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
 
-    /// Plan and say what would be done; write nothing
+    /// Show the plan; write nothing
     #[arg(long, conflicts_with_all = ["output", "in_place"])]
     pub(crate) dry_run: bool,
 
-    /// What is written into the program
+    /// How the program finds its libraries
     #[arg(long, value_enum, value_name = "MODE", default_value = "soname")]
     pub(crate) mode: ModeChoice,
 
-    /// Where the folder of links goes [default: .NAME.libs beside the bound program]
+    /// Directory of links [default: .NAME.libs beside the bound program]
     #[arg(long, value_name = "DIR")]
     pub(crate) farm: Option<PathBuf>,
 
-    /// How the folder of links is named in the program
+    /// How the program refers to the directory of links
     #[arg(long, value_enum, value_name = "HOW", default_value = "auto")]
     pub(crate) farm_text: FarmTextChoice,
 
-    /// Processor levels to plan for, as `x86-64-v3,x86-64-v2`; `none` for plain libraries alone [default: all]
+    /// Processor levels to plan for, as `x86-64-v3,x86-64-v2`; `none` for plain libraries only [default: all]
     #[arg(long, value_name = "LIST")]
     pub(crate) levels: Option<String>,
 
-    /// A library that shall be opened by its own path, because it looks for files beside itself; may be repeated
+    /// A library to open by its own path, because it looks for files beside itself; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) keep_path: Vec<String>,
 
@@ -44,31 +44,31 @@ pub(crate) struct BindArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
 
-    /// Mode audit: where the library that answers the loader goes [default: .NAME.audit.so beside the bound program]
+    /// Mode audit: path of the audit library [default: .NAME.audit.so beside the bound program]
     #[arg(long, value_name = "FILE")]
     pub(crate) audit_library: Option<PathBuf>,
 
-    /// Mode audit: look for each file before it is named; one system call each
+    /// Mode audit: check that each file exists before returning it; one system call each
     #[arg(long)]
     pub(crate) check_files: bool,
 
-    /// Bind a program that is bound already anew
+    /// Bind an already bound program again
     #[arg(long)]
     pub(crate) rebind: bool,
 
-    /// Bind a program, too, whose libraries are found without trying more files than bound
+    /// Also bind a program if binding does not reduce its failed probes
     #[arg(long)]
     pub(crate) anyway: bool,
 
-    /// Keep the file that was there before as PATH; below PATH, when there are several
+    /// Keep the old file as PATH; below PATH, if there are several
     #[arg(long, value_name = "PATH", requires = "in_place", conflicts_with_all = ["output", "dry_run"])]
     pub(crate) keep_original: Option<PathBuf>,
 
-    /// Bind programs that run with other rights than their caller's: set-user-ID, set-group-ID, capabilities
+    /// Also bind privileged programs: set-user-ID, set-group-ID, file capabilities
     #[arg(long)]
     pub(crate) allow_setuid: bool,
 
-    /// Bind programs that are signed, whose signature will not fit any more
+    /// Also bind signed programs, which invalidates the signature
     #[arg(long)]
     pub(crate) allow_signed: bool,
 
@@ -77,23 +77,23 @@ pub(crate) struct BindArgs {
     pub(crate) json: bool,
 }
 
-/// What is written into the program.
+/// How the program finds its libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeChoice {
-    /// All names in load order, and a folder of links first on the search path; LD_LIBRARY_PATH works as before
+    /// All sonames in load order, and a directory of links first on the search path; LD_LIBRARY_PATH works as before
     Soname,
     /// The libraries' absolute paths; LD_LIBRARY_PATH no longer replaces them
     Absolute,
-    /// Paths from the program's own folder for libraries of its tree
+    /// Paths from the program's own directory for libraries of its tree
     Origin,
-    /// Nothing but a library that answers the loader; covers what is opened later, too
+    /// An audit library that answers the loader; covers libraries opened later, too
     Audit,
 }
 
-/// How the folder of links is named in the program.
+/// How the program refers to the directory of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FarmTextChoice {
-    /// By $ORIGIN when it stands below the program's folder, else by its absolute path
+    /// By $ORIGIN if it is below the program's directory, else by its absolute path
     Auto,
     /// By $ORIGIN, so that both can move together
     Origin,
@@ -102,9 +102,9 @@ pub(crate) enum FarmTextChoice {
 }
 
 const HELP: &str = "\
-The loader then finds each library at the first try: the program asks for all of them itself, in the order in which they \
-are loaded anyway, and finds each in one folder of links. Libraries are not touched; the old search path stays behind. \
-Each result is written beside its target, proven, and only then put in place; the program is not run.
+The loader then finds each library at the first try: the program itself needs all of them, in the existing load order, \
+and finds each in one directory of links. Libraries are not changed; the old search path is kept as a fallback. \
+Each result is written beside its target, verified, and then renamed into place; the program is not run.
 
 Exit codes: 0 bound; 1 a program was refused; 2 something could not be read or written, or was not proven.
 

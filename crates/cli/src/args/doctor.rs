@@ -1,15 +1,15 @@
-//! What may be typed after `coldstart doctor`.
+//! Arguments of `coldstart doctor`.
 
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct DoctorArgs {
-    /// Only what bears on this verb
+    /// Only what affects this verb
     #[arg(long, value_enum, value_name = "VERB")]
     pub(crate) verb: Option<VerbChoice>,
 
-    /// List what is fine, and what no verb uses, too
+    /// Also list what is fine, and what no verb uses
     #[arg(long)]
     pub(crate) all: bool,
 
@@ -18,44 +18,44 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
-/// The verbs that ask something of the machine.
+/// The verbs that have requirements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum VerbChoice {
-    /// See what ELF files cost
+    /// Show what ELF files cost
     Inspect,
-    /// See how libraries are found
+    /// Show how libraries are found
     Resolve,
-    /// Time starts
+    /// Measure starts
     Measure,
     /// Rewrite ELF files
     Pack,
-    /// Prove packed and bound files
+    /// Verify packed and bound files
     Verify,
     /// Restore packed files
     Unpack,
-    /// Let every library be found at the first try
+    /// Make every library be found at the first try
     Bind,
     /// Restore bound programs
     Unbind,
-    /// See which edits files hold
+    /// List coldstart's edits in files
     Status,
     /// Read and write loader caches
     Ldcache,
-    /// See or change what is in memory
+    /// Show or change the page cache
     Pagecache,
-    /// Record and replay what a program reads
+    /// Record and replay a program's reads
     Prefetch,
-    /// Record what a start does
+    /// Record a start
     Trace,
-    /// Look at a start
+    /// Show a recorded start
     View,
-    /// The whole story
+    /// Measure, fix, verify
     Speedup,
 }
 
 const HELP: &str = "\
-Looks and tries without changing anything: what each verb can do on this machine, what is missing, what that costs, and the \
-command that grants it.
+Tests without changing anything: what each verb can do on this machine, what is missing, what that costs, and the \
+command that provides it.
 
 Exit codes: 0 every verb works, some perhaps by a stand-in; 1 a verb cannot work at all here (with --verb: that one).
 

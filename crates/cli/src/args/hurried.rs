@@ -1,8 +1,8 @@
-//! Reading the arguments of a verb that is done before the definition of all verbs would be built.
+//! Fast parsing for a verb that runs faster than the definition of all verbs is built.
 //!
-//! Building the whole definition, with every text of its help, takes as long as opening a hundred libraries. So the
-//! arguments of `resolve` are held against a definition that has nothing else. Whatever that does not take, `--help`
-//! included, is left to the whole one, which then says what is wrong.
+//! Building the whole definition, with all help texts, takes as long as opening a hundred libraries. So the
+//! arguments of `resolve` are parsed by a definition that contains nothing else. Whatever it does not accept, `--help`
+//! included, is left to the whole one, which then reports the mistake.
 
 use std::ffi::OsString;
 
@@ -27,7 +27,7 @@ enum HurriedVerb {
     Resolve(ResolveArgs),
 }
 
-/// What was typed.
+/// The parsed arguments.
 ///
 /// # Errors
 /// Those of [`Cli::read`].

@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart inspect`.
+//! Arguments of `coldstart inspect`.
 
 use std::path::PathBuf;
 
@@ -15,11 +15,11 @@ pub(crate) struct InspectArgs {
     #[arg(required = true, value_name = "FILE|DIR|PROGRAM")]
     pub(crate) targets: Vec<PathBuf>,
 
-    /// Take everything that the program loads, too, as the dynamic loader would find it
+    /// Also inspect everything that the program loads, as found by the dynamic loader
     #[arg(long, conflicts_with = "one_file_system")]
     pub(crate) closure: bool,
 
-    /// Hold the figures against those of another file, directory or program
+    /// Compare the figures with those of another file, directory or program
     #[arg(long, value_name = "OTHER")]
     pub(crate) compare: Option<PathBuf>,
 
@@ -35,7 +35,7 @@ pub(crate) struct InspectArgs {
     #[arg(long, short = 'x')]
     pub(crate) one_file_system: bool,
 
-    /// Also draw where the bytes go
+    /// Also draw a map of the bytes
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
 
@@ -52,8 +52,8 @@ pub(crate) struct InspectArgs {
 }
 
 const HELP: &str = "\
-A file is read, never run or changed. Debug files are used where they are installed; a stripped file's vtables are \
-inferred from their shape, and marked so.
+Files are only read, never run or changed. Debug files are used if installed; in a stripped file, vtables are \
+inferred from their shape, and marked as such.
 
 Exit codes: 0 done; 1 a finding of --fail-on is there; 2 something could not be read.
 
@@ -64,7 +64,7 @@ Examples:
   coldstart inspect libfoo.so --compare old/libfoo.so
   coldstart inspect --closure soffice.bin --html soffice.html";
 
-/// What `--fail-on` names.
+/// The values of `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailOn {
     /// Any finding.

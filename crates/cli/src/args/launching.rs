@@ -1,4 +1,4 @@
-//! How a program is started, fed, waited for and ended: the same for every verb that starts one.
+//! Starting, waiting for and ending a program: the same arguments for every verb.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,25 +12,25 @@ pub(crate) struct LaunchingArgs {
     #[command(flatten)]
     pub(crate) waiting: WaitingArgs,
 
-    /// Regular file to give the program as standard input, from its beginning at each start [default: nothing to read]
+    /// Regular file as the program's standard input, read from its beginning at each start [default: empty]
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
 
     /// Show the program's own output
-    // Between the program's lines nobody could read ours.
+    // The program's output would be mixed with ours.
     #[arg(long, conflicts_with = "json")]
     pub(crate) show_output: bool,
 }
 
-/// What is waited for, and for how long.
+/// Readiness and its time limit.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WaitingArgs {
     /// When the program counts as started
     ///
-    /// exit: it ends by itself; stdout:REGEX: a line of its output matches; port:N: a TCP port of this machine accepts;
-    /// http:URL: a GET is answered with a status of 2xx; file:PATH: the file appears or is written anew; notify: it says so
+    /// exit: it exits; stdout:REGEX: a line of its output matches; port:N: a TCP port of this machine accepts connections;
+    /// http:URL: a GET is answered with status 2xx; file:PATH: the file appears or is written; notify: it reports readiness
     /// (sd_notify); window, window:DISPLAY: its first window is mapped on an X display; page: a browser shows our page,
-    /// whose address it is given in place of {ready_url} in its arguments
+    /// whose address replaces {ready_url} in its arguments
     #[arg(long, value_name = "WHEN", default_value = "exit")]
     pub(crate) ready: Readiness,
 
@@ -44,12 +44,12 @@ pub(crate) struct WaitingArgs {
     )]
     pub(crate) time_limit: Duration,
 
-    /// Seconds between asking what is left of a start to end (SIGTERM) and killing it (SIGKILL)
+    /// Seconds between SIGTERM and SIGKILL for the remaining processes of a start
     #[arg(long, value_name = "SECONDS", default_value = "3", allow_negative_numbers = true, value_parser = seconds)]
     pub(crate) grace: Duration,
 }
 
-/// The program and its arguments, behind `--`.
+/// The program and its arguments, after `--`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ProgramArgs {
     /// The program to start, and its arguments
@@ -62,7 +62,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number).map_err(|_| format!("`{text}` is not a number of seconds from 0 on"))
 }
 
-/// No time at all would call a start ready or not by chance.
+/// A limit of 0 would make readiness a matter of chance.
 fn some_seconds(text: &str) -> Result<Duration, String> {
     seconds(text)
         .ok()

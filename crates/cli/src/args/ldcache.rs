@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart ldcache`.
+//! Arguments of `coldstart ldcache`.
 
 use std::path::PathBuf;
 
@@ -14,13 +14,13 @@ pub(crate) struct LdcacheArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LdcacheAction {
-    /// Write a cache, byte for byte as `ldconfig -X` would; nothing is run, so any machine's will do
+    /// Write a cache, byte for byte as `ldconfig -X` would; nothing is run, so any architecture works
     #[command(after_help = WRITE_HELP)]
     Write(WriteArgs),
-    /// Show what a cache holds
+    /// Show the content of a cache
     #[command(after_help = SHOW_HELP)]
     Show(ShowArgs),
-    /// Say what in a cache a loader would not find, and what has changed since it was written
+    /// List entries that a loader would not find, and changes since the cache was written
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
 }
@@ -31,11 +31,11 @@ pub(crate) struct WriteArgs {
     #[arg(long, short, value_name = "FILE", required_unless_present_any = ["guix", "in_place"], conflicts_with = "guix")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Folders to enter, links followed; below them only `glibc-hwcaps` [default: those of /etc/ld.so.conf]
+    /// Directories to enter, links followed; below them only `glibc-hwcaps` [default: those of /etc/ld.so.conf]
     #[arg(value_name = "DIR", conflicts_with_all = ["closure", "guix"])]
-    pub(crate) folders: Vec<PathBuf>,
+    pub(crate) directories: Vec<PathBuf>,
 
-    /// Enter what programs load instead of all that folders hold: the names they ask for, found as at a real start
+    /// Enter what programs load instead of whole directories: the libraries they need, found as at a real start
     #[arg(long, value_name = "PROGRAM", num_args = 1.., conflicts_with = "guix")]
     pub(crate) closure: Vec<PathBuf>,
 
@@ -44,35 +44,35 @@ pub(crate) struct WriteArgs {
     pub(crate) guix: Option<PathBuf>,
 
     /// Write the resolution note of these files, for loaders that read it: each with its note, as OUT or below it
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["folders", "closure", "guix", "recursive",
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["directories", "closure", "guix", "recursive",
         "ld_so_conf", "hwcaps", "arch", "glibc", "absolute", "relative_to_sysroot", "generator"])]
     pub(crate) note: Vec<PathBuf>,
 
-    /// With --note: put each result in the place of its file
+    /// With --note: replace each file by its result
     #[arg(long, requires = "note", conflicts_with = "output")]
     pub(crate) in_place: bool,
 
-    /// With --note: take the note out again; what was there before is restored, byte for byte
+    /// With --note: remove the note; the earlier content is restored, byte for byte
     #[arg(long, requires = "note", conflicts_with = "sysroot")]
     pub(crate) remove: bool,
 
-    /// With --note: write into programs that run with other rights than their caller's, too
+    /// With --note: also write into privileged programs: set-user-ID, set-group-ID, file capabilities
     #[arg(long, requires = "note", conflicts_with = "remove")]
     pub(crate) allow_setuid: bool,
 
-    /// With --note: write into files that are signed, whose signature will not fit any more
+    /// With --note: also write into signed files, which invalidates the signature
     #[arg(long, requires = "note", conflicts_with = "remove")]
     pub(crate) allow_signed: bool,
 
-    /// Enter all folders below the named ones, too
-    #[arg(long, requires = "folders")]
+    /// Also enter all subdirectories
+    #[arg(long, requires = "directories")]
     pub(crate) recursive: bool,
 
-    /// Enter the folders that this file names, and the loader's default ones behind them, as `ldconfig -f FILE`
+    /// Enter the directories listed in this file, then the loader's default ones, as `ldconfig -f FILE`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["closure", "guix"])]
     pub(crate) ld_so_conf: Option<PathBuf>,
 
-    /// Where `/` is: folders, programs, configuration and links are looked up inside
+    /// Root directory: directories, programs, configuration and links are looked up inside
     #[arg(long, value_name = "ROOT")]
     pub(crate) sysroot: Option<PathBuf>,
 
@@ -80,15 +80,15 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_name = "all|none|LIST", value_delimiter = ',', default_value = "all")]
     pub(crate) hwcaps: Vec<String>,
 
-    /// Whose libraries to enter, as x86-64, aarch64, riscv64, s390x [default: of what is found, this machine's first]
+    /// Architecture of the libraries to enter, as x86-64, aarch64, riscv64, s390x [default: this machine's if found]
     #[arg(long, value_name = "MACHINE")]
     pub(crate) arch: Option<String>,
 
-    /// Whose `ldconfig` to follow where releases differ, as 2.36 [default: that of the loader in the sysroot]
+    /// Release of `ldconfig` to follow where releases differ, as 2.36 [default: that of the loader in the sysroot]
     #[arg(long, value_name = "2.NN", value_parser = release)]
     pub(crate) glibc: Option<u32>,
 
-    /// Write paths with the sysroot in front, for programs that are started outside
+    /// Write paths including the sysroot, for programs that are started outside
     #[arg(long, requires = "sysroot", conflicts_with = "relative_to_sysroot")]
     pub(crate) absolute: bool,
 
@@ -96,7 +96,7 @@ pub(crate) struct WriteArgs {
     #[arg(long, requires = "sysroot")]
     pub(crate) relative_to_sysroot: bool,
 
-    /// What to store as the program that wrote the cache
+    /// Generator name to store in the cache
     #[arg(long, value_name = "TEXT")]
     pub(crate) generator: Option<String>,
 
@@ -114,7 +114,7 @@ pub(crate) struct ShowArgs {
     #[arg(value_name = "FILE", default_value = "/etc/ld.so.cache")]
     pub(crate) file: PathBuf,
 
-    /// Only entries with this name; `*`, `?` and `[...]` stand for others
+    /// Only entries with this name; `*`, `?` and `[...]` are wildcards
     #[arg(long, value_name = "PATTERN", conflicts_with = "ldconfig")]
     pub(crate) name: Option<String>,
 
@@ -133,15 +133,15 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "FILE", default_value = "/etc/ld.so.cache")]
     pub(crate) file: PathBuf,
 
-    /// Where the paths in the cache begin
+    /// Root directory of the paths in the cache
     #[arg(long, value_name = "ROOT")]
     pub(crate) sysroot: Option<PathBuf>,
 
-    /// Processor levels that have to be entered: `all`, `none`, or names as x86-64-v3
+    /// Processor levels that must be entered: `all`, `none`, or names as x86-64-v3
     #[arg(long, value_name = "all|none|LIST", value_delimiter = ',', default_value = "all")]
     pub(crate) hwcaps: Vec<String>,
 
-    /// Look at the cache or note alone, not at the files it names
+    /// Check only the cache or note, not the files it names
     #[arg(long, conflicts_with = "sysroot")]
     pub(crate) only_cache: bool,
 
@@ -175,5 +175,5 @@ Examples:
   coldstart ldcache show image/etc/ld.so.cache --json";
 
 const CHECK_HELP: &str = "\
-Exit codes: 0 all is well; 1 something is wrong, and listed; 2 it is no cache and no ELF file, or cannot be read.
-Libraries that a folder before theirs hides are told and are no fault: that is what the order of folders is for.";
+Exit codes: 0 no problems; 1 problems found, and listed; 2 neither a cache nor an ELF file, or cannot be read.
+Libraries that are shadowed by an earlier directory are listed, but are not problems: that is the purpose of the order.";

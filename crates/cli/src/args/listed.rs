@@ -1,4 +1,4 @@
-//! Every argument of every verb as a list, for tests and tools that must not forget one.
+//! Every argument of every verb as a list, for tests and tools that need all of them.
 
 use std::any::TypeId;
 use std::ffi::OsString;
@@ -13,24 +13,24 @@ pub struct ListedArgument {
     pub verb: String,
     /// `--html`; `PLAN` for an argument without a flag.
     pub name: String,
-    /// What its values are.
+    /// The kind of its values.
     pub values: ValueKind,
 }
 
-/// What the values of an argument are, as far as its type says so.
+/// The kind of an argument's values, by its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// It has none.
     Flag,
     /// One of a fixed set of words.
     Choice,
-    /// A file, a directory, or words of a command line: whatever the system takes as a name.
+    /// A file, a directory, or words of a command line: any bytes.
     Path,
-    /// Text of a form of its own, which may hold a path: `boot=FILE`.
+    /// Text in a format of its own, which may contain a path: `boot=FILE`.
     Text,
 }
 
-/// The definition that arguments are read by, from which help, man pages and completions come.
+/// The definition for parsing, from which help, man pages and completions are generated.
 pub fn definition() -> Command {
     let mut command = super::Cli::command();
     command.build();

@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart measure`.
+//! Arguments of `coldstart measure`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use super::output::ForceArgs;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct MeasureArgs {
-    /// State of the caches to start from: cold, boot=FILE, selective, hot; may be given more than once [default: cold and
+    /// State of the caches to start from: cold, boot=FILE, selective, hot; may be repeated [default: cold and
     /// hot; without root selective and hot]
     ///
-    /// cold: all clean caches of the system dropped before each start (needs root); boot=FILE: likewise, and what `pagecache
-    /// save FILE` has saved brought back; selective: only the files that the program reads, and their metadata, evicted; hot:
+    /// cold: all clean caches of the system dropped before each start (needs root); boot=FILE: likewise, then the state from
+    /// `pagecache save FILE` restored; selective: only the program's files, and their metadata, evicted; hot:
     /// started right after another start
     #[arg(long = "state", value_name = "STATE")]
     pub(crate) states: Vec<StateChoice>,
@@ -35,7 +35,7 @@ pub(crate) struct MeasureArgs {
     #[arg(long)]
     pub(crate) fixed_frequency: bool,
 
-    /// Another command to compare with, as one word; may be given more than once
+    /// Another command to compare with, as one word; may be repeated
     #[arg(long, value_name = "COMMAND")]
     pub(crate) compare: Vec<String>,
 
@@ -43,7 +43,7 @@ pub(crate) struct MeasureArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Also write a page with every run, the figures and the comparisons; with --history: how the times went
+    /// Also write a page with every run, the figures and the comparisons; with --history: the times over time
     #[arg(long, value_name = "FILE.html", conflicts_with = "import")]
     pub(crate) html: Option<PathBuf>,
 
@@ -72,11 +72,11 @@ pub(crate) struct MeasureArgs {
     pub(crate) words: Vec<OsString>,
 }
 
-/// Where measurements are kept, and what is asked of those that are.
+/// The history, and queries of it.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "History")]
 pub(crate) struct KeepingArgs {
-    /// Call this measurement something: a commit, a version
+    /// Label this measurement: a commit, a version
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
 
@@ -89,35 +89,35 @@ pub(crate) struct KeepingArgs {
     #[arg(long, conflicts_with_all = ["history_file", "label", "history", "import"])]
     pub(crate) no_history: bool,
 
-    /// Measure nothing; show the programs that were measured, or the measurements of one: its path or a part of its
+    /// Measure nothing; list the measured programs, or the measurements of one: its path or a part of its
     /// command line
     #[arg(long, value_name = "PROGRAM", num_args = 0..=1, default_missing_value = "")]
     pub(crate) history: Option<OsString>,
 
-    /// With --history: draw how the times went, into this SVG file
+    /// With --history: draw the times over time, into this SVG file
     #[arg(long, value_name = "FILE", requires = "history")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Measure nothing; take measurements that --json has written into the history
+    /// Measure nothing; import measurements written by --json into the history
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["history", "words"])]
     pub(crate) import: Vec<PathBuf>,
 }
 
-/// What a measurement is held against.
+/// Baselines.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Gate")]
 pub(crate) struct GateArgs {
-    /// Compare with what was measured before: a label, `last`, `last:N`, `#NUMBER` of the history, or a file that --json
-    /// has written
+    /// Compare with an earlier measurement: a label, `last`, `last:N`, `#NUMBER` of the history, or a file written by
+    /// --json
     #[arg(long, value_name = "BASELINE", conflicts_with_all = ["compare", "history", "import"])]
     pub(crate) against: Option<Baseline>,
 
-    /// Exit with code 1 if the program is shown to be slower than BASELINE by more than this, in some state; with
+    /// Exit with code 1 if the program is shown to be slower than BASELINE by more than this, in any state; with
     /// --compare: if the compared command is shown to be slower than PROGRAM
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = percent)]
     pub(crate) fail_if_slower: Option<f64>,
 
-    /// How often the whole gate may call a program slower that is not
+    /// False positive rate of the whole gate
     #[arg(
         long,
         value_name = "PERCENT",
@@ -128,7 +128,7 @@ pub(crate) struct GateArgs {
     )]
     pub(crate) error_rate: f64,
 
-    /// Compare with measurements of other machines and kernels, too
+    /// Also compare with measurements of other machines and kernels
     #[arg(long, requires = "against")]
     pub(crate) accept_other_machine: bool,
 }
@@ -136,30 +136,30 @@ pub(crate) struct GateArgs {
 fn percent(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number of percent"))?;
     let allowed = (0.0..=10_000.0).contains(&number);
-    allowed.then_some(number).ok_or_else(|| "it must lie between 0 and 10000".to_owned())
+    allowed.then_some(number).ok_or_else(|| "it must be between 0 and 10000".to_owned())
 }
 
 fn error_rate(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number of percent"))?;
     let allowed = (0.001..=25.0).contains(&number);
-    allowed.then_some(number).ok_or_else(|| "it must lie between 0.001 and 25".to_owned())
+    allowed.then_some(number).ok_or_else(|| "it must be between 0.001 and 25".to_owned())
 }
 
 /// What to print instead of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Export {
-    /// A row for each run, with all that is known of it (RFC 4180)
+    /// A row for each run, with all its data (RFC 4180)
     Csv,
     /// Tables of figures
     Markdown,
 }
 
 const HELP: &str = "\
-The files that the program reads are found by watching one start. Each state is checked before and after each start; a \
+The program's files are found by watching one start. Each state is checked before and after each start; a \
 run that contradicts its state is repeated and counted.
 
 Each measurement is kept in a history (SQLite), to be compared with later ones. --against compares with earlier ones; \
-sessions of different days differ, so several baselines (last:10) tell more than one. The surest gate measures both \
+sessions of different days differ, so several baselines (last:10) are better than one. The most reliable gate measures both \
 sides at once: --compare NEW --fail-if-slower 5 -- OLD.
 
 Exit code 1 when a command never became ready, or --fail-if-slower was shown to be exceeded; 2 when it cannot be told.

@@ -1,6 +1,6 @@
-//! What may be typed: one definition that feeds parsing, help, the man page and completions.
+//! Command-line arguments: one definition for parsing, help, the man page and completions.
 //!
-//! Nothing here does anything; a verb's work is under the same name in `commands/`.
+//! No work is done here; a verb's work is in the file with the same name in `commands/`.
 
 pub(crate) mod bind;
 pub(crate) mod doctor;
@@ -48,10 +48,10 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// What was typed.
+    /// Parses the arguments.
     ///
     /// # Errors
-    /// Help, the version, or a mistake, each to be printed.
+    /// Help, the version, or a usage error, each to be printed.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let mut definition = Self::command();
         let matches = definition.try_get_matches_from_mut(std::env::args_os())?;
@@ -66,40 +66,40 @@ fn asks_for_json(matches: &ArgMatches) -> bool {
         || matches.subcommand().is_some_and(|(_, below)| asks_for_json(below))
 }
 
-/// What to do.
+/// The verb.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Rewrite a program so that every library is found at the first try, and prove it
+    /// Rewrite a program so that every library is found at the first try, and verify it
     Bind(bind::BindArgs),
-    /// Say what this machine allows, what each missing thing costs, and how to get it
+    /// Show what this machine allows, what each missing thing costs, and how to get it
     Doctor(doctor::DoctorArgs),
-    /// Say what in ELF files costs start-up time, and what each fix would save
+    /// Show what costs start-up time in ELF files, and what each fix would save
     Inspect(inspect::InspectArgs),
     /// Read, write and check loader caches in glibc's own format
     Ldcache(ldcache::LdcacheArgs),
-    /// Time a program's start from cold and hot caches
+    /// Measure a program's start from cold and hot caches
     Measure(measure::MeasureArgs),
-    /// Rewrite ELF files so that their relocations take little room, and prove it
+    /// Shrink the relocations of ELF files, and verify the result
     Pack(pack::PackArgs),
-    /// See or change what of files is in memory
+    /// Show or change which files are in the page cache
     Pagecache(pagecache::PagecacheArgs),
-    /// Read what a program will need before it asks
+    /// Prefetch a program's files before it needs them
     Prefetch(prefetch::PrefetchArgs),
-    /// Say how the loader finds each library of a program, and why; the program is not run
+    /// Show how the loader finds each library of a program, and why; the program is not run
     Resolve(resolve::ResolveArgs),
-    /// Make a program start faster, and prove it: the whole story
+    /// Make a program start faster, and prove it: measure, fix, verify
     Speedup(speedup::SpeedupArgs),
-    /// Say which edits of ours a file holds, and which libraries have changed since
+    /// List coldstart's edits in a file, and libraries that have changed since
     Status(status::StatusArgs),
-    /// Record what one start of a program really does, and show it
+    /// Record one start of a program, and show it
     Trace(trace::TraceArgs),
-    /// Restore what was there before `bind`, byte for byte
+    /// Undo `bind`, byte for byte
     Unbind(unbind::UnbindArgs),
-    /// Restore what was there before `pack`, byte for byte
+    /// Undo `pack`, byte for byte
     Unpack(unpack::UnpackArgs),
-    /// Prove that a packed file is the same to a loader as what it was made from
+    /// Prove that a packed file is equivalent to its original for a loader
     Verify(verify::VerifyArgs),
-    /// Look at a start: as a page, a picture, in another viewer, or here
+    /// Show a recorded start: as a page, a picture, in another viewer, or here
     View(view::ViewArgs),
 }
 
@@ -115,7 +115,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// Makes the choice hold for everything printed from here on.
+    /// Applies the choice to everything printed from here on.
     pub(crate) fn apply(self) {
         let choice = match self {
             Self::Auto => anstream::ColorChoice::Auto,

@@ -1,10 +1,10 @@
-//! What every verb that writes a file has in common.
+//! Arguments of every verb that writes a file.
 
 use clap::Args;
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct ForceArgs {
-    /// Write over FILE even if it is not an earlier output
+    /// Overwrite FILE even if it is not an earlier output
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart pack`.
+//! Arguments of `coldstart pack`.
 
 use std::path::PathBuf;
 
@@ -17,11 +17,11 @@ pub(crate) struct PackArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
 
-    /// Plan and say what would be done; write nothing
+    /// Show the plan; write nothing
     #[arg(long, conflicts_with_all = ["output", "in_place"])]
     pub(crate) dry_run: bool,
 
-    /// Keep the file that was there before as PATH; below PATH, when there are several
+    /// Keep the old file as PATH; below PATH, if there are several
     #[arg(long, value_name = "PATH", requires = "in_place", conflicts_with_all = ["output", "dry_run"])]
     pub(crate) keep_original: Option<PathBuf>,
 
@@ -30,23 +30,23 @@ pub(crate) struct PackArgs {
     #[arg(long, value_name = "VERSION")]
     pub(crate) min_libc: Option<LibcFloor>,
 
-    /// Where bytes cannot leave the file, leave a hole there that takes no room on disk
+    /// Where bytes cannot be removed from the file, punch a hole that uses no disk space
     #[arg(long)]
     pub(crate) sparse: bool,
 
-    /// If no other entry of the dynamic table can be spared, give up DT_SYMENT, which no loader reads
+    /// If no other entry of the dynamic table is available, give up DT_SYMENT, which no loader reads
     #[arg(long)]
     pub(crate) drop_syment: bool,
 
-    /// Leave out what `unpack` needs to restore the original
+    /// Leave out the data that `unpack` needs to restore the original
     #[arg(long)]
     pub(crate) no_undo: bool,
 
-    /// Pack files that give rights to whoever runs them: set-user-ID, set-group-ID, capabilities
+    /// Also pack privileged files: set-user-ID, set-group-ID, file capabilities
     #[arg(long)]
     pub(crate) allow_setuid: bool,
 
-    /// Pack files that are signed, whose signature will not fit any more
+    /// Also pack signed files, which invalidates the signature
     #[arg(long)]
     pub(crate) allow_signed: bool,
 
@@ -55,12 +55,12 @@ pub(crate) struct PackArgs {
 }
 
 const HELP: &str = "\
-Say where the result goes: -o, --in-place or --dry-run. Nothing is rewritten in place without being told. Each result is \
-written beside its target and proven to be the same to a loader, and only then put in place by a rename; files in use \
-are no problem.
+Choose an output: -o, --in-place or --dry-run. Nothing is rewritten in place by default. Each result is \
+written beside its target, proven to be equivalent for a loader, and then renamed into place; files in use \
+are safe.
 
 Of a directory, only packed files are written below OUT, by their paths in the directory. Symbolic links in it are not \
-followed, and a file with several names is taken once.
+followed, and a file with several names is packed once.
 
 Exit codes: 0 packed, or nothing to do; 1 a file named here was refused; 2 something could not be read or written, or \
 was not proven.

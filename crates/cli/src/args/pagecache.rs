@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart pagecache`.
+//! Arguments of `coldstart pagecache`.
 
 use std::path::PathBuf;
 
@@ -14,21 +14,21 @@ pub(crate) struct PagecacheArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PagecacheAction {
-    /// Show how much of files is in the page cache, and where in them
+    /// Show how much of files is in the page cache, and which parts
     #[command(after_help = SHOW_HELP)]
     Show(ShowArgs),
-    /// Remove files from the page cache and say what stayed and why
+    /// Evict files from the page cache and explain remaining pages
     #[command(after_help = EVICT_HELP)]
     Evict(EvictArgs),
-    /// Save what the page cache holds, of the whole system or of trees
+    /// Save the state of the page cache, of the whole system or of trees
     #[command(after_help = SAVE_HELP)]
     Save(SaveArgs),
-    /// Drop the page cache and bring a saved state back
+    /// Drop the page cache and restore a saved state
     #[command(after_help = RESTORE_HELP)]
     Restore(RestoreArgs),
 }
 
-/// Which files, and how to walk to them. The same for both actions.
+/// The files, and how to walk to them. The same for both actions.
 #[derive(Debug, Args)]
 pub(crate) struct FilesArgs {
     /// Files, block devices, or directories to walk; symbolic links are followed only when named here
@@ -40,10 +40,10 @@ pub(crate) struct FilesArgs {
     pub(crate) one_file_system: bool,
 }
 
-/// How to print.
+/// Output options.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Order of the files [default: as they were found]
+    /// Order of the files [default: as found]
     #[arg(long, value_enum, value_name = "KEY")]
     pub(crate) sort: Option<SortKey>,
 
@@ -61,7 +61,7 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) files: FilesArgs,
 
-    /// List the runs of resident pages of each file, too
+    /// Also list the runs of resident pages of each file
     #[arg(long)]
     pub(crate) ranges: bool,
 
@@ -74,11 +74,11 @@ pub(crate) struct EvictArgs {
     #[command(flatten)]
     pub(crate) files: FilesArgs,
 
-    /// Write changed pages to disk first (fdatasync): the kernel does not drop what is not yet written
+    /// Write dirty pages to disk first (fdatasync): the kernel does not drop them otherwise
     #[arg(long)]
     pub(crate) sync: bool,
 
-    /// Evict what belongs to the files without being in them, too: directory entries and inodes of the whole machine, and
+    /// Also evict the files' metadata: directory entries and inodes of the whole machine, and
     /// the metadata blocks of their file systems (needs root)
     #[arg(long)]
     pub(crate) metadata: bool,
@@ -89,7 +89,7 @@ pub(crate) struct EvictArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SaveArgs {
-    /// File to write; an earlier saved state is replaced once the new one is whole
+    /// File to write; an earlier saved state is replaced once the new one is complete
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
@@ -97,7 +97,7 @@ pub(crate) struct SaveArgs {
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Leave out what is mounted below the named directories
+    /// Skip file systems mounted below the named directories
     #[arg(long, short = 'x', requires = "paths")]
     pub(crate) one_file_system: bool,
 
@@ -115,7 +115,7 @@ pub(crate) struct RestoreArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Drop nothing: add the saved pages to what is in memory; needs no root
+    /// Drop nothing: add the saved pages to the current ones; needs no root
     #[arg(long)]
     pub(crate) add: bool,
 
@@ -124,7 +124,7 @@ pub(crate) struct RestoreArgs {
     pub(crate) json: bool,
 }
 
-/// What to order files by.
+/// Order of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SortKey {
     /// Largest file first
@@ -136,8 +136,8 @@ pub(crate) enum SortKey {
 }
 
 const SHOW_HELP: &str = "\
-A page counts when it is in the kernel's page cache, whoever brought it in. The strip shows where in the file the \
-resident pages are: 20 cells, each filled by its share.
+A page counts if it is in the kernel's page cache, for whatever reason. The strip shows which parts of the file are \
+resident: 20 cells, each filled by its share.
 
 Without root, Linux tells this only about files you own or could write; other files are listed as unknown.
 
@@ -149,8 +149,8 @@ Examples:
   coldstart pagecache show --sort resident --limit 10 /usr";
 
 const EVICT_HELP: &str = "\
-Pages stay when they are not yet written (see --sync), are in a running process's page table, or belong to a file \
-system that lives in memory. Each is named with its reason. Pages are dropped for everybody; no data is lost.
+Pages stay if they are dirty (see --sync), in a running process's page table, or on a memory-backed file \
+system. Each file with remaining pages is listed with the reason. Eviction affects all programs; no data is lost.
 
 Exit codes: 0 all gone; 1 something stayed, or nobody may tell; 2 something could not be read.
 
@@ -160,9 +160,9 @@ Examples:
   coldstart pagecache evict --metadata /opt/app";
 
 const SAVE_HELP: &str = "\
-Saved are the resident pages of files, the pages of block devices where the kernel lets us see them (file systems' \
-metadata), and the directories and symbolic links on the way to those files. Without PATH, network file systems are \
-left out, and so is what lives in memory. Deleted files that are still open cannot be reached by anybody.
+It saves the resident pages of files, the pages of block devices where they are visible (file systems' \
+metadata), and the directories and symbolic links that lead to those files. Without PATH, network and memory-backed file systems \
+are left out. Deleted files that are still open cannot be saved.
 
 Linux keeps pages of other people's files secret: without root, they are counted as hidden.
 
@@ -173,9 +173,9 @@ Examples:
   coldstart pagecache save firefox.pagecache /usr/lib/firefox ~/.mozilla";
 
 const RESTORE_HELP: &str = "\
-Everything is dropped from the page cache, for the whole machine, and exactly the saved pages are read again. No data is \
-lost. Files that are gone or have changed are left out and named. Pages that running programs have mapped cannot be \
-dropped; where they were not saved, they count as extra.
+All clean pages are dropped, for the whole machine, and exactly the saved pages are read again. No data is \
+lost. Files that were removed or changed are skipped and listed. Pages that running programs have mapped cannot be \
+dropped; those that were not saved count as extra.
 
 Exit codes: 0 at least 99 % of the pages are back; 1 fewer are, or something is gone or has changed; 2 something broke.
 

@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart prefetch`.
+//! Arguments of `coldstart prefetch`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,13 +17,13 @@ pub(crate) struct PrefetchArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PrefetchAction {
-    /// Start a program from a cold cache and write down what it reads, as a plan
+    /// Start a program from a cold cache and record its reads as a plan
     #[command(after_help = RECORD_HELP)]
     Record(RecordArgs),
-    /// Read what a plan says, and become the program
+    /// Replay a plan, and become the program
     #[command(after_help = RUN_HELP)]
     Run(RunArgs),
-    /// Show what a plan reads, in which order, and what of it no longer holds
+    /// Show what a plan reads, in which order, and what is out of date
     #[command(after_help = SHOW_HELP)]
     Show(ShowArgs),
 }
@@ -48,7 +48,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "FILE", requires = "exact", conflicts_with = "as_is")]
     pub(crate) from: Option<PathBuf>,
 
-    /// Do not make the caches cold first: record what the start adds to them
+    /// Do not drop the caches first: record only the additional reads
     #[arg(long)]
     pub(crate) as_is: bool,
 
@@ -64,7 +64,7 @@ pub(crate) struct RecordArgs {
     pub(crate) words: Vec<OsString>,
 }
 
-/// What the planner is told instead of finding it out.
+/// Overrides for the planner.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PlanningArgs {
     /// When to read: before the program starts, beside it, or as predicted to be faster
@@ -76,7 +76,7 @@ pub(crate) struct PlanningArgs {
 pub(crate) enum StrategyChoice {
     /// As predicted to be faster on this device
     Auto,
-    /// Before the program starts, in order of place on the disk
+    /// Before the program starts, in order of disk offset
     Blocking,
     /// Beside the program, in order of first use
     Concurrent,
@@ -98,7 +98,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "PLAN")]
     pub(crate) plan: PathBuf,
 
-    /// The program to become, and its arguments; without it the plan is replayed and what was done is printed
+    /// The program to become, and its arguments; without it the plan is replayed and the result printed
     #[arg(trailing_var_arg = true, value_name = "PROGRAM")]
     pub(crate) words: Vec<OsString>,
 }
@@ -124,7 +124,7 @@ pub(crate) struct ShowArgs {
 
 const RECORD_HELP: &str = "\
 As root the system's caches are dropped first (/proc/sys/vm/drop_caches). Without root the program is started once to \
-learn its files, these are evicted, and it is started again; the order of pages inside a file is then not known.
+learn its files, these are evicted, and it is started again; the order of pages within a file is then unknown.
 
 What comes into the cache at a start is more than the program uses, because the kernel reads around each page. With --exact \
 the start is traced, a plan of the used pages is weighed against one of the cached pages on this device, and the one with \
@@ -136,12 +136,12 @@ Examples:
   coldstart prefetch record --ready port:8080 -o server.prefetch -- ./server";
 
 const RUN_HELP: &str = "\
-The program takes this process's place (same process number, files, environment, terminal). It always starts: a plan that \
-is missing, damaged or out of date costs one line on stderr, and is not used as far as it does not hold. What is read beside \
-the program is read by a process that is no child of it and ends with it.
+The program replaces this process (same PID, files, environment, terminal). It always starts: a plan that \
+is missing, damaged or out of date causes one line on stderr, and its invalid parts are not used. Reads beside \
+the program are done by a process that is not its child and ends with it.
 
 Example:
   coldstart prefetch run soffice.prefetch -- soffice letter.odt";
 
 const SHOW_HELP: &str = "\
-Exit code 1 when a file of the plan has changed or is gone: record it again.";
+Exit code 1 when a file of the plan has changed or does not exist any more: record it again.";

@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart resolve`.
+//! Arguments of `coldstart resolve`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,19 +13,19 @@ pub(crate) struct ResolveArgs {
     #[arg(required = true, value_name = "PROGRAM")]
     pub(crate) programs: Vec<PathBuf>,
 
-    /// Tell the whole story of one library: its name, soname or path
+    /// Explain one library in detail: its name, soname or path
     #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["json", "tree", "dot", "probes"])]
     pub(crate) why: Option<OsString>,
 
-    /// List every file that is tried in vain, in order, with its rule
+    /// List every failed probe, in order, with its rule
     #[arg(long, conflicts_with_all = ["json", "tree", "dot"])]
     pub(crate) probes: bool,
 
-    /// Print who needs whom as a tree
+    /// Print the dependencies as a tree
     #[arg(long, conflicts_with_all = ["json", "dot"])]
     pub(crate) tree: bool,
 
-    /// Print who needs whom as a graph for Graphviz
+    /// Print the dependencies as a graph for Graphviz
     #[arg(long, conflicts_with = "json")]
     pub(crate) dot: bool,
 
@@ -44,15 +44,15 @@ pub(crate) struct ResolveArgs {
     pub(crate) later: LaterArgs,
 }
 
-/// Under what conditions the program is thought to start.
+/// The environment of the simulated start.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "The start")]
 pub(crate) struct StartArgs {
-    /// Absolute paths begin in this directory, those of links in it too, and our variables do not count
+    /// Root directory for absolute paths and links; our variables do not count
     #[arg(long, value_name = "DIR")]
     pub(crate) sysroot: Option<PathBuf>,
 
-    /// Start it by this loader, as `PATH PROGRAM` would
+    /// Use this loader, as in `PATH PROGRAM`
     #[arg(long, value_name = "PATH")]
     pub(crate) interpreter: Option<PathBuf>,
 
@@ -65,22 +65,22 @@ pub(crate) struct StartArgs {
     pub(crate) ld_preload: Option<OsString>,
 
     /// The processor's levels, as x86-64-v3 (v2 is implied), or `native`, or `none` [default: this processor's for programs of
-    /// its kind, none for others]
+    /// its architecture, none for others]
     #[arg(long, value_name = "LIST|native|none")]
     pub(crate) hwcaps: Option<Levels>,
 
-    /// Leave the loader's cache out, as --inhibit-cache of the loader does
+    /// Ignore the loader's cache, as the loader's own --inhibit-cache
     #[arg(long)]
     pub(crate) no_cache: bool,
 
-    /// Start it in this directory, for relative search paths; in a sysroot as seen from inside
+    /// Working directory, for relative search paths; inside a sysroot if there is one
     #[arg(long, value_name = "DIR")]
     pub(crate) current_directory: Option<PathBuf>,
 }
 
-/// What the program is known to open later.
+/// Libraries opened later.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "What is opened later")]
+#[command(next_help_heading = "Libraries opened later")]
 pub(crate) struct LaterArgs {
     /// List shared objects that this prefetch plan reads and the start does not load
     #[arg(long, value_name = "PLAN")]
@@ -95,7 +95,7 @@ pub(crate) struct LaterArgs {
     pub(crate) mapped: Option<PathBuf>,
 }
 
-/// How the answer is shown.
+/// Output options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Report,
@@ -106,7 +106,7 @@ pub(crate) enum Form {
 }
 
 impl ResolveArgs {
-    /// How the answer is shown, when not one library is asked about.
+    /// The format, unless one library is queried.
     pub(crate) fn form(&self) -> Form {
         match () {
             () if self.json => Form::Json,

@@ -1,4 +1,4 @@
-//! What `pack` and `unpack` share: where the result goes, how far a directory is walked, and what is said.
+//! Arguments shared by `pack` and `unpack`: the output, the walk of a directory, and the report.
 
 use std::path::PathBuf;
 
@@ -8,25 +8,25 @@ use super::output::ForceArgs;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct PlaceArgs {
-    /// The new file, or a directory to write below; for several files it is made if it is missing
+    /// The new file, or a directory to write below; for several files it is created if missing
     #[arg(long, short, value_name = "OUT", conflicts_with = "in_place")]
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) force: ForceArgs,
 
-    /// Put each result in the place of its file
+    /// Replace each file by its result
     #[arg(long)]
     pub(crate) in_place: bool,
 }
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct ChangedArgs {
-    /// If bytes were appended to the file after it was rewritten, keep them behind the restored file
+    /// If bytes were appended to the file after it was rewritten, keep them after the restored file
     #[arg(long)]
     pub(crate) keep_payload: bool,
 
-    /// Restore the original of a file that was changed after it was rewritten, and lose what was changed
+    /// Restore the original of a file that was changed after it was rewritten, and lose the changes
     #[arg(long, conflicts_with = "keep_payload")]
     pub(crate) discard_changes: bool,
 }

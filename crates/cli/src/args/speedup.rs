@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart speedup`.
+//! Arguments of `coldstart speedup`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::prefetch::PlanningArgs;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SpeedupArgs {
-    /// Where to keep the plan [default: the program's name with .prefetch, in the working directory]
+    /// Where to write the plan [default: the program's name with .prefetch, in the working directory]
     #[arg(long, short, value_name = "PLAN")]
     pub(crate) output: Option<PathBuf>,
 
@@ -28,7 +28,7 @@ pub(crate) struct SpeedupArgs {
     #[command(flatten)]
     pub(crate) planning: PlanningArgs,
 
-    /// Also write a page with the whole story: every run, before and after, and what was proven
+    /// Also write a page with every run, before and after, and the proofs
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
 
@@ -48,7 +48,7 @@ pub(crate) struct SpeedupArgs {
 
 const HELP: &str = "\
 Measures the program cold and hot, applies each fix that fits, proves it, and measures again, before and after in \
-alternating order. Nothing of the program is changed. Exit code 1 when no fix makes it start faster.
+alternating order. The program itself is not changed. Exit code 1 when no fix makes it start faster.
 
 Examples:
   coldstart speedup -- soffice --headless --convert-to pdf letter.odt

@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart status`.
+//! Arguments of `coldstart status`.
 
 use std::path::PathBuf;
 
@@ -17,9 +17,9 @@ pub(crate) struct StatusArgs {
 }
 
 const HELP: &str = "\
-Tells which edits coldstart has made in each file, and whether it was changed since. Of a bound program it also tells what has changed since: libraries that \
-are gone or have another content, links that lead elsewhere, libraries that the program's own search path would find in \
-another place now. Nothing is run.
+Lists coldstart's edits in each file, and whether it was changed since. For a bound program it also lists later changes: libraries that \
+were removed or have other content, links with another target, libraries that the program's own search path would now find \
+elsewhere. Nothing is run.
 
 Exit codes: 0 nothing has changed; 1 something has, or a file holds no edit of ours; 2 something could not be read.
 

@@ -1,6 +1,6 @@
-//! What may be typed after `coldstart trace`.
+//! Arguments of `coldstart trace`.
 //!
-//! A program is recorded unless the first word is one of the verbs below `trace`; behind `--`, every word is a program.
+//! A program is recorded unless the first word is one of the verbs below `trace`; after `--`, every word is a program.
 
 use std::path::PathBuf;
 
@@ -22,13 +22,13 @@ pub(crate) struct TraceArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceAction {
-    /// Show what a trace amounts to: phases, objects, sections, jumps, files, processes
+    /// Show a trace: phases, objects, sections, jumps, files, processes
     #[command(after_help = SHOW_HELP)]
     Show(ShowArgs),
-    /// Ask a trace a question in SQL
+    /// Query a trace in SQL
     #[command(after_help = SQL_HELP)]
     Sql(SqlArgs),
-    /// Make a trace of what `perf record` has recorded
+    /// Convert a recording of `perf record` to a trace
     #[command(after_help = IMPORT_HELP)]
     Import(ImportArgs),
 }
@@ -52,28 +52,28 @@ pub(crate) struct RecordArgs {
     )]
     layers: Vec<LayerChoice>,
 
-    /// Record functions, of objects whose file name, path or soname is this only; `*`, `?` and `[...]` stand for others.
-    /// May be given several times
+    /// Record functions, only of objects with this file name, path or soname; `*`, `?` and `[...]` are wildcards.
+    /// May be repeated
     #[arg(long, value_name = "OBJECT")]
     pub(crate) functions_of: Vec<String>,
 
-    /// Record functions, and watch all there are instead of those in code that a first start was seen to use
+    /// Record functions, and watch all of them instead of those in code that a first start used
     #[arg(long)]
     pub(crate) all_functions: bool,
 
-    /// Make the caches cold before the start
+    /// Drop the caches before the start
     #[arg(long)]
     pub(crate) cold: bool,
 
-    /// Regular file to give the program as standard input [default: ours]
+    /// Regular file as the program's standard input [default: ours]
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
 
-    /// Drop the program's own output [default: it goes where ours goes]
+    /// Discard the program's own output [default: to ours]
     #[arg(long)]
     pub(crate) hide_output: bool,
 
-    /// Print one JSON object instead of a summary, and drop the program's own output
+    /// Print one JSON object instead of a summary, and discard the program's own output
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -85,7 +85,7 @@ pub(crate) struct RecordArgs {
 }
 
 impl RecordArgs {
-    /// What to record, each once, in order. Who says which functions wants functions; those are watched in pages that
+    /// The layers, each once, in order. --functions-of implies functions; functions are watched in pages that
     /// were touched, and their times need stages.
     pub(crate) fn layers(&self) -> Vec<Layer> {
         let is_named = |layer: Layer| self.layers.iter().any(|choice| choice.layer() == layer);
@@ -106,7 +106,7 @@ enum LayerChoice {
     Pages,
     /// First calls of functions
     Functions,
-    /// Names looked up, reads, what came from the disk
+    /// Names looked up, reads, disk I/O
     Files,
 }
 
@@ -130,8 +130,8 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) parts: PartsArgs,
 
-    /// Only objects and files whose file name, path or soname is this; `*`, `?` and `[...]` stand for others. May be given
-    /// several times
+    /// Only objects and files with this file name, path or soname; `*`, `?` and `[...]` are wildcards. May be
+    /// repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) object: Vec<String>,
 
@@ -144,30 +144,30 @@ pub(crate) struct ShowArgs {
     pub(crate) json: bool,
 }
 
-/// Parts of what is shown. None named: all, in short.
+/// Parts of the output. None given: all, in short.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct PartsArgs {
-    /// Only: where the time went, of each process
+    /// Only: the time of each process
     #[arg(long)]
     pub(crate) phases: bool,
 
-    /// Only: what each object took
+    /// Only: the cost of each object
     #[arg(long)]
     pub(crate) objects: bool,
 
-    /// Only: which share of each section was touched
+    /// Only: the touched share of each section
     #[arg(long)]
     pub(crate) sections: bool,
 
-    /// Only: how far apart in files consecutive touches and functions lie
+    /// Only: the distance in files between consecutive touches and functions
     #[arg(long)]
     pub(crate) seeks: bool,
 
-    /// Only: what of each file was read, touched, brought from the disk, and for nothing
+    /// Only: for each file, bytes read, touched, fetched from the disk, and wasted
     #[arg(long)]
     pub(crate) files: bool,
 
-    /// Only: in which order initialisers ran, and the longest
+    /// Only: the order of initialisers, and the longest
     #[arg(long)]
     pub(crate) initialisers: bool,
 
@@ -175,13 +175,13 @@ pub(crate) struct PartsArgs {
     #[arg(long)]
     pub(crate) processes: bool,
 
-    /// Only: names that were not there
+    /// Only: names that do not exist
     #[arg(long)]
     pub(crate) lookups: bool,
 }
 
 impl PartsArgs {
-    /// Whether one was named.
+    /// Whether any was given.
     pub(crate) fn any(&self) -> bool {
         self.phases
             || self.objects
@@ -200,7 +200,7 @@ pub(crate) struct SqlArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// One SELECT
+    /// One SELECT statement
     #[arg(value_name = "SELECT")]
     pub(crate) question: String,
 
@@ -215,7 +215,7 @@ pub(crate) struct SqlArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// What `perf record` wrote
+    /// Output of `perf record`
     #[arg(value_name = "PERF.DATA")]
     pub(crate) recording: PathBuf,
 
@@ -232,8 +232,8 @@ pub(crate) struct ImportArgs {
 }
 
 const RECORD_HELP: &str = "\
-The program is started once, unchanged, near its own speed, as root or not. Its input and output are ours, and what we say \
-goes to stderr. With `--ready exit` the exit code is the program's own (128 and the signal's number when a signal ended it); \
+The program is started once, unchanged, at almost full speed, with or without root. Its input and output are ours, and our messages \
+go to stderr. With `--ready exit` the exit code is the program's own (128 plus the signal's number if it was killed by one); \
 with another readiness, or with --json: 0 recorded, 1 it never was ready, 2 something broke.
 
 A program whose name is `show`, `sql` or `import` stands behind `--`, as all may.
@@ -254,15 +254,15 @@ Examples:
 
 const SQL_HELP: &str = "\
 The file is only read. In the table, long values are cut and control characters escaped; --csv escapes them, too; --json \
-gives all as it is.
+prints everything unchanged.
 
 Examples:
   coldstart trace sql firefox.coldtrace 'SELECT name FROM sqlite_schema'
   coldstart trace sql firefox.coldtrace 'SELECT kind, count(*) FROM event GROUP BY kind' --csv";
 
 const IMPORT_HELP: &str = "\
-Page faults are taken (`perf record -e page-faults -c 1 -d`), and what is mapped where. Phases and files are not in such a \
-recording.
+Page faults are imported (`perf record -e page-faults -c 1 -d`), and mappings. Such a recording contains neither phases nor \
+files.
 
 Example:
   coldstart trace import perf.data -o app.coldtrace";

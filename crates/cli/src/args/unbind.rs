@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart unbind`.
+//! Arguments of `coldstart unbind`.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub(crate) struct UnbindArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
 
-    /// In place: leave the folder of links where it is
+    /// In place: keep the directory of links
     #[arg(long)]
     pub(crate) keep_farm: bool,
 
@@ -28,9 +28,9 @@ pub(crate) struct UnbindArgs {
 }
 
 const HELP: &str = "\
-Each program is restored byte for byte, from the note that `bind` has left in it; its digest is compared before it is put \
-in place. A program that was changed after binding is refused, so that nothing is lost: --keep-payload keeps appended \
-bytes, --discard-changes gives up what was changed. In place, the program's folder of links goes with it, if nothing but our links is in it.
+Each program is restored byte for byte, from the note that `bind` has left in it; its digest is compared before it is renamed \
+into place. A program that was changed after binding is refused, so that nothing is lost: --keep-payload keeps appended \
+bytes, --discard-changes discards the changes. In place, the program's directory of links is removed, too, if it contains nothing but our links.
 
 Exit codes: 0 restored; 1 a file named here was refused; 2 something could not be read or written.
 

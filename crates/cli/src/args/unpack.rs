@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart unpack`.
+//! Arguments of `coldstart unpack`.
 
 use std::path::PathBuf;
 
@@ -24,9 +24,9 @@ pub(crate) struct UnpackArgs {
 }
 
 const HELP: &str = "\
-Each file is restored byte for byte, from the note that `pack` has left in it, and its digest is compared before it is put \
-in place. A file that was changed after packing is refused, so that nothing is lost: --keep-payload keeps appended bytes, \
---discard-changes gives up what was changed.
+Each file is restored byte for byte, from the note that `pack` has left in it, and its digest is compared before it is renamed \
+into place. A file that was changed after packing is refused, so that nothing is lost: --keep-payload keeps appended bytes, \
+--discard-changes discards the changes.
 
 Exit codes: 0 restored; 1 a file named here was refused; 2 something could not be read or written.
 

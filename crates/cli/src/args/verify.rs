@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart verify`.
+//! Arguments of `coldstart verify`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::launching::WaitingArgs;
 #[command(
     after_help = HELP,
     mut_arg("ready", |ready| ready.requires("run")),
-    // An end that never comes is waited for twice.
+    // A program that never ends is awaited twice.
     mut_arg("time_limit", |limit| limit.default_value("30").requires("run")),
     mut_arg("grace", |grace| grace.requires("run")),
 )]
@@ -20,15 +20,15 @@ pub(crate) struct VerifyArgs {
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
 
-    /// The file that it was made from [default: what the note in OUT restores]
+    /// The original file [default: what the note in OUT restores]
     #[arg(long, value_name = "FILE")]
     pub(crate) against: Option<PathBuf>,
 
-    /// Start a bound program and its original, and compare what the loader does and what it costs
+    /// Start a bound program and its original, and compare the loader's work and cost
     #[arg(long)]
     pub(crate) run: bool,
 
-    /// How often each is started to compare the cost of relocation
+    /// Starts of each, to compare the cost of relocation
     #[arg(long, value_name = "N", default_value = "7", requires = "run",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: u32,
@@ -46,13 +46,13 @@ pub(crate) struct VerifyArgs {
 }
 
 const HELP: &str = "\
-OUT must be as coldstart wrote it. Reads both files anew and applies their relocations as a loader would, at several addresses: all memory must come out \
-the same, and so must symbols, versions, unwind tables and all else that a loader or debugger looks at. Of a bound \
-program, by the loader's rules the same files must be loaded in the same order, and no probe may fail but those for \
+OUT must be unchanged since coldstart wrote it. Both files are read and their relocations applied as by a loader, at several addresses: all memory must be \
+the same, and so must symbols, versions, unwind tables and all else that a loader or debugger uses. For a bound \
+program, by the loader's rules the same files must be loaded in the same order, and no probe may fail except for \
 variants of the first library. Nothing is run, unless --run is given.
 
-With --run, a program that has not ended (or is not ready) at the time limit is ended with all its processes. What both \
-loaded until then is compared; how they end and what relocation costs is not, so the answer is 1. Give --ready for a \
+With --run, a program that has not ended (or is not ready) at the time limit is killed with all its processes. The libraries \
+loaded until then are compared; their ends and the cost of relocation are not, so the exit code is 1. Give --ready for a \
 program that does not end by itself.
 
 Exit codes: 0 the same; 1 they differ, OUT was changed since or cannot be restored, or not all could be compared; \

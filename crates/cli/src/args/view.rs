@@ -1,4 +1,4 @@
-//! What may be typed after `coldstart view`.
+//! Arguments of `coldstart view`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -12,35 +12,35 @@ use super::output::ForceArgs;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ViewArgs {
-    /// What `coldstart trace` wrote
+    /// Output of `coldstart trace`
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// Another trace of the same program, to hold against the first: what changed from TRACE to OTHER
+    /// Another trace of the same program, to compare with the first: changes from TRACE to OTHER
     #[arg(value_name = "OTHER")]
     pub(crate) other: Option<PathBuf>,
 
-    /// Where to write; the ending says what: .html, .svg, .png, .json, .csv. `-` is stdout and needs --as. May be given several
-    /// times
+    /// Output; the extension selects the format: .html, .svg, .png, .json, .csv. `-` is stdout and needs --as. May be
+    /// repeated
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) force: ForceArgs,
 
-    /// What to write, whatever the ending says
+    /// Output format, whatever the extension
     #[arg(long = "as", value_enum, value_name = "KIND", requires = "output")]
     pub(crate) kind: Option<OutputKind>,
 
-    /// Whose JSON it is [default: perfetto]
+    /// The viewer of the JSON [default: perfetto]
     #[arg(long, value_enum, value_name = "VIEWER")]
     pub(crate) format: Option<ViewerFormat>,
 
-    /// Write one table of values separated by commas instead of all, or `list` for their names
+    /// Write one table of comma-separated values instead of all, or `list` for their names
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
 
-    /// The object whose map is drawn, by file name, path or soname; `*`, `?` and `[...]` stand for other characters [default: the
+    /// The object to draw, by file name, path or soname; `*`, `?` and `[...]` are wildcards [default: the
     /// one with the most touches]
     #[arg(long, value_name = "NAME")]
     pub(crate) object: Option<String>,
@@ -49,24 +49,24 @@ pub(crate) struct ViewArgs {
     #[arg(long, value_enum, value_name = "THEME")]
     pub(crate) theme: Option<Theme>,
 
-    /// Width and height of pictures, in points: a PNG has two pixels for each
+    /// Width and height of pictures, in points: a PNG has two pixels per point
     #[arg(long, value_name = "WIDTHxHEIGHT")]
     pub(crate) size: Option<Size>,
 
-    /// Show the page in a browser: serves it on this machine alone, until Ctrl-C
+    /// Show the page in a browser: serves it on this machine only, until Ctrl-C
     #[arg(long)]
     pub(crate) open: bool,
 
-    /// Show the start in this terminal, which is done, too, when nothing else is asked for
+    /// Show the start in this terminal, which is also the default without other outputs
     #[arg(long)]
     pub(crate) terminal: bool,
 
-    /// Print one JSON object that says what was written
+    /// Print one JSON object that lists the written files
     #[arg(long, conflicts_with = "terminal")]
     pub(crate) json: bool,
 }
 
-/// A kind of file that a trace can become.
+/// A file format for a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputKind {
     /// An interactive page
@@ -75,9 +75,9 @@ pub(crate) enum OutputKind {
     Svg,
     /// The map of an object as a picture
     Png,
-    /// For another viewer, which --format names
+    /// For another viewer, selected by --format
     Json,
-    /// Tables of values separated by commas
+    /// Tables of comma-separated values
     Csv,
 }
 
@@ -152,8 +152,8 @@ impl FromStr for Size {
 }
 
 const HELP: &str = "\
-A page needs no other file and no network; names in it are shown and never run. Without -o, --open or --terminal the start is \
-shown here, as with --terminal. OUT.csv becomes a file for each table, OUT-touches.csv and so on, unless --table names one.
+A page needs no other file and no network; names in it are displayed but never executed. Without -o, --open or --terminal the start is \
+shown in the terminal. OUT.csv becomes a file for each table, OUT-touches.csv and so on, unless --table names one.
 
 Exit codes: 0 done; 2 wrong usage, or something broke, and then the file that was meant is not there or as it was before; 130 \
 interrupted while writing.

@@ -1,4 +1,4 @@
-//! Control groups: how much memory we may use, and whether a group's pages could be taken back at once.
+//! Control groups: the memory limit, and whether a group's pages can be reclaimed at once.
 
 use coldstart_host::machine::{MEMORY, Memory};
 use coldstart_host::process::own;
@@ -9,7 +9,7 @@ use crate::groups::facts::Facts;
 use crate::root::{MOST, Root};
 use crate::surroundings::Surroundings;
 
-/// Where a memory controller is, and our group in it.
+/// The memory controller, and our group in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Cgroups {
     layout: Layout,
@@ -33,19 +33,19 @@ enum Layout {
     None,
 }
 
-/// Whether a group of our own could be made and emptied.
+/// Whether our own group can be created and emptied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reclaim {
     /// In this directory.
     Possible(String),
-    /// This directory may not be written.
+    /// This directory is not writable.
     Forbidden(String),
-    /// The group above hands no memory controller down (version 2), or there is none.
+    /// The parent group does not delegate a memory controller (version 2), or there is none.
     NotDelegated,
     None,
 }
 
-/// A version 1 group without limit says nearly 2^63; nobody has a petabyte.
+/// A version 1 group without limit reports nearly 2^63; no machine has a petabyte.
 const NO_LIMIT: u64 = 1 << 50;
 
 pub(crate) fn look(root: &Root, surroundings: &Surroundings) -> Cgroups {
@@ -80,14 +80,14 @@ pub(crate) fn look(root: &Root, surroundings: &Surroundings) -> Cgroups {
     let place = mount(is_second).filter(|_| layout != Layout::None).map(|mount| mount.place.clone());
     let group = place.zip(group_of(is_second)).map(|(place, group)| {
         let full = place.join(group.trim_start_matches('/'));
-        // In a container the group's name may be one of outside; then the mount shows our group itself.
+        // In a container the group's name may be one of the host; then the mount shows our group itself.
         let full = if root.exists(&full) && !group.contains("..") { full } else { place };
         full.display().to_string().trim_end_matches('/').to_owned()
     });
     let limit_file = if is_second { "memory.max" } else { "memory.limit_in_bytes" };
     let number = |path: String| root.text(path).ok()?.parse::<u64>().ok();
     let limit = group.as_ref().and_then(|group| {
-        // A limit of a group above counts, too; what is not there has none.
+        // A limit of a parent group counts, too; a missing file means no limit.
         let mut lowest = None;
         let mut at = group.as_str();
         while at.starts_with("/sys/") {
@@ -103,8 +103,8 @@ pub(crate) fn look(root: &Root, surroundings: &Surroundings) -> Cgroups {
     Cgroups { layout, memory_group: group, limit, total, reclaim, is_frozen }
 }
 
-/// A new group stands below ours in version 1, and beside it in version 2, where a group that hands controllers down may
-/// hold no processes.
+/// A new group goes below ours in version 1, and beside it in version 2, where a group that delegates controllers must
+/// not contain processes.
 fn reclaim_of(root: &Root, layout: Layout, group: &str) -> Reclaim {
     let is_second = layout == Layout::Second;
     let is_top = root.exists(format!("{group}/cgroup.controllers")) && !root.exists(format!("{group}/cgroup.type"));
@@ -127,7 +127,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
     vec![limit(facts), reclaim(facts)]
 }
 
-/// Programs with a working set of this much are why coldstart was written; less memory than that is little.
+/// Programs with a working set of this size are coldstart's main use; less memory than that is little.
 const LITTLE: u64 = 1 << 30;
 
 fn limit(facts: &Facts) -> Check {
@@ -143,21 +143,21 @@ fn limit(facts: &Facts) -> Check {
             Check::new("memory-limit", Status::Partly, format!("{}{of_machine}", mib(limit)))
                 .needed("more than the program's files and its own memory together")
                 .cost(
-                    "Pages of files count against the limit: large programs push their own files out of memory, hot starts \
-                     are not hot, and what was prefetched may be gone when it is needed.",
+                    "Pages of files count against the limit: large programs evict their own files, hot starts \
+                     are not hot, and prefetched pages may be evicted before they are needed.",
                 )
                 .grants([facts.who.write("4294967296", &format!("{group}/{file}"))])
                 .source(source)
                 .leaves(
                     Status::Partly,
                     &[Ability::MeasureHot, Ability::PrefetchRun],
-                    "with little memory allowed, pages of large programs do not stay",
+                    "with so little memory, pages of large programs do not stay resident",
                 )
         }
         Some(limit) => Check::new("memory-limit", Status::Yes, format!("{}{of_machine}", mib(limit))).source(source),
         None if groups.layout == Layout::None => {
             Check::new("memory-limit", Status::Unknown, "no memory controller is mounted here")
-                .cost("If there is a limit from outside, large programs may push their own files out of memory.")
+                .cost("If there is a limit from outside, large programs may evict their own files.")
                 .source(source)
         }
         None => Check::new(
@@ -169,7 +169,7 @@ fn limit(facts: &Facts) -> Check {
     }
 }
 
-/// A group of the program's own reaches the metadata that it brought in, and nobody else's.
+/// A program's own group covers exactly the metadata that it read.
 fn reclaim(facts: &Facts) -> Check {
     let source = "cgroup-v1/memory.rst, force_empty; cgroup-v2.rst, memory.reclaim (Linux 5.19); an access check";
     let groups = &facts.cgroups;
@@ -181,9 +181,9 @@ fn reclaim(facts: &Facts) -> Check {
     };
     let frozen = if groups.is_frozen { ", frozen" } else { "" };
     let (status, now) = match &groups.reclaim {
-        Reclaim::Possible(parent) => (Status::Yes, format!("{layout}{frozen}: a group can be made in {parent}")),
-        Reclaim::Forbidden(parent) => (Status::No, format!("{layout}{frozen}: {parent} may not be written")),
-        Reclaim::NotDelegated => (Status::No, format!("{layout}{frozen}: no memory controller is handed down to us")),
+        Reclaim::Possible(parent) => (Status::Yes, format!("{layout}{frozen}: a group can be created in {parent}")),
+        Reclaim::Forbidden(parent) => (Status::No, format!("{layout}{frozen}: {parent} is not writable")),
+        Reclaim::NotDelegated => (Status::No, format!("{layout}{frozen}: no memory controller is delegated to us")),
         Reclaim::None => (Status::No, layout.to_owned()),
     };
     let check = Check::new("control-groups", status, now).source(source);
@@ -197,14 +197,14 @@ fn reclaim(facts: &Facts) -> Check {
         Layout::First | Layout::Hybrid => Some(facts.who.as_root("coldstart measure --state selective -- PROGRAM")),
     };
     check
-        .needed("a memory controller, and a directory of it in which a group can be made")
+        .needed("a memory controller, and a directory of it in which a group can be created")
         .cost(
-            "Before a selective start, metadata (directories, inodes) is evicted through a group of the program's own. \
-             Without one it takes the machine's unused entries and the disk's own pages, where these may be had, and else \
+            "Before a selective start, metadata (directories, inodes) is evicted through the program's own group. \
+             Without one, all unused entries and the disk's own pages are evicted where permitted, and otherwise metadata \
              stays in memory: starts come out a little too fast.",
         )
         .grants(grant)
-        .leaves(Status::Yes, &[Ability::MeasureSelective], "metadata is not evicted through a group of its own")
+        .leaves(Status::Yes, &[Ability::MeasureSelective], "metadata is not evicted through the program's own group")
 }
 
 #[cfg(test)]

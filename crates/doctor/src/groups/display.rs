@@ -1,4 +1,4 @@
-//! Whether there is a screen that windows can appear on.
+//! Whether there is a display for windows.
 
 use crate::ability::Ability;
 use crate::answer::Answer;
@@ -6,7 +6,7 @@ use crate::check::{Check, Grant, Status, Where};
 use crate::groups::facts::Facts;
 use crate::surroundings::Surroundings;
 
-/// What the environment names.
+/// The displays in the environment.
 #[derive(Clone, Debug)]
 pub(crate) struct Display {
     x: Option<String>,
@@ -32,23 +32,23 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
         return vec![check];
     }
     let command = "xvfb-run -a coldstart measure --ready window -- PROGRAM".to_owned();
-    // Another display can be named behind `window:`; which there are is not looked for.
+    // Another display can be named after `window:`; existing ones are not searched for.
     let left = if status == Status::No { Status::Partly } else { status };
     let because = match (&facts.display.x, &facts.display.wayland) {
         (None, None) => "only on a display that is named (window:DISPLAY): DISPLAY is not set",
         (None, Some(_)) => {
-            "only on an X display that is named (window:DISPLAY): Wayland tells nobody of others' windows"
+            "only on an X display that is named (window:DISPLAY): Wayland does not show other clients' windows"
         }
         _ => "the X server at DISPLAY does not answer; another can be named (window:DISPLAY)",
     };
     let check = check
         .needed("an X server on this machine (XWayland is one)")
-        .cost("Programs with windows do not start here at all, or only in a mode without windows.")
+        .cost("Graphical programs do not start here at all, or only without windows.")
         .grants([Grant { command, run: Where::Here }])
         .leaves(left, &[Ability::MeasureWindow], because);
-    // A browser is content with Wayland.
+    // A browser also works on Wayland.
     if facts.display.wayland.is_some() {
         return vec![check];
     }
-    vec![check.leaves(left, &[Ability::ViewOpen], "prints the page's address, without a display to open a browser on")]
+    vec![check.leaves(left, &[Ability::ViewOpen], "prints the page's address, without a display for a browser")]
 }

@@ -1,4 +1,4 @@
-//! Everything that was found out, before anybody judges it.
+//! All facts, before they are judged.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::probes::Probes;
 use crate::root::Root;
 use crate::surroundings::Surroundings;
 
-/// Everything that was found out.
+/// All facts.
 #[derive(Clone, Debug)]
 pub struct Facts {
     pub(crate) who: who::Who,
@@ -33,7 +33,7 @@ pub struct Facts {
 /// The running kernel.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kernel {
-    /// "6.1.0-18-amd64"; empty when it is not told.
+    /// "6.1.0-18-amd64"; empty when unknown.
     pub(crate) release: String,
     /// (6, 1).
     pub(crate) version: Option<(u32, u32)>,
@@ -47,7 +47,7 @@ impl Kernel {
         Self { release: release.to_owned(), version }
     }
 
-    /// Whether it is at least this version; `None` when it is not told.
+    /// Whether it is at least this version; `None` when unknown.
     pub(crate) fn since(&self, major: u32, minor: u32) -> Option<bool> {
         self.version.map(|version| version >= (major, minor))
     }
@@ -59,14 +59,14 @@ impl Kernel {
 }
 
 impl Facts {
-    /// Looks at this machine.
+    /// Reads this machine.
     pub fn here() -> Self {
         let surroundings = Surroundings::here();
         let probes = Probes::try_here(&surroundings);
         Self::look(Path::new("/"), &surroundings, probes)
     }
 
-    /// Looks at the machine below `root`, which may be made up; what only system calls tell is taken from `probes`.
+    /// Reads the machine below `root`, which may be a fake one; results of system calls are taken from `probes`.
     pub fn look(root: &Path, surroundings: &Surroundings, probes: Probes) -> Self {
         let root = Root::new(root);
         let release = probes.release.clone().or_else(|| root.text(RELEASE).ok());

@@ -1,4 +1,4 @@
-//! The file systems of programs, of the user's files, of scratch files and of the working directory, and their disks.
+//! The file systems of programs, user files, temporary files and the working directory, and their disks.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ struct Place {
     probe: PlaceProbe,
 }
 
-/// The block device below, as `/sys` shows it.
+/// The underlying block device, as `/sys` shows it.
 #[derive(Clone, Debug, Default)]
 struct Disk {
     rotational: Option<bool>,
@@ -44,8 +44,8 @@ pub(crate) fn look(root: &Root, surroundings: &Surroundings, probes: &Probes) ->
     let place = |(name, path): (&'static str, PathBuf)| {
         let probe = probes.places.iter().find(|probe| probe.name == name).cloned().unwrap_or_default();
         let real = probe.real_path.as_ref().unwrap_or(&path);
-        // A path that could not be followed to its end may lead anywhere; only what is known to hang by its name was
-        // not touched at all.
+        // A path that could not be resolved completely may lead anywhere; only file systems known to hang by their kind
+        // were skipped.
         let is_followed = probe.real_path.is_some() || probe.name.is_empty();
         let named = surroundings.mounts.of(real).cloned();
         let mount = named.filter(|mount| is_followed || Kind::of(mount).may_hang());
@@ -67,7 +67,7 @@ fn disk_of(root: &Root, mount: &Mount) -> Option<Disk> {
         Some(PathBuf::from("/sys/class/block").join(name))
     };
     let place = if root.exists(&by_number) { by_number } else { by_name().filter(|place| root.exists(place))? };
-    // A partition has no queue of its own; its disk is the directory above.
+    // A partition has no queue; its disk is the parent directory.
     let queue = if root.exists(place.join("partition")) { place.join("../queue") } else { place.join("queue") };
     let scheduler = root.text(queue.join("scheduler")).ok().map(|line| chosen(&line).to_owned());
     Some(Disk {
@@ -112,12 +112,12 @@ fn file_system(place: &Place, facts: &Facts) -> Check {
     let now = words.join(", ");
     let Some(kind) = place.kind else {
         let reason = match (&place.probe.fiemap, facts.file_systems.knows_mounts) {
-            (Answer::Works, true) => "no mount is known".to_owned(),
+            (Answer::Works, true) => "its mount is unknown".to_owned(),
             (_, false) => "no mount table".to_owned(),
             (answer, true) => answer.words(),
         };
         return Check::new(name, Status::Unknown, format!("{}: {reason}", place.path.display()))
-            .cost("Whether files there can be made cold, and how, is not known.")
+            .cost("Whether files there can be made cold, and how, is unknown.")
             .source(source);
     };
     use Ability::{MeasureBoot, MeasureCold, MeasureSelective};
@@ -127,25 +127,25 @@ fn file_system(place: &Place, facts: &Facts) -> Check {
         Kind::Memory => (
             Status::Partly,
             "Files there are always in memory: nothing can be made cold, and prefetching gains nothing.".to_owned(),
-            "programs in /usr live in memory and are never cold",
+            "programs in /usr are in memory and never cold",
         ),
         Kind::Layered => (
             Status::Partly,
-            "Pages belong to files of the layers beneath: they are listed by `mincore` instead of counted, and other people's \
-             cannot be told at all; recordings know no order of pages there, and plans no metadata blocks."
+            "Pages belong to files of the lower layers: they are listed by `mincore` instead of counted, and those of other users' \
+             files are hidden; recordings have no order of pages there, and plans no metadata blocks."
                 .to_owned(),
-            "programs in /usr lie on layers: states are checked page by page",
+            "programs in /usr are on a stacked file system: states are checked page by page",
         ),
         Kind::Network | Kind::Served => (
             Status::Partly,
-            "What the server keeps in memory stays there: a start counts as cold that the server serves from its memory. \
-             There are no places on a disk to order reads by."
+            "The server's own cache is not dropped: a start counts as cold even if the server answers from memory. \
+             There are no disk offsets to order reads by."
                 .to_owned(),
-            "programs in /usr come from a server, whose own memory stays as it is",
+            "programs in /usr come from a server, whose own cache stays",
         ),
         Kind::Other => (
             Status::Unknown,
-            "How files there are kept in memory is not known to coldstart; it checks what it does.".to_owned(),
+            "Page cache behaviour of this kind of file system is unknown; results are checked.".to_owned(),
             "",
         ),
     };
@@ -160,7 +160,7 @@ fn file_system(place: &Place, facts: &Facts) -> Check {
     check
 }
 
-/// The place where programs are: what fails there matters, what fails in /tmp does not.
+/// The place of programs: its failures matter, those in /tmp do not.
 fn programs(places: &[Place]) -> Option<&Place> {
     places.iter().find(|place| place.name == "usr")
 }
@@ -190,15 +190,15 @@ fn extents(places: &[Place]) -> Check {
         return check;
     }
     check
-        .needed("a file system that tells where on its disk a file lies (ext4, xfs, btrfs, f2fs)")
+        .needed("a file system that reports the disk offsets of files (ext4, xfs, btrfs, f2fs)")
         .cost(
-            "Plans that are read before the program starts are ordered by file instead of by place on the disk; on disks \
-             that turn this costs about a third of the gain.",
+            "Plans that are read before the program starts are ordered by file instead of by disk offset; on rotational \
+             disks this costs about a third of the gain.",
         )
         .leaves(
             if status == Status::No { Status::Partly } else { status },
             &[Ability::PrefetchRecord],
-            "reads are not ordered by their place on the disk",
+            "reads are not ordered by disk offset",
         )
 }
 
@@ -231,7 +231,7 @@ fn devices(facts: &Facts) -> Check {
     }
     use Ability::{PagecacheDevices, PrefetchRecord};
     if tried.is_empty() {
-        return Check::new(name, Status::Unknown, "no block device is below these places, as far as can be told")
+        return Check::new(name, Status::Unknown, "no block device was found under these places")
             .cost("Metadata blocks (directories, inodes) are not in plans; they are a tenth of the requests of a cold start.")
             .source(source)
             .leaves(Status::Unknown, &[PagecacheDevices], "no block device was found to try it on");
@@ -239,7 +239,7 @@ fn devices(facts: &Facts) -> Check {
     let words: Vec<String> = tried
         .iter()
         .map(|(path, answer)| {
-            let word = if answer.works() { "may be read".to_owned() } else { answer.words() };
+            let word = if answer.works() { "readable".to_owned() } else { answer.words() };
             format!("{}: {word}", path.display())
         })
         .collect();
@@ -255,18 +255,18 @@ fn devices(facts: &Facts) -> Check {
     }
     let refused = tried.iter().find(|(_, answer)| !answer.works());
     let command = match (refused, facts.who.is_machine_root()) {
-        // Root is refused by a rule of the machine (device cgroup, LSM), and no command of ours undoes it.
+        // Root is refused by a rule of the machine (device cgroup, LSM), which no command of ours can change.
         (Some(_), true) => None,
         (Some((path, _)), false) => Some(facts.who.as_root(&format!("coldstart pagecache show {}", path.display()))),
         (None, _) => None,
     };
     check
-        .needed("may be read")
+        .needed("readable")
         .cost(
-            "Metadata blocks (directories, inodes) are not in plans; they are a tenth of the requests of a cold start. What \
-             is in memory of the device itself cannot be shown.",
+            "Metadata blocks (directories, inodes) are not in plans; they are a tenth of the requests of a cold start. The \
+             device's own cached pages cannot be shown.",
         )
         .grants(command)
-        .leaves(status, &[PagecacheDevices], "the device may not be opened")
+        .leaves(status, &[PagecacheDevices], "the device cannot be opened")
         .leaves(Status::Partly, &[PrefetchRecord], "plans have no metadata blocks")
 }

@@ -1,4 +1,4 @@
-//! What it takes to start a program, watch which files it asks for, and end all of it.
+//! Requirements for starting a program, observing its file names, and ending all of it.
 
 use coldstart_host::kernel::settings;
 use coldstart_host::process::{Status as ProcessStatus, own};
@@ -11,12 +11,12 @@ use crate::groups::facts::Facts;
 use crate::groups::who::{SYS_ADMIN, SYS_PTRACE};
 use crate::root::{MOST, Root};
 
-/// What files tell of it.
+/// Facts from files.
 #[derive(Clone, Debug)]
 pub(crate) struct Launching {
     /// Yama's rule; an error where the kernel has no Yama.
     pub(crate) ptrace_scope: Result<i64, String>,
-    /// System call filters that programs we start inherit; `None` where it is not told (before Linux 5.9).
+    /// System call filters inherited by programs we start; `None` if unknown (before Linux 5.9).
     pub(crate) inherited_filters: Option<u32>,
 }
 
@@ -37,8 +37,8 @@ fn null_device(facts: &Facts) -> Check {
     }
     let status = if matches!(answer, Answer::Untried(_)) { Status::Unknown } else { Status::No };
     Check::new("dev-null", status, format!("/dev/null cannot be opened: {}", answer.words()))
-        .needed("may be read and written")
-        .cost("No program can be started under measurement: its input and output have nowhere to go.")
+        .needed("readable and writable")
+        .cost("No program can be started under measurement: its input and output cannot be redirected.")
         .grants([facts.who.as_root("mknod -m 666 /dev/null c 1 3")])
         .source(source)
         .leaves(status, &Ability::WATCHING, "/dev/null cannot be opened")
@@ -53,14 +53,14 @@ fn handles(facts: &Facts) -> Check {
     let status = if matches!(answer, Answer::Untried(_)) { Status::Unknown } else { Status::No };
     Check::new("pidfd", status, answer.words())
         .needed("works")
-        .cost("No program can be started under measurement: how it ends could not be waited for safely.")
+        .cost("No program can be started under measurement: its end could not be awaited safely.")
         .grants(kernel_or_filter(facts, answer, 5, 3))
         .source(source)
         .leaves(status, &Ability::WATCHING, "processes cannot be waited for safely (pidfd_open)")
         .leaves(status, &[Ability::TraceRecord], "processes cannot be waited for safely (pidfd_open)")
 }
 
-/// What helps against a call that is not there: a newer kernel, or no filter.
+/// The remedy for a missing call: a newer kernel, or no filter.
 pub(crate) fn kernel_or_filter(facts: &Facts, answer: &Answer, major: u32, minor: u32) -> Option<Grant> {
     let run = if facts.who.is_confined() { Where::Host } else { Where::Here };
     if matches!(answer, Answer::Untried(_)) {
@@ -73,7 +73,7 @@ pub(crate) fn kernel_or_filter(facts: &Facts, answer: &Answer, major: u32, minor
     facts.who.is_confined().then_some(Grant { command, run })
 }
 
-/// What is left of a verb that can do without something of this status.
+/// The status of a verb that can work without something of this status.
 pub(crate) fn partly(status: Status) -> Status {
     if status == Status::No { Status::Partly } else { status }
 }
@@ -88,18 +88,20 @@ fn observer(facts: &Facts) -> Check {
     let (status, now) = match answer {
         Answer::Untried(reason) => (Status::Unknown, reason.clone()),
         // A process can have one listener only, and we inherit those of our parents.
-        _ if answer.is(Errno::BUSY) => (Status::No, "somebody watches us in the same way already (EBUSY)".to_owned()),
+        _ if answer.is(Errno::BUSY) => {
+            (Status::No, "another process observes us in the same way already (EBUSY)".to_owned())
+        }
         _ => (Status::No, format!("seccomp user notification does not work: {}", answer.words())),
     };
     Check::new(name, status, now)
         .needed("seccomp user notification")
         .cost(
-            "Which files a program reads cannot be found out, and all verbs that start programs begin with that: `measure`, \
-             `prefetch record` and `speedup` do not work. `trace --layers phases,pages,functions` does without.",
+            "A program's files cannot be determined, the first step of all verbs that start programs: `measure`, \
+             `prefetch record` and `speedup` do not work. `trace --layers phases,pages,functions` works.",
         )
         .grants(kernel_or_filter(facts, answer, 5, 5))
         .source(source)
-        .leaves(status, &Ability::WATCHING, "the files that a program reads cannot be found out (seccomp)")
+        .leaves(status, &Ability::WATCHING, "a program's files cannot be determined (seccomp)")
         .leaves(partly(status), &[Ability::TraceRecord], "only without files: `--layers phases,pages,functions`")
 }
 
@@ -125,14 +127,14 @@ fn ptrace(facts: &Facts) -> Check {
         None => {
             return Check::new(name, Status::Unknown, scope)
                 .needed("reading the memory of the programs we start")
-                .cost("If it cannot be read, the files of a program stay unknown.")
+                .cost("If it cannot be read, a program's files stay unknown.")
                 .source(source);
         }
         Some(false) => {}
     }
     use Ability::{MeasureBoot, MeasureCold, MeasureHot, MeasureSelective, PrefetchRecord, Speedup};
     let grants = match facts.launching.ptrace_scope {
-        // Scope 3 holds until the next start of the machine.
+        // Scope 3 holds until the next reboot.
         Ok(3..) => vec![facts.who.as_root("echo kernel.yama.ptrace_scope=1 > /etc/sysctl.d/10-ptrace.conf; reboot")],
         Ok(2) => vec![facts.who.sysctl("kernel.yama.ptrace_scope", "1")],
         _ => Vec::new(),
@@ -140,12 +142,16 @@ fn ptrace(facts: &Facts) -> Check {
     Check::new(name, Status::No, format!("our programs' memory cannot be read; {scope}"))
         .needed("kernel.yama.ptrace_scope of 0 or 1, or CAP_SYS_PTRACE with 2")
         .cost(
-            "The names of the files that a program asks for stand in its memory and cannot be read there. `measure` times \
+            "The file names of a program's system calls are in its memory and cannot be read there. `measure` times \
              starts without checking their state, and cannot evict the files; `prefetch record` writes empty plans.",
         )
         .grants(grants)
         .source(source)
-        .leaves(Status::No, &[MeasureSelective, PrefetchRecord, Speedup], "the names of a program's files cannot be read")
+        .leaves(
+            Status::No,
+            &[MeasureSelective, PrefetchRecord, Speedup],
+            "the names of a program's files cannot be read",
+        )
         .leaves(Status::Partly, &[MeasureCold, MeasureBoot, MeasureHot], "the state of a start is not checked")
 }
 
@@ -154,18 +160,19 @@ fn privileges(facts: &Facts) -> Check {
     let name = "setuid-programs";
     let inherited = facts.probes.no_new_privileges;
     if facts.who.has(SYS_ADMIN) && inherited != Some(true) {
-        return Check::new(name, Status::Yes, "programs that give rights keep them while watched").source(source);
+        return Check::new(name, Status::Yes, "set-user-ID programs keep their privileges while observed")
+            .source(source);
     }
     let now = match inherited {
-        Some(true) => "programs we start can gain no rights (no_new_privs is set already)",
-        _ => "watched programs can gain no rights: without CAP_SYS_ADMIN the filter takes no_new_privs",
+        Some(true) => "programs we start cannot gain privileges (no_new_privs is already set)",
+        _ => "observed programs cannot gain privileges: without CAP_SYS_ADMIN the filter requires no_new_privs",
     };
-    // It touches few programs, and no verb as a whole.
+    // It affects few programs, and no verb as a whole.
     Check::new(name, Status::Partly, now)
         .needed("CAP_SYS_ADMIN, and no_new_privs not inherited")
         .cost(
-            "While its files are found out or it is recorded or traced, a program that starts `sudo`, `su` or a sandbox with \
-             the set-user-ID bit fails there; measured starts themselves are not watched.",
+            "While it is observed, recorded or traced, a program that starts `sudo`, `su` or a sandbox with \
+             the set-user-ID bit fails there; measured starts themselves are not observed.",
         )
         .grants([facts.who.as_root("coldstart measure -- PROGRAM")])
         .source(source)

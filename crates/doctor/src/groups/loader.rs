@@ -1,7 +1,7 @@
-//! The dynamic loader of this machine: whose it is, which version, and whether it applies `DT_RELR`.
+//! The dynamic loader of this machine: library, version, and support of `DT_RELR`.
 //!
-//! The version alone does not tell: distributions carry RELR back into older glibcs. A glibc that has it says so by a
-//! version it defines, `GLIBC_ABI_DT_RELR`, which is what packed files ask for.
+//! The version alone is not enough: distributions backport RELR to older glibcs. A glibc with support
+//! defines the version `GLIBC_ABI_DT_RELR`, which packed files require.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -17,19 +17,19 @@ use crate::check::{Check, Grant, Status, Where};
 use crate::groups::facts::Facts;
 use crate::root::Root;
 
-/// Programs that nearly every system has, one of which names the loader.
+/// Programs of nearly every system, to read the loader's path from.
 const PROGRAMS: [&str; 5] = ["/usr/bin/env", "/bin/sh", own::PROGRAM, "/usr/bin/coldstart", "/usr/local/bin/coldstart"];
 /// Loaders and C libraries are a few MiB; the largest program of the list is ours.
 const MOST: u64 = 256 << 20;
 const RELR_VERSION: &[u8] = b"GLIBC_ABI_DT_RELR";
 
-/// What was found.
+/// The findings.
 #[derive(Clone, Debug)]
 pub(crate) struct Loader {
-    /// The loader's path, or why it is not known.
+    /// The loader's path, or why it is unknown.
     pub(crate) path: Result<PathBuf, String>,
     pub(crate) library: Library,
-    /// Whether it applies `DT_RELR`; `None` where that cannot be told.
+    /// Whether it supports `DT_RELR`; `None` if unknown.
     relr: Option<bool>,
     /// Format of the cache, or why there is none.
     cache: Result<Option<CacheFormat>, String>,
@@ -37,7 +37,7 @@ pub(crate) struct Loader {
     levels: Vec<String>,
 }
 
-/// The C library that the loader belongs to.
+/// The loader's C library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Library {
     /// With its second number: 36 for 2.36.
@@ -47,14 +47,14 @@ pub(crate) enum Library {
 }
 
 impl Loader {
-    /// Whose it is, and which version.
+    /// Library and version.
     pub(crate) fn words(&self) -> String {
         match (&self.library, &self.path) {
             (Library::Glibc(Some(release)), _) => format!("glibc 2.{release}"),
             (Library::Glibc(None), _) => "glibc of unknown version".to_owned(),
             (Library::Musl(Some(version)), _) => format!("musl {version}"),
             (Library::Musl(None), _) => "musl of unknown version".to_owned(),
-            (Library::Unknown, Ok(path)) => format!("the loader {} is unknown to coldstart", path.display()),
+            (Library::Unknown, Ok(path)) => format!("unknown loader {}", path.display()),
             (Library::Unknown, Err(reason)) => reason.clone(),
         }
     }
@@ -63,10 +63,10 @@ impl Loader {
 pub(crate) fn look(root: &Root) -> Loader {
     let levels = hwcaps::x86_64_levels_of_this_cpu().iter().map(|level| (*level).to_owned()).collect();
     let mut loader = Loader {
-        path: Err("no program was found that names one".to_owned()),
+        path: Err("no program names one".to_owned()),
         library: Library::Unknown,
         relr: None,
-        cache: Err("not looked for".to_owned()),
+        cache: Err("not read".to_owned()),
         cache_path: PathBuf::from("/etc/ld.so.cache"),
         levels,
     };
@@ -113,7 +113,7 @@ fn named_loader(root: &Root, program: &str) -> Option<ObjectFacts> {
     facts.interpreter.is_some().then_some(facts)
 }
 
-/// Where the C library would be found.
+/// Possible paths of the C library.
 fn libraries(cache: &Result<LdSoCache, String>, build: &LoaderBuild, facts: &ObjectFacts) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     if let Ok(cache) = cache {
@@ -138,7 +138,7 @@ fn defines_relr(root: &Root, library: &PathBuf, wanted: &ObjectFacts) -> Option<
     Some(versions.defined().iter().any(|version| version.name == RELR_VERSION))
 }
 
-/// musl keeps its version as a string of its own, "1.2.3", beside the line that prints it.
+/// musl contains its version as a string, "1.2.3", beside the line that prints it.
 fn musl_version(loader: &[u8]) -> Option<String> {
     loader.split(|&byte| byte == 0).find_map(|text| {
         let text = std::str::from_utf8(text).ok().filter(|text| text.len() <= 32)?;
@@ -167,7 +167,7 @@ fn relr(facts: &Facts) -> Check {
     let name = "loader-relr";
     match (loader.relr, &loader.library) {
         (Some(true), Library::Musl(_)) => Check::new(name, Status::Yes, format!("{library} applies DT_RELR"))
-            .cost("`pack` takes glibc for granted: say `--min-libc musl-1.2.4` for files of this machine.")
+            .cost("`pack` assumes glibc: use `--min-libc musl-1.2.4` for files of this machine.")
             .source(source),
         (Some(true), _) => Check::new(name, Status::Yes, format!("{library} applies DT_RELR")).source(source),
         (Some(false), library_kind) => {
@@ -176,21 +176,22 @@ fn relr(facts: &Facts) -> Check {
             Check::new(name, Status::No, format!("{library} does not apply DT_RELR"))
                 .needed(format!("{needed} or later"))
                 .cost(format!(
-                    "Files that `pack` makes do not load on this machine, so it refuses to make them, unless `--min-libc \
+                    "Files made by `pack` do not load on this machine, so it refuses to make them, unless `--min-libc \
                      {floor}` says that they are for others. `verify` and `unpack` work."
                 ))
-                .grants([Grant {
-                    command: format!("coldstart pack --min-libc {floor} FILE -o OUT"),
-                    run: Where::Here,
-                }])
+                .grants([Grant { command: format!("coldstart pack --min-libc {floor} FILE -o OUT"), run: Where::Here }])
                 .source(source)
-                .leaves(Status::Partly, &[Ability::Pack], &format!("for other machines only: {library} does not apply DT_RELR"))
+                .leaves(
+                    Status::Partly,
+                    &[Ability::Pack],
+                    &format!("for other machines only: {library} does not apply DT_RELR"),
+                )
         }
         (None, _) => Check::new(name, Status::Unknown, library)
             .needed("glibc 2.36 or musl 1.2.4, or later")
-            .cost("Whether files that `pack` makes load on this machine cannot be told; for others they are as good as ever.")
+            .cost("Whether files made by `pack` load on this machine is unknown; other machines are not affected.")
             .source(source)
-            .leaves(Status::Unknown, &[Ability::Pack], "whether this machine's loader applies DT_RELR is not known"),
+            .leaves(Status::Unknown, &[Ability::Pack], "support of DT_RELR by this machine's loader is unknown"),
     }
 }
 
@@ -212,7 +213,7 @@ fn cache(facts: &Facts) -> Check {
     // Programs start all the same, only with more probes; no verb changes.
     check
         .needed("/etc/ld.so.cache in the current format")
-        .cost("Each program looks for each library in directory after directory at each start.")
+        .cost("Each start searches directory after directory for each library.")
         .grants([facts.who.as_root("ldconfig")])
         .source(source)
 }

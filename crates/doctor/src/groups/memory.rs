@@ -1,4 +1,4 @@
-//! What takes pages out of memory behind one's back, and what makes memory differ from run to run.
+//! Unexpected reclaim of pages, and causes of variation in memory use.
 
 use coldstart_host::kernel::settings;
 use coldstart_host::machine;
@@ -9,16 +9,16 @@ use crate::check::{Check, Status};
 use crate::groups::facts::Facts;
 use crate::root::{MOST, Root};
 
-/// What files tell of it.
+/// Facts from files.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
-    /// `always [madvise] never`, or why it is not known.
+    /// `always [madvise] never`, or why it is unknown.
     huge_pages: Result<String, String>,
     /// Bytes of swap, all and free.
     swap: Result<(u64, u64), String>,
-    /// Files to write "off" to: running monitors with a scheme that takes pages out.
+    /// Files to write "off" to: running monitors with a scheme that reclaims pages.
     kdamonds: Vec<String>,
-    /// Monitors that run without such a scheme, or whose schemes cannot be read.
+    /// Monitors without such a scheme, or with unreadable schemes.
     harmless_kdamonds: usize,
     damon_reclaim: bool,
     has_damon: bool,
@@ -46,7 +46,7 @@ pub(crate) fn look(root: &Root) -> Memory {
             .flat_map(|context| numbered(&format!("{context}/schemes")))
             .map(|scheme| root.text(format!("{scheme}/action")))
             .collect::<Vec<_>>();
-        // `pageout` and `cold` let go of pages; `stat` and others only look.
+        // `pageout` and `cold` reclaim pages; `stat` and others only monitor.
         let evicts = |action: &Result<String, String>| matches!(action.as_deref(), Ok("pageout" | "cold"));
         if actions.iter().any(evicts) { kdamonds.push(state) } else { harmless_kdamonds += 1 }
     }
@@ -76,9 +76,9 @@ fn damon(facts: &Facts) -> Check {
     let memory = &facts.memory;
     if memory.kdamonds.is_empty() && !memory.damon_reclaim {
         let now = match (memory.harmless_kdamonds, memory.has_damon) {
-            (0, true) => "nothing reclaims pages by itself".to_owned(),
+            (0, true) => "no proactive reclaim".to_owned(),
             (0, false) => "the kernel has no DAMON, or /sys is not there".to_owned(),
-            (count, _) => format!("{count} monitors run that are not seen to take pages out of memory"),
+            (count, _) => format!("{count} monitors run, without a visible scheme that reclaims pages"),
         };
         return Check::new("proactive-reclaim", Status::Yes, now).source(source);
     }
@@ -88,15 +88,15 @@ fn damon(facts: &Facts) -> Check {
     let mut grants: Vec<_> = memory.kdamonds.iter().map(|state| facts.who.write("off", state)).collect();
     grants.extend(memory.damon_reclaim.then(|| facts.who.write("N", DAMON_RECLAIM)));
     Check::new("proactive-reclaim", Status::Partly, words.join("; "))
-        .needed("off while measuring; write `on` (or `Y`) afterwards to put it back")
+        .needed("off while measuring; write `on` (or `Y`) afterwards to restore it")
         .cost(
-            "The kernel takes pages that nobody has used for some seconds out of memory by itself. Hot starts that do not \
-             follow each other at once are not hot, and prefetched pages may be gone before they are used. `measure` sees \
-             this, repeats such runs and says so.",
+            "The kernel proactively reclaims pages that were not used for some seconds. Hot starts that do not \
+             follow each other at once are not hot, and prefetched pages may be evicted before they are used. `measure` detects \
+             this, repeats such runs and reports it.",
         )
         .grants(grants)
         .source(source)
-        .leaves(Status::Partly, &[Ability::MeasureHot], "the kernel takes unused pages out of memory (DAMON); such runs are repeated")
+        .leaves(Status::Partly, &[Ability::MeasureHot], "the kernel reclaims unused pages (DAMON); such runs are repeated")
 }
 
 fn huge_pages(facts: &Facts) -> Check {
@@ -107,11 +107,11 @@ fn huge_pages(facts: &Facts) -> Check {
             let chosen = chosen(line);
             let now = format!("transparent huge pages: {chosen}");
             if chosen == "always" {
-                // `trace` forbids them to the program elsewhere. Here the program would not be the same without them.
+                // `trace` disables them for the program elsewhere. Here that would change the program's behaviour.
                 return Check::new(name, Status::Partly, now)
-                    .needed("madvise or never while recording; write `always` afterwards to put it back")
+                    .needed("madvise or never while recording; write `always` afterwards to restore it")
                     .cost(
-                        "Where a file is cached in pieces of 2 MiB, one touch maps all of it, and `trace` does not see the \
+                        "Where a file is cached in folios of 2 MiB, one touch maps all of it, and `trace` does not see the \
                          touches of the other 511 pages. Page faults of memory without a file vary between runs.",
                     )
                     .grants([facts.who.write("madvise", "/sys/kernel/mm/transparent_hugepage/enabled")])
@@ -138,7 +138,7 @@ fn swap(facts: &Facts) -> Check {
             if used == 0 {
                 return check;
             }
-            check.cost("Programs that were swapped out read from the disk while others are measured.")
+            check.cost("Swapped-out programs read from the disk during measurements.")
         }
         Err(reason) => Check::new("swap", Status::Unknown, reason.clone())
             .cost("Nothing by itself: swapping would show as reads of other programs.")
@@ -151,10 +151,10 @@ fn address_layout(facts: &Facts) -> Check {
     let name = "address-layout";
     match &facts.memory.address_layout {
         Ok(0) => Check::new(name, Status::Yes, "the same at each start (randomize_va_space = 0)").source(source),
-        // It is as it should be: users' machines have it, and runs should vary as theirs do.
+        // As it should be: users' machines have it, and runs should vary as theirs do.
         Ok(value) => Check::new(name, Status::Yes, format!("random (randomize_va_space = {value})")).source(source),
         Err(reason) => Check::new(name, Status::Unknown, reason.clone())
-            .cost("Nothing by itself: it is a part of the spread of figures.")
+            .cost("Nothing by itself: it contributes to the spread of figures.")
             .source(source),
     }
 }

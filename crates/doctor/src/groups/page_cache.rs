@@ -1,7 +1,7 @@
-//! The page cache: dropping all of it, and being told what is in it.
+//! The page cache: dropping it, and querying it.
 //!
-//! Three things have to be told apart that look alike from far: a kernel that is too old, a filter before the call, and a
-//! file that is none of ours. The first answers `ENOSYS` as its release lets expect, the second against it, the third `EPERM`.
+//! Three similar cases must be distinguished: a kernel that is too old, a seccomp filter, and another user's
+//! file. The first returns `ENOSYS` as expected from its release, the second unexpectedly, the third `EPERM`.
 
 use coldstart_host::kernel::settings::DROP_CACHES;
 use rustix::io::Errno;
@@ -13,7 +13,7 @@ use crate::groups::facts::Facts;
 use crate::root::Root;
 use crate::surroundings::Surroundings;
 
-/// What files tell of it.
+/// Facts from files.
 #[derive(Clone, Debug)]
 pub(crate) struct PageCache {
     drop_caches_exists: bool,
@@ -43,14 +43,14 @@ fn drop_caches(facts: &Facts) -> Check {
     let source = "fs/drop_caches.c; Documentation/admin-guide/sysctl/vm.rst";
     let answer = &facts.probes.drop_caches;
     if answer.works() {
-        return Check::new("drop-caches", Status::Yes, format!("{DROP_CACHES} may be written")).source(source);
+        return Check::new("drop-caches", Status::Yes, format!("{DROP_CACHES} is writable")).source(source);
     }
     let (who, page_cache) = (&facts.who, &facts.page_cache);
     let untried = matches!(answer, Answer::Untried(_));
     let read_only = page_cache.read_only_at.as_deref().filter(|_| who.user == Ok(0));
     let now = match read_only {
         Some(place) => format!("{place} is mounted read-only"),
-        None if !page_cache.drop_caches_exists => format!("{DROP_CACHES} is not there"),
+        None if !page_cache.drop_caches_exists => format!("{DROP_CACHES} does not exist"),
         None => format!("{DROP_CACHES} cannot be opened for writing: {}", answer.words()),
     };
     let again = "coldstart measure --state cold -- PROGRAM";
@@ -65,11 +65,11 @@ fn drop_caches(facts: &Facts) -> Check {
     let status = if untried { Status::Unknown } else { Status::No };
     let (cold, recorded) = if untried { (Status::Unknown, Status::Unknown) } else { (Status::No, Status::Partly) };
     Check::new("drop-caches", status, now)
-        .needed("may be written: root of the machine, and /proc/sys not read-only")
+        .needed("writable: root of the machine, and /proc/sys not read-only")
         .cost(
-            "`measure --state cold` and `--state boot` do not start. `--state selective` stands in: it evicts the program's own files, \
-             while directories, inodes and the loader's helpers may stay in memory, so starts come out a little too fast \
-             (5 to 11 % were seen). `prefetch record` and `speedup` use it by themselves.",
+            "`measure --state cold` and `--state boot` do not work. `--state selective` is a substitute: it evicts the program's own files, \
+             while directories, inodes and the loader's files may stay in memory, so starts come out a little too fast \
+             (5 to 11 % were seen). `prefetch record` and `speedup` use it automatically.",
         )
         .grants(grants)
         .source(source)
@@ -105,17 +105,17 @@ fn cachestat(facts: &Facts) -> Check {
         _ => Check::new("cachestat", Status::No, answer.words()),
     };
     let status = check.status;
-    // Counting falls back to listing, which nobody but the owner may believe, and which block devices do not have.
+    // Counting falls back to listing, which is reliable only for the owner, and does not work for block devices.
     let devices = if status == Status::No { Status::No } else { Status::Unknown };
     check
         .needed("works")
         .cost(
-            "What is in memory is counted by `mincore` page by page: slower, without the number of unwritten pages, and not \
+            "Resident pages are listed by `mincore` page by page: slower, without the number of dirty pages, and not \
              at all for block devices.",
         )
         .source(source)
-        .leaves(devices, &[Ability::PagecacheDevices], "only `cachestat` tells the truth about block devices")
-        .leaves(Status::Partly.min(status), &[Ability::PagecacheOwn], "without the number of unwritten pages")
+        .leaves(devices, &[Ability::PagecacheDevices], "only `cachestat` is reliable for block devices")
+        .leaves(Status::Partly.min(status), &[Ability::PagecacheOwn], "without the number of dirty pages")
 }
 
 fn mincore(facts: &Facts) -> Check {
@@ -129,29 +129,29 @@ fn mincore(facts: &Facts) -> Check {
     let left = if status == Status::Unknown { Status::Unknown } else { Status::Partly };
     Check::new("mincore", status, answer.words())
         .needed("works")
-        .cost("Where in a file the resident pages are is found by counting halves, and not at all on layered file systems.")
+        .cost("The resident ranges of a file are found by bisecting, and not at all on stacked file systems.")
         .source(source)
-        .leaves(left, &[Ability::PagecacheOwn], "files on layered file systems cannot be looked at")
+        .leaves(left, &[Ability::PagecacheOwn], "files on stacked file systems cannot be queried")
 }
 
 fn others_pages(facts: &Facts) -> Check {
     let source = "mm/mincore.c, can_do_mincore (Linux 5.2); mm/filemap.c, can_do_cachestat";
     let Some(file) = &facts.probes.others_file else {
-        return Check::new("other-files", Status::Unknown, "no file of the system was found to ask about")
-            .cost("What `pagecache show` tells of other people's files is not known; it says so of each file.")
+        return Check::new("other-files", Status::Unknown, "no file of the system was found for a trial")
+            .cost("Whether `pagecache show` works for other users' files is unknown; it reports that for each file.")
             .source(source)
-            .leaves(Status::Unknown, &[Ability::PagecacheOthers], "no file of the system was found to ask about");
+            .leaves(Status::Unknown, &[Ability::PagecacheOthers], "no file of the system was found for a trial");
     };
     let path = file.path.display();
     if file.lists.works() && (facts.who.is_machine_root() || !file.is_own) {
-        let now = format!("told the truth about `{path}`");
+        let now = format!("residency of `{path}` is visible");
         return Check::new("other-files", Status::Yes, now).source(source);
     }
     if file.lists.works() {
         let because = "only of users who are mapped into this user namespace";
         return Check::new("other-files", Status::Partly, because)
             .needed("root of the machine")
-            .cost("Files of users who have no number in this user namespace are listed as `unknown`.")
+            .cost("Files of users without an ID in this user namespace are listed as `unknown`.")
             .grants([facts.who.as_root("coldstart pagecache show FILE")])
             .source(source)
             .leaves(Status::Partly, &[Ability::PagecacheOthers], because);
@@ -159,15 +159,15 @@ fn others_pages(facts: &Facts) -> Check {
     use Ability::{MeasureBoot, MeasureCold, MeasureSelective, PagecacheEvict, PagecacheOthers};
     let counted = file.counts.works();
     let now = if counted {
-        format!("of `{path}` pages are counted, but not listed: {}", file.lists.words())
+        format!("pages of `{path}` are counted, but not listed: {}", file.lists.words())
     } else {
-        format!("nothing is told about `{path}`: {}", file.lists.words())
+        format!("residency of `{path}` is hidden: {}", file.lists.words())
     };
     let check = Check::new("other-files", if counted { Status::Partly } else { Status::No }, now)
         .needed("root of the machine, or CAP_FOWNER over the files, or permission to write them")
         .cost(
-            "Of files that you neither own nor may write, `pagecache show` says `unknown`, `pagecache evict` drops them but \
-             cannot say whether it worked, and `measure` tells the state of a start only by what it reads. `prefetch \
+            "For files that you neither own nor may write, `pagecache show` says `unknown`, `pagecache evict` drops them but \
+             cannot verify it, and `measure` checks the state of a start only by its reads. `prefetch \
              record` finds the pages by reading without waiting.",
         )
         .grants([facts.who.as_root("coldstart pagecache show FILE")])
@@ -176,7 +176,7 @@ fn others_pages(facts: &Facts) -> Check {
         return check.leaves(
             Status::Partly,
             &[PagecacheOthers],
-            "pages are counted, but not where in the file they are",
+            "pages are counted, but their positions in the file are unknown",
         );
     }
     check
@@ -185,7 +185,7 @@ fn others_pages(facts: &Facts) -> Check {
         .leaves(
             Status::Partly,
             &[MeasureCold, MeasureBoot, MeasureSelective],
-            "for other people's files the state is not checked",
+            "for other users' files the state is not checked",
         )
-        .leaves(Status::Partly, &[PagecacheEvict], "whether other people's files are gone is not told")
+        .leaves(Status::Partly, &[PagecacheEvict], "eviction of other users' files cannot be verified")
 }

@@ -1,8 +1,8 @@
-//! Seeing each page that a program touches: userfaultfd, by which `trace` switches fault-around off.
+//! Seeing each page that a program touches: userfaultfd, with which `trace` switches fault-around off.
 //!
-//! The call itself is not made here; its rule is short and its inputs can be read. A newcomer might take
-//! `vm.unprivileged_userfaultfd` for one of them. It is about faults of the kernel, and `trace` asks for the program's own
-//! only (`UFFD_USER_MODE_ONLY`), which nobody needs rights for.
+//! The call itself is not made here; its rule is short and its inputs can be read.
+//! `vm.unprivileged_userfaultfd` is not one of them. It is about faults of the kernel, and `trace` requests the program's own
+//! only (`UFFD_USER_MODE_ONLY`), which needs no privileges.
 
 use rustix::io::Errno;
 
@@ -24,12 +24,12 @@ fn userfaultfd(facts: &Facts) -> Check {
         Some(Grant { command: command.to_owned(), run })
     };
     let (status, now, grant) = if absent && (device.is(Errno::NOENT) || device.is(Errno::NODEV)) {
-        let now = "the kernel has none (vm.unprivileged_userfaultfd is not there)".to_owned();
+        let now = "the kernel has none (vm.unprivileged_userfaultfd does not exist)".to_owned();
         (Status::No, now, install("install a kernel with CONFIG_USERFAULTFD"))
     } else {
         match (facts.kernel.since(6, 7), facts.launching.inherited_filters) {
             (Some(true), Some(1..)) => {
-                let now = "a system call filter is around us, which may refuse it; not tried".to_owned();
+                let now = "we run under a system call filter, which may refuse it; not tried".to_owned();
                 let docker = "docker run --security-opt seccomp=unconfined IMAGE";
                 (Status::Unknown, now, if facts.who.is_confined() { install(docker) } else { None })
             }
@@ -41,7 +41,7 @@ fn userfaultfd(facts: &Facts) -> Check {
                 let now = format!("{} has no asynchronous write protection", facts.kernel.words());
                 (Status::Partly, now, install("install a kernel of Linux 6.7 or later"))
             }
-            (None, _) => (Status::Unknown, "the kernel's release is not told".to_owned(), None),
+            (None, _) => (Status::Unknown, "the kernel's release is unknown".to_owned(), None),
         }
     };
     let because = match status {
@@ -51,8 +51,8 @@ fn userfaultfd(facts: &Facts) -> Check {
     Check::new("userfaultfd", status, now)
         .needed("CONFIG_USERFAULTFD, Linux 6.7, and no filter that refuses the call")
         .cost(
-            "When a program touches a page of a file, the kernel maps up to 16 that are in memory, and `trace` does not see \
-             that the others are used. Pages that are written to are all seen.",
+            "When a program touches a page of a file, the kernel maps up to 16 resident pages, and `trace` does not see \
+             whether the others are used. Written pages are all seen.",
         )
         .grants(grant)
         .source(source)

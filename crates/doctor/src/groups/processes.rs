@@ -1,4 +1,4 @@
-//! `/proc`: whether it is there, and whose processes it shows.
+//! `/proc`: whether it is mounted, and which processes it shows.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -47,44 +47,44 @@ fn mounted(facts: &Facts) -> Check {
         MeasureBoot, MeasureCold, MeasureHot, MeasureSelective, MeasureWindow, PagecacheEvict, PrefetchRecord, Speedup,
     };
     let reason = facts.processes.mounted.as_ref().err().cloned().unwrap_or_default();
-    let no_names = "without /proc nobody tells which files a program reads";
+    let no_names = "without /proc a program's files cannot be determined";
     Check::new("proc", Status::No, format!("not mounted: {reason}"))
         .needed("mounted at /proc")
         .cost(
-            "Which files a program reads cannot be found out, so there is nothing to evict, to record or to prefetch, and \
-             the caches cannot be dropped. Processes that go on after a program is ready cannot be found and ended. Hot \
-             starts of programs that end by themselves can be timed.",
+            "A program's files cannot be determined, so there is nothing to evict, to record or to prefetch, and \
+             the caches cannot be dropped. Processes that continue after a program is ready cannot be found and ended. Hot \
+             starts of programs that exit by themselves can be timed.",
         )
         .grants([facts.who.as_root("mount -t proc proc /proc")])
         .source(source)
         .leaves(Status::No, &[MeasureSelective, PrefetchRecord, Speedup], no_names)
         .leaves(Status::No, &[MeasureCold, MeasureBoot], "without /proc the machine's caches cannot be dropped")
-        .leaves(Status::No, &[MeasureWindow], "without /proc nobody tells whose a window is")
-        .leaves(Status::No, &[Ability::TraceRecord], "without /proc a program's processes cannot be followed")
-        .leaves(Status::Partly, &[MeasureHot], "only programs that end by themselves, and the state is not checked")
-        .leaves(Status::Partly, &[Ability::PagecacheSave], "only of directories that are named")
+        .leaves(Status::No, &[MeasureWindow], "without /proc the owner of a window cannot be determined")
+        .leaves(Status::No, &[Ability::TraceRecord], "without /proc a program's processes cannot be traced")
+        .leaves(Status::Partly, &[MeasureHot], "only programs that exit by themselves, and the state is not checked")
+        .leaves(Status::Partly, &[Ability::PagecacheSave], "only of named directories")
         .leaves(Status::Partly, &[Ability::PagecacheRestore], "only with `--add`: the machine's caches may not be dropped")
-        .leaves(Status::Partly, &[PagecacheEvict], "who holds on to a page is not known")
+        .leaves(Status::Partly, &[PagecacheEvict], "processes that keep a page in memory are unknown")
 }
 
 fn hidden(facts: &Facts) -> Check {
-    let source = "proc(5), hidepid; /proc/PID/smaps asks for ptrace access";
+    let source = "proc(5), hidepid; /proc/PID/smaps requires ptrace access";
     let option = facts.processes.hidepid.as_deref().unwrap_or("0");
     let is_shown = matches!(option, "0" | "off");
     let now = if is_shown { "all processes are shown".to_owned() } else { format!("hidepid={option}") };
     if may_trace_others(facts) {
-        return Check::new("other-processes", Status::Yes, format!("{now}, and we may look into them")).source(source);
+        return Check::new("other-processes", Status::Yes, format!("{now}, and we may inspect them")).source(source);
     }
-    let check = Check::new("other-processes", Status::Partly, format!("{now}; only your own can be looked into"))
+    let check = Check::new("other-processes", Status::Partly, format!("{now}; only your own can be inspected"))
         .needed("root, or CAP_SYS_PTRACE")
         .cost(
-            "When `pagecache evict` cannot drop a page because another user's process uses it, that process is not named.",
+            "When `pagecache evict` cannot drop a page because another user's process uses it, that process is not listed.",
         )
         .grants([facts.who.as_root("coldstart pagecache evict FILE")])
         .source(source);
     check.leaves(
         Status::Partly,
         &[Ability::PagecacheEvict],
-        "other users' processes that hold on to pages are not named",
+        "other users' processes that keep pages in memory are not listed",
     )
 }

@@ -1,4 +1,4 @@
-//! Processors: how many, how steady their clock, and how busy.
+//! Processors: number, frequency, and load.
 
 use coldstart_host::machine;
 use coldstart_host::text::count_of_ranges;
@@ -13,10 +13,10 @@ const MEASURING: [Ability; 4] =
     [Ability::MeasureCold, Ability::MeasureBoot, Ability::MeasureSelective, Ability::MeasureHot];
 const FIRST: &str = "/sys/devices/system/cpu/cpu0/cpufreq";
 
-/// What files tell of them.
+/// Facts from files.
 #[derive(Clone, Debug)]
 pub(crate) struct Processors {
-    /// Those that are switched on; 0 when it is not told.
+    /// Online processors; 0 when unknown.
     online: u32,
     allowed: Option<u32>,
     /// Average number of runnable processes of the last minute.
@@ -27,16 +27,16 @@ pub(crate) struct Processors {
     is_virtual: bool,
 }
 
-/// Whether the clock may go above what the processor can keep up.
+/// Turbo: whether the frequency may exceed the sustained maximum.
 #[derive(Clone, Debug)]
 struct Turbo {
     is_on: bool,
     file: &'static str,
-    /// What switches it off.
+    /// The value that disables it.
     off: &'static str,
 }
 
-/// Files that switch it, with what they hold when it is on and what switches it off.
+/// Files that control it, with their values for on and off.
 const TURBO: [(&str, i64, &str); 2] =
     [("/sys/devices/system/cpu/intel_pstate/no_turbo", 0, "1"), ("/sys/devices/system/cpu/cpufreq/boost", 1, "0")];
 
@@ -44,7 +44,7 @@ pub(crate) fn look(root: &Root, probes: &Probes) -> Processors {
     let cpuinfo = root.bytes(machine::PROCESSORS, MOST).unwrap_or_default();
     let load = root.text(machine::LOAD).and_then(|text| {
         let average = machine::load_average(text.as_bytes());
-        average.ok_or_else(|| format!("{} holds no number", machine::LOAD))
+        average.ok_or_else(|| format!("{} does not contain a number", machine::LOAD))
     });
     let turbo = TURBO.iter().find_map(|&(file, on, off)| {
         let value = root.number(file).ok()?;
@@ -71,7 +71,7 @@ fn number(facts: &Facts) -> Check {
     let source = "sched_getaffinity(2); /sys/devices/system/cpu/online";
     let processors = &facts.processors;
     let (status, now) = match (processors.online, processors.allowed) {
-        (0, None) => (Status::Unknown, "not told".to_owned()),
+        (0, None) => (Status::Unknown, "unknown".to_owned()),
         (0, Some(allowed)) => (Status::Yes, format!("{allowed} may be used")),
         (online, None) => (Status::Yes, format!("{online}")),
         (online, Some(allowed)) if allowed < online => (Status::Partly, format!("{allowed} of {online} may be used")),
@@ -83,7 +83,7 @@ fn number(facts: &Facts) -> Check {
         Status::Unknown => check.cost("Nothing by itself: it helps to compare figures with those of other machines."),
         _ => check
             .needed("all")
-            .cost("Programs start with fewer processors than the machine has: concurrent prefetching gains less than it would.")
+            .cost("Programs start with fewer processors than the machine has: concurrent prefetching gains less.")
             .grants([crate::check::Grant {
                 command: format!("taskset -c 0-{} coldstart measure -- PROGRAM", processors.online.saturating_sub(1)),
                 run: crate::check::Where::Here,
@@ -98,18 +98,18 @@ fn load(facts: &Facts) -> Check {
         Ok(load) if *load > processors / 2.0 => {
             let now = format!("{load:.2} runnable in the last minute, on {processors} processors");
             Check::new("load", Status::Partly, now)
-                .needed("a machine that does nothing else")
-                .cost("Other programs compete with those that are measured: more spread, and more runs for the same certainty.")
+                .needed("an idle machine")
+                .cost("Other programs compete with the measured ones: more spread, and more runs for the same confidence.")
                 .grants([crate::check::Grant {
                     command: "coldstart measure --runs 50 -- PROGRAM".to_owned(),
                     run: crate::check::Where::Here,
                 }])
                 .source(source)
-                .leaves(Status::Yes, &MEASURING, "other programs keep the machine busy just now")
+                .leaves(Status::Yes, &MEASURING, "other programs keep the machine busy now")
         }
         Ok(load) => Check::new("load", Status::Yes, format!("{load:.2} runnable in the last minute")).source(source),
         Err(reason) => Check::new("load", Status::Unknown, reason.clone())
-            .cost("Whether others keep the machine busy is not known.")
+            .cost("The load of the machine is unknown.")
             .source(source),
     }
 }
@@ -122,8 +122,8 @@ fn governor(facts: &Facts) -> Check {
     match processors.governor.as_deref() {
         None => {
             let what = if processors.is_virtual { "a virtual machine, " } else { "" };
-            Check::new(name, Status::Unknown, format!("{what}no cpufreq: who sets the clock is not told"))
-                .cost("The clock may change between runs without anybody here seeing it; compare in alternating order (`--compare`).")
+            Check::new(name, Status::Unknown, format!("{what}no cpufreq: frequency control is not visible"))
+                .cost("The frequency may change unnoticed between runs; compare in alternating order (`--compare`).")
                 .source(source)
         }
         Some("performance") => Check::new(name, Status::Yes, format!("governor performance{driver}")).source(source),
@@ -131,10 +131,10 @@ fn governor(facts: &Facts) -> Check {
             let file = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
             Check::new(name, Status::Partly, format!("governor {governor}{driver}"))
                 .needed("governor performance while measuring")
-                .cost("The clock is low when a start begins and rises while it runs: short starts look slower, and times spread.")
+                .cost("The frequency is low when a start begins and rises while it runs: short starts look slower, and times spread.")
                 .grants([facts.who.as_root(&format!("for file in {file}; do echo performance > $file; done"))])
                 .source(source)
-                .leaves(Status::Yes, &MEASURING, "the processors' clock changes while programs start")
+                .leaves(Status::Yes, &MEASURING, "the processors' frequency changes while programs start")
         }
     }
 }
@@ -148,7 +148,7 @@ fn turbo(facts: &Facts) -> Option<Check> {
     Some(
         Check::new("turbo", Status::Partly, "on")
             .needed("off while measuring")
-            .cost("How fast the processors run depends on how warm they are: the first runs of many look faster.")
+            .cost("The processors' speed depends on their temperature: the first of many runs look faster.")
             .grants([facts.who.write(turbo.off, turbo.file)])
             .source(source)
             .leaves(Status::Yes, &MEASURING, "the processors run faster while they are cool (turbo)"),

@@ -1,4 +1,4 @@
-//! The kernel's own records: page-cache fills through tracefs, and performance events; and the processor's breakpoints.
+//! Kernel tracing: page-cache fills through tracefs, perf events, and debug registers.
 
 use crate::ability::Ability;
 use crate::answer::Answer;
@@ -18,8 +18,8 @@ fn page_fills(facts: &Facts) -> Check {
     let has_proc = facts.processes.mounted.is_ok();
     let first_failure = [
         ("tracefs cannot be mounted", &probes.tracefs),
-        ("filemap:mm_filemap_add_to_page_cache cannot be switched on", &probes.tracepoint),
-        ("no instance of tracefs can be made", &probes.instances),
+        ("filemap:mm_filemap_add_to_page_cache cannot be enabled", &probes.tracepoint),
+        ("no instance of tracefs can be created", &probes.instances),
     ]
     .into_iter()
     .find(|(_, answer)| !answer.works());
@@ -37,18 +37,18 @@ fn page_fills(facts: &Facts) -> Check {
     Check::new(name, status, now)
         .needed("CAP_SYS_ADMIN over the machine, and a kernel with tracefs and the tracepoint")
         .cost(
-            "`prefetch record` learns which pages a start reads, but not in which order: they are planned file by file, \
-             in the order of opening. Concurrent prefetching gains less from such a plan. `trace` knows which files were \
-             opened, and neither which parts of them were read nor what came from the disk.",
+            "`prefetch record` learns which pages a start reads, but not their order: they are planned file by file, \
+             in the order of opening. Concurrent prefetching gains less from such a plan. `trace` knows the opened \
+             files, but neither which parts were read nor what came from the disk.",
         )
         .grants([facts.who.as_root("coldstart prefetch record -- PROGRAM")])
         .source(source)
-        .leaves(left, &[Ability::PrefetchRecord], "the order of pages inside a file is not known")
-        .leaves(left, &RECORDING[1..], "its plan does not know the order of pages inside a file")
-        .leaves(left, &[Ability::TraceRecord], "which parts of files were read, and what came from the disk, is not seen")
+        .leaves(left, &[Ability::PrefetchRecord], "the order of pages within a file is unknown")
+        .leaves(left, &RECORDING[1..], "its plan has no order of pages within a file")
+        .leaves(left, &[Ability::TraceRecord], "reads of parts of files, and disk I/O, are not seen")
 }
 
-/// Page touches are seen by them; `trace` has nothing to put in their place.
+/// Page touches are recorded by them; `trace` has no substitute.
 fn perf(facts: &Facts) -> Check {
     let source = "perf_event_open(2); kernel/events/core.c; Documentation/admin-guide/sysctl/kernel.rst";
     let paranoid = match &facts.perf_paranoid {
@@ -60,7 +60,7 @@ fn perf(facts: &Facts) -> Check {
         _ if facts.who.is_machine_root() && facts.who.has(super::who::SYS_ADMIN) => Status::Yes,
         Ok(..=1) => Status::Yes,
         Ok(2) => Status::Partly,
-        // Debian's and Android's own addition: nobody without the capability opens anything.
+        // Debian's and Android's own addition: only with the capability.
         Ok(3..) => Status::No,
         Err(_) => Status::Unknown,
     };
@@ -74,15 +74,15 @@ fn perf(facts: &Facts) -> Check {
     let (cost, because) = match status {
         Status::Yes => return check,
         Status::Partly => (
-            "`trace` does not see pages that the kernel touches for the program, in `read(2)` into fresh memory, say.",
+            "`trace` does not see pages that the kernel touches for the program, such as in `read(2)` into fresh memory.",
             "pages that the kernel touches for the program are not seen",
         ),
         Status::No => (
-            "`trace` records phases, files and functions, and no touches of pages: who may not use these events sees none.",
-            "no touches of pages: phases and files only (perf events)",
+            "`trace` records phases, files and functions, but no page touches, because these events are not permitted.",
+            "no page touches: phases and files only (perf events)",
         ),
         Status::Unknown => {
-            ("Whether `trace` sees touches of pages is not known.", "whether touches of pages are seen is not known")
+            ("Whether `trace` sees page touches is unknown.", "whether page touches are seen is unknown")
         }
     };
     check
@@ -92,17 +92,17 @@ fn perf(facts: &Facts) -> Check {
         .leaves(partly(status), &[Ability::TraceRecord], because)
 }
 
-/// Stages of a start are met by breakpoints in the processor.
+/// Phases of a start are detected by breakpoints in debug registers.
 fn debug_registers(facts: &Facts) -> Check {
     let source = "ptrace(2), PTRACE_POKEUSER; arch/x86/kernel/ptrace.c; arch/x86/kernel/hw_breakpoint.c";
     let name = "debug-registers";
     let check = |status, now: String| Check::new(name, status, now).source(source);
     if std::env::consts::ARCH != "x86_64" {
-        let now = format!("{} processors are not known to `trace`", std::env::consts::ARCH);
+        let now = format!("{} is not supported by `trace`", std::env::consts::ARCH);
         return check(Status::No, now)
             .needed("x86-64")
-            .cost("`trace` does not record starts here. Traces of other machines can be shown and asked.")
-            .leaves(Status::No, &[Ability::TraceRecord], "not for this processor");
+            .cost("`trace` does not record starts here. Traces of other machines can be shown and queried.")
+            .leaves(Status::No, &[Ability::TraceRecord], "not for this architecture");
     }
     let answer = &facts.probes.debug_registers;
     let status = match answer {
@@ -112,6 +112,6 @@ fn debug_registers(facts: &Facts) -> Check {
     };
     check(status, answer.words())
         .needed("free debug registers")
-        .cost("`trace` sees when programs are executed and when they end, and no stage in between: loading, initialisers, main.")
-        .leaves(partly(status), &[Ability::TraceRecord], "no stages of loading (debug registers)")
+        .cost("`trace` sees when programs are executed and when they end, but no phase in between: loading, initialisers, main.")
+        .leaves(partly(status), &[Ability::TraceRecord], "no loader phases (debug registers)")
 }

@@ -1,7 +1,7 @@
-//! Who we are: user, capabilities, user namespace, and whether this looks like a container or a chroot.
+//! The user, capabilities, user namespace, and signs of a container or a chroot.
 //!
-//! Root inside a user namespace is root over what belongs to the namespace, and the machine's settings do not. No call
-//! tells "I am in a container": what looks like one is said to look like one, and is used to choose which advice fits.
+//! Root in a user namespace is root over what belongs to the namespace, which the machine's settings do not. No call
+//! reports "this is a container": signs are only reported as signs, and select the advice that fits.
 
 use coldstart_host::process::{Status as ProcessStatus, own};
 
@@ -13,7 +13,7 @@ use crate::probes::Probes;
 use crate::root::{MOST, Root};
 use crate::surroundings::Surroundings;
 
-/// The capabilities that something of ours asks for, with their numbers (`include/uapi/linux/capability.h`).
+/// The capabilities that coldstart uses, with their numbers (`include/uapi/linux/capability.h`).
 const CAPABILITIES: [(u32, &str); 8] = [
     (1, "dac_override"),
     (2, "dac_read_search"),
@@ -28,17 +28,17 @@ const CAPABILITIES: [(u32, &str); 8] = [
 pub(crate) const SYS_PTRACE: u32 = 19;
 pub(crate) const SYS_ADMIN: u32 = 21;
 
-/// Who we are.
+/// The user and its environment.
 #[derive(Clone, Debug)]
 pub(crate) struct Who {
     pub(crate) user: Result<u32, String>,
     pub(crate) capabilities: Result<u64, String>,
-    /// Whether the user namespace maps every user to itself, as the first one does.
+    /// Whether the user namespace maps every user to itself, as the initial one does.
     pub(crate) first_namespace: Result<bool, String>,
     uid_map: String,
-    /// What a program that gives root's rights could get at most (`CapBnd`).
+    /// The most that a set-user-ID root program could get (`CapBnd`).
     bounding_set: Result<u64, String>,
-    /// Signs of a container, surest first.
+    /// Signs of a container, most certain first.
     pub(crate) container: Vec<String>,
     /// Signs of a chroot.
     chroot: Vec<String>,
@@ -52,12 +52,12 @@ pub(crate) fn look(root: &Root, surroundings: &Surroundings, probes: &Probes) ->
     let user = || -> Result<u32, String> {
         let status = status.as_ref().map_err(Clone::clone)?;
         status.field("Uid").ok_or_else(|| has_no("Uid"))?;
-        status.effective_user().ok_or_else(|| format!("{} tells no effective user", own::STATUS))
+        status.effective_user().ok_or_else(|| format!("{} has no effective user", own::STATUS))
     };
     let set = |name: &str| -> Result<u64, String> {
         let status = status.as_ref().map_err(Clone::clone)?;
         status.field(name).ok_or_else(|| has_no(name))?;
-        status.set(name).ok_or_else(|| format!("{name} is no number"))
+        status.set(name).ok_or_else(|| format!("{name} is not a number"))
     };
     let uid_map = root.text(own::USER_MAP);
     let whole = |map: &String| map.split_whitespace().eq(["0", "0", "4294967295"]);
@@ -78,10 +78,10 @@ pub(crate) fn look(root: &Root, surroundings: &Surroundings, probes: &Probes) ->
 fn container_signs(root: &Root, surroundings: &Surroundings) -> Vec<String> {
     let mut signs = Vec::new();
     let files = [
-        ("/.dockerenv", "docker: /.dockerenv is there"),
-        ("/run/.dockerenv", "docker: /run/.dockerenv is there"),
-        ("/run/.containerenv", "podman: /run/.containerenv is there"),
-        ("/var/run/secrets/kubernetes.io", "kubernetes: /var/run/secrets/kubernetes.io is there"),
+        ("/.dockerenv", "docker: /.dockerenv exists"),
+        ("/run/.dockerenv", "docker: /run/.dockerenv exists"),
+        ("/run/.containerenv", "podman: /run/.containerenv exists"),
+        ("/var/run/secrets/kubernetes.io", "kubernetes: /var/run/secrets/kubernetes.io exists"),
     ];
     signs.extend(files.iter().filter(|(path, _)| root.exists(path)).map(|(_, sign)| (*sign).to_owned()));
     if let Some(kind) = &surroundings.container {
@@ -101,7 +101,7 @@ fn container_signs(root: &Root, surroundings: &Surroundings) -> Vec<String> {
         .iter()
         .any(|mount| mount.place.as_os_str() == "/" && Kind::of(mount) == Kind::Layered);
     if is_layered {
-        signs.push("the root file system is made of layers".to_owned());
+        signs.push("the root file system is stacked".to_owned());
     }
     signs
 }
@@ -112,7 +112,7 @@ fn chroot_signs(surroundings: &Surroundings, probes: &Probes) -> Vec<String> {
         signs.push("process 1 has another root directory".to_owned());
     }
     let mounts = surroundings.mounts.all();
-    // The table lists what can be reached from our root; the root of a chroot is mostly no mount itself.
+    // The table lists mounts reachable from our root; the root of a chroot is usually not a mount.
     if !mounts.is_empty() && !mounts.iter().any(|mount| mount.place.as_os_str() == "/") {
         signs.push("no file system is mounted at /".to_owned());
     }
@@ -120,7 +120,7 @@ fn chroot_signs(surroundings: &Surroundings, probes: &Probes) -> Vec<String> {
 }
 
 impl Who {
-    /// Whether we have a capability, whatever namespace it is for.
+    /// Whether we have a capability, in any namespace.
     pub(crate) fn has(&self, capability: u32) -> bool {
         self.capabilities.as_ref().is_ok_and(|set| set & (1 << capability) != 0)
     }
@@ -129,19 +129,19 @@ impl Who {
         self.user == Ok(0)
     }
 
-    /// Root over the machine, as far as can be told.
+    /// Root over the machine, as far as known.
     pub(crate) fn is_machine_root(&self) -> bool {
         self.is_root() && self.first_namespace != Ok(false)
     }
 
-    /// Whether the machine's settings can only be changed from outside: what looks like a container may have all rights,
-    /// and what looks like none may lack them.
+    /// Whether the machine's settings can only be changed from outside: an apparent container may have all privileges,
+    /// and an apparent host may lack them.
     pub(crate) fn is_confined(&self) -> bool {
         let in_reach = self.bounding_set.as_ref().map(|set| set & (1 << SYS_ADMIN) != 0);
         self.first_namespace == Ok(false) || !in_reach.unwrap_or(self.container.is_empty())
     }
 
-    /// How to run a command with the machine's root rights.
+    /// The command line for running a command as the machine's root.
     pub(crate) fn as_root(&self, command: &str) -> Grant {
         if self.is_confined() {
             return Grant { command: command.to_owned(), run: Where::Host };
@@ -149,24 +149,24 @@ impl Who {
         let command = match (self.is_root(), self.has_sudo) {
             (true, _) => command.to_owned(),
             (false, true) if !command.contains(['>', ';', '|', '*']) => format!("sudo {command}"),
-            // A redirection or a pipe has to be root's, too.
+            // A redirection or a pipe needs root, too.
             (false, true) => format!("sudo sh -c '{command}'"),
             (false, false) => format!("su -c '{command}'"),
         };
         Grant { command, run: Where::Here }
     }
 
-    /// How to set a kernel setting.
+    /// The command that sets a kernel setting.
     pub(crate) fn sysctl(&self, name: &str, value: &str) -> Grant {
         self.as_root(&format!("sysctl -w {name}={value}"))
     }
 
-    /// How to write a value into a file of the kernel.
+    /// The command that writes a value into a file of the kernel.
     pub(crate) fn write(&self, value: &str, path: &str) -> Grant {
         self.as_root(&format!("echo {value} > {path}"))
     }
 
-    /// How to start such a container with all rights, where it looks like one of Docker's.
+    /// The command that starts such a container with all privileges, if it looks like one of Docker's.
     pub(crate) fn privileged_container(&self) -> Option<Grant> {
         let command = "docker run --privileged IMAGE".to_owned();
         (self.has_docker_signs && self.is_confined()).then_some(Grant { command, run: Where::Host })
@@ -175,7 +175,7 @@ impl Who {
     fn capability_names(&self) -> String {
         let names: Vec<&str> =
             CAPABILITIES.iter().filter(|(number, _)| self.has(*number)).map(|(_, name)| *name).collect();
-        if names.is_empty() { "none of those that matter here".to_owned() } else { names.join(", ") }
+        if names.is_empty() { "none that matter here".to_owned() } else { names.join(", ") }
     }
 }
 
@@ -201,12 +201,12 @@ fn user(facts: &Facts) -> Check {
     if status == Status::Yes {
         return check;
     }
-    // What exactly is lost is for the checks of each thing to say.
+    // The losses are listed by the individual checks.
     check
         .needed("root")
         .cost(
-            "Not lost by itself: each thing that takes root is tried and told below. Dropping all caches, recording pages \
-             in their order, and seeing other people's pages do.",
+            "Nothing by itself: everything that requires root is tried and listed below. That includes dropping all caches, recording \
+             pages in their order, and seeing other users' pages.",
         )
         .grants([who.as_root("coldstart doctor")])
 }
@@ -223,7 +223,7 @@ fn namespace(facts: &Facts) -> Check {
             .needed("the machine's own")
             .cost(
                 "Root here is root over what belongs to the namespace only: the machine's caches, its tracing and its \
-                 settings do not, and files of users who are not mapped here count as other people's.",
+                 settings do not, and files of unmapped users count as other users' files.",
             )
             .grants([Grant { command: "coldstart doctor".to_owned(), run: Where::Host }])
             .source(source),
@@ -239,11 +239,11 @@ fn surroundings(facts: &Facts) -> Check {
         .map(|(what, signs)| format!("looks like {what} ({})", signs.join("; ")))
         .collect();
     let now = if looks.is_empty() { "no sign of a container or chroot".to_owned() } else { looks.join("; ") };
-    // Nothing is lost by it: what it takes away is tried.
+    // No cost by itself: its effects are tried.
     Check::new("surroundings", Status::Yes, now).source("container_env(7), proc_pid_mountinfo(5); signs, not proof")
 }
 
-/// What tells who may look at other processes: used by several groups.
+/// What decides about access to other processes: used by several groups.
 pub(crate) fn may_trace_others(facts: &Facts) -> bool {
     facts.who.has(SYS_PTRACE) && facts.who.first_namespace != Ok(false)
 }

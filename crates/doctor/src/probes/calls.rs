@@ -1,4 +1,4 @@
-//! System calls on things of our own, and access checks.
+//! System calls on our own objects, and access checks.
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,7 +20,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use super::{OthersFile, Probes};
 use crate::answer::Answer;
 
-/// The tracepoint that recordings are made of, below the root of tracefs.
+/// The tracepoint of recordings, below the root of tracefs.
 const TRACEPOINT: &str = "events/filemap/mm_filemap_add_to_page_cache/enable";
 
 /// Everything that cannot hang.
@@ -37,7 +37,7 @@ pub(super) fn try_calls() -> Probes {
         capabilities: rustix::thread::capabilities(None).ok().map(|sets| sets.effective.bits()),
         no_new_privileges: rustix::thread::no_new_privs().ok(),
         processors: rustix::thread::sched_getaffinity(None).ok().map(|set| set.count()),
-        // Opened and not written: that is harmless, and tells more than an access check, which LSMs do not see.
+        // Opened but not written: that is harmless, and more reliable than an access check, which LSMs do not see.
         drop_caches: Answer::of_io(File::options().write(true).open(DROP_CACHES)),
         cachestat: ask(&|file| Answer::of(cachestat(file, 0, 1).map_err(|error| error.errno()))),
         mincore: ask(&|file| Answer::of(mincore(file, 0, 1).map_err(|error| error.errno()))),
@@ -53,7 +53,7 @@ pub(super) fn try_calls() -> Probes {
     }
 }
 
-/// A page in memory under no name.
+/// An anonymous page in memory.
 fn memory_file() -> Result<OwnedFd, Errno> {
     let file = memfd_create("coldstart-doctor", MemfdFlags::CLOEXEC)?;
     rustix::io::write(&file, &[0])?;
@@ -66,7 +66,7 @@ fn try_perf(user_only: bool) -> Answer {
     Answer::of_io(event.build())
 }
 
-/// Mounts tracefs where nobody sees it, and checks what a recording would write to.
+/// Mounts tracefs detached, and checks the files that a recording would write to.
 fn try_tracefs() -> (Answer, Answer, Answer) {
     let mount = || -> Result<OwnedFd, Errno> {
         let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -81,14 +81,14 @@ fn try_tracefs() -> (Answer, Answer, Answer) {
     (Answer::Works, writable(TRACEPOINT), writable("instances"))
 }
 
-/// Whether our root directory is the one of process 1. Looking there takes the right to trace process 1.
+/// Whether our root directory is that of process 1. Reading it requires the right to trace process 1.
 pub(super) fn root_of_init() -> Option<bool> {
     let init = stat(ProcessFiles::of(1).at("root/")).ok()?;
     let ours = stat("/").ok()?;
     Some((init.st_dev, init.st_ino) == (ours.st_dev, ours.st_ino))
 }
 
-/// Files that every system has some of, and that belong to the system.
+/// System files, some of which exist on every system.
 const SYSTEM_FILES: [&str; 7] = [
     "/usr/bin/env",
     "/bin/sh",
@@ -99,7 +99,7 @@ const SYSTEM_FILES: [&str; 7] = [
     "/lib/ld-linux-aarch64.so.1",
 ];
 
-/// Asks about the pages of the first system file that belongs to somebody else; of the first at all for root.
+/// Queries the pages of the first system file of another user; of the first at all for root.
 pub(super) fn try_others_file() -> Option<OthersFile> {
     let me = rustix::process::geteuid().as_raw();
     let found: Vec<(PathBuf, bool, u64)> = SYSTEM_FILES
@@ -113,7 +113,7 @@ pub(super) fn try_others_file() -> Option<OthersFile> {
     let readable = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = open(path, readable, Mode::empty()).ok()?;
     let counts = Answer::of(cachestat(&file, 0, *size).map_err(|error| error.errno()));
-    // `may_open` asks the same of O_NOATIME as `can_do_mincore` does first: own the file or have CAP_FOWNER over it.
+    // `may_open` checks for O_NOATIME what `can_do_mincore` checks first: own the file or have CAP_FOWNER over it.
     let lists = match open(path, readable | OFlags::NOATIME, Mode::empty()) {
         Ok(_) => Answer::Works,
         Err(errno) if accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_err() => Answer::of::<()>(Err(errno)),
@@ -122,14 +122,14 @@ pub(super) fn try_others_file() -> Option<OthersFile> {
     Some(OthersFile { path: path.clone(), is_own: *is_own, counts, lists })
 }
 
-/// Connects to the Unix socket of an X server on this machine. Servers on others are not asked: that may take minutes.
+/// Connects to the Unix socket of an X server on this machine. Remote servers are not tried: that may take minutes.
 pub(super) fn try_display(display: &str) -> Answer {
     let Some((host, rest)) = display.rsplit_once(':') else {
-        return Answer::Untried(format!("DISPLAY is `{display}`, which names no display"));
+        return Answer::Untried(format!("DISPLAY is `{display}`, which is not a display name"));
     };
     let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
     if number.is_empty() {
-        return Answer::Untried(format!("DISPLAY is `{display}`, which names no display"));
+        return Answer::Untried(format!("DISPLAY is `{display}`, which is not a display name"));
     }
     if !(host.is_empty() || host == "unix" || host.starts_with('/') || host.starts_with("unix/")) {
         return Answer::Untried(format!("DISPLAY is `{display}`, on another machine or over TCP; not tried"));
@@ -140,7 +140,7 @@ pub(super) fn try_display(display: &str) -> Answer {
         PathBuf::from(format!("/tmp/.X11-unix/X{number}"))
     };
     let named = SocketAddrUnix::new(&path).and_then(|address| connect_to(&address));
-    // Servers listen under an abstract name, too, which needs no file system.
+    // Servers also listen at an abstract name, which needs no file system.
     let abstract_name = || SocketAddrUnix::new_abstract_name(path.as_os_str().as_bytes());
     Answer::of(named.or_else(|errno| abstract_name().and_then(|at| connect_to(&at)).map_err(|_| errno)))
 }
@@ -152,7 +152,7 @@ fn connect_to(address: &SocketAddrUnix) -> Result<(), Errno> {
     connect(socket.as_fd(), address)
 }
 
-/// Opens a file for reading without waiting and without moving its access time where that can be had.
+/// Opens a file for reading without blocking and, where permitted, without changing its access time.
 pub(super) fn open_quietly(path: &Path, more: OFlags) -> std::io::Result<File> {
     let flags = more | OFlags::NONBLOCK | OFlags::NOCTTY;
     File::options().read(true).custom_flags(flags.bits() as i32).open(path)

@@ -1,7 +1,7 @@
-//! Tracing, tried on a child that never becomes a program, and calls on names that cannot be.
+//! Tracing, tried on a child that never executes a program, and calls with impossible names.
 //!
-//! The child is seized before its `execve` and ended there. What renames and links are tried with lies below `/dev/null`,
-//! which holds no files: the kernel has to know the call and let it pass to say so (`ENOTDIR`).
+//! The child is seized before its `execve` and killed there. The names for renames and links are below `/dev/null`,
+//! which is not a directory: only a kernel that supports and permits the call returns `ENOTDIR`.
 
 use std::process::Command;
 
@@ -11,14 +11,14 @@ use rustix::io::Errno;
 
 use crate::answer::Answer;
 
-/// No file has these names: their directory is one of files only.
+/// Impossible names: their directory is a file.
 const NOBODY: &str = "/dev/null/coldstart-doctor";
 const NOBODY_ELSE: &str = "/dev/null/coldstart-doctor-too";
 
 /// Any address of a program: nothing of it is run.
 const SOMEWHERE: u64 = 0x1000;
 
-/// Whether a program that we start can be followed by `ptrace`, as `verify --run` and `trace` do, and whether its debug
+/// Whether a program that we start can be traced by `ptrace`, as `verify --run` and `trace` do, and whether its debug
 /// registers can be set, as `trace` does.
 pub(super) fn try_tracing() -> (Answer, Answer) {
     let mut command = Command::new(NOBODY);
@@ -26,7 +26,7 @@ pub(super) fn try_tracing() -> (Answer, Answer) {
         Ok(pending) => pending,
         Err(error) => return (Answer::of_io::<()>(Err(error)), Answer::default()),
     };
-    // The thread that seizes is the tracer; what it follows ends with it.
+    // The thread that seizes is the tracer; its tracees end with it.
     let tracer = std::thread::spawn(move || match pending.seize() {
         Ok(Some((tracer, process))) => {
             let registers = Answer::of_io(tracer.set_breakpoints(process, Some(SOMEWHERE), None));
@@ -37,7 +37,7 @@ pub(super) fn try_tracing() -> (Answer, Answer) {
         Err(error) => (Answer::of_io::<()>(Err(error.source)), Answer::default()),
     });
     let spawned = command.spawn();
-    // Our copy of the child's end of the socket is closed with it; else the tracer would wait for ever.
+    // This closes our copy of the child's end of the socket; else the tracer would wait for ever.
     drop(command);
     let failed = || (Answer::Untried("the tracer failed".to_owned()), Answer::default());
     let answers = tracer.join().unwrap_or_else(|_| failed());
@@ -47,17 +47,17 @@ pub(super) fn try_tracing() -> (Answer, Answer) {
     answers
 }
 
-/// Whether the kernel exchanges two names in one step, as directories of links are renewed.
+/// Whether the kernel can swap two names atomically, as for directories of links.
 pub(super) fn try_exchange() -> Answer {
     known(renameat_with(CWD, NOBODY, CWD, NOBODY_ELSE, RenameFlags::EXCHANGE))
 }
 
-/// Whether symbolic links can be asked for at all.
+/// Whether the kernel permits symbolic links at all.
 pub(super) fn try_links() -> Answer {
     known(symlinkat("nobody", CWD, NOBODY))
 }
 
-/// That the directory is none is the answer of a kernel that would do it. Without `/dev/null`, the name is missing.
+/// `ENOTDIR` means that the kernel would do it. Without `/dev/null`, it is `ENOENT`.
 fn known(answer: Result<(), Errno>) -> Answer {
     match answer {
         Ok(()) | Err(Errno::NOTDIR | Errno::NOENT) => Answer::Works,

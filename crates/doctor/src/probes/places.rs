@@ -1,4 +1,4 @@
-//! What is tried on the file system of one place.
+//! Trials on the file system of one place.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use super::calls::open_quietly;
 use crate::answer::Answer;
 use crate::file_system::{Kind, device_path};
 
-/// Entries of a directory that are looked at to find a file to try things on.
+/// Directory entries checked to find a file for the trials.
 const MOST_ENTRIES: usize = 200;
 
-/// Runs in a thread that may be left behind: the file system may not answer.
+/// Runs in a thread that may be abandoned: the file system may not respond.
 pub(super) fn try_place(name: &'static str, path: PathBuf, mounts: &Mounts) -> PlaceProbe {
     let mut probe = PlaceProbe { name, path, ..PlaceProbe::default() };
     let real = match std::fs::canonicalize(&probe.path) {
@@ -28,7 +28,7 @@ pub(super) fn try_place(name: &'static str, path: PathBuf, mounts: &Mounts) -> P
     };
     let mount = mounts.of(&real);
     if mount.is_some_and(|mount| Kind::of(mount).may_hang()) {
-        probe.fiemap = Answer::Untried("not touched: the file system may not answer".to_owned());
+        probe.fiemap = Answer::Untried("skipped: the file system may not respond".to_owned());
         probe.direct = probe.fiemap.clone();
         probe.real_path = Some(real);
         return probe;
@@ -46,7 +46,7 @@ pub(super) fn try_place(name: &'static str, path: PathBuf, mounts: &Mounts) -> P
         }
     }
     let source = mount.and_then(|mount| {
-        // The device's own name in `/dev`, as recordings find it: the mount table may say `/dev/root`.
+        // The device's own name in `/dev`, as in recordings: the mount table may contain `/dev/root`.
         BlockDevice::numbered(mount.device).node().or_else(|| device_path(mount).map(Path::to_owned))
     });
     probe.device = source.map(|source| {

@@ -1,8 +1,8 @@
-//! Our observer of file-name calls, tried on a child that never becomes a program.
+//! Our observer of file-name calls, tried on a child that never executes a program.
 //!
-//! The child installs the filter, hands its listener over, and then asks for a program that does not exist: the one call
-//! that is watched. So the trial covers the filter, the notification, letting the call continue, and reading the name out
-//! of the child's memory, and starts nothing.
+//! The child installs the filter, hands its listener over, and then executes a program that does not exist: the one
+//! observed call. So the trial covers the filter, the notification, continuing the call, and reading the name from
+//! the child's memory, and starts nothing.
 
 use std::io;
 use std::process::Command;
@@ -11,7 +11,7 @@ use coldstart_sys::syscall_observer::observe;
 
 use crate::answer::Answer;
 
-/// No file has this name: its directory is one of files only.
+/// An impossible name: its directory is a file.
 const NOBODY: &str = "/dev/null/coldstart-doctor";
 
 /// Whether observing works, and if so whether the child's names can be read.
@@ -28,12 +28,12 @@ pub(super) fn try_observer() -> (Answer, Option<bool>) {
         Ok(seen)
     });
     let spawned = command.spawn();
-    // Our copy of the child's end of the socket is closed with it; else the follower would wait for ever.
+    // This closes our copy of the child's end of the socket; else the follower would wait for ever.
     drop(command);
     let followed = follower.join().unwrap_or_else(|_| Err(io::Error::other("the observer failed")));
     let refusal = match spawned {
         Ok(mut child) => {
-            // The child ended before it could ask, as under a filter that kills.
+            // The child ended before its call, as under a filter that kills.
             let _ = child.wait();
             None
         }
@@ -41,7 +41,7 @@ pub(super) fn try_observer() -> (Answer, Option<bool>) {
     };
     match followed {
         Ok(seen) => (Answer::Works, Some(seen)),
-        // The hook's own error tells more than that the child is gone.
+        // The hook's own error is more precise than the child's end.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             (refusal.map_or(Answer::Untried("the child was ended".to_owned()), Answer::Refused), None)
         }

@@ -228,14 +228,11 @@ fn what_a_trace_loses_is_told_one_by_one() {
         traces(&machine)
     };
     for (found, expected) in [
-        (with(&|probes| probes.perf_user = EACCES), "no touches of pages: phases and files only (perf events)"),
+        (with(&|probes| probes.perf_user = EACCES), "no page touches: phases and files only (perf events)"),
         (with(&|probes| probes.perf_kernel = EACCES), "pages that the kernel touches for the program are not seen"),
-        (
-            with(&|probes| probes.tracefs = EPERM),
-            "which parts of files were read, and what came from the disk, is not seen",
-        ),
+        (with(&|probes| probes.tracefs = EPERM), "reads of parts of files, and disk I/O, are not seen"),
         (with(&|probes| probes.observer = EPERM), "only without files: `--layers phases,pages,functions`"),
-        (with(&|probes| probes.debug_registers = Answer::Refused(28)), "no stages of loading (debug registers)"),
+        (with(&|probes| probes.debug_registers = Answer::Refused(28)), "no loader phases (debug registers)"),
     ] {
         assert_eq!(found, (Status::Partly, vec![expected.to_owned()]));
     }
@@ -308,7 +305,7 @@ fn a_small_group_of_version_2() {
     let judged = machine.judged();
     assert_eq!(judged.check("memory-limit").now, "128 MiB of the machine's 15625 MiB");
     assert_eq!(judged.of(Ability::PrefetchRun), Status::Partly);
-    assert_eq!(judged.check("control-groups").now, "version 2: a group can be made in /sys/fs/cgroup");
+    assert_eq!(judged.check("control-groups").now, "version 2: a group can be created in /sys/fs/cgroup");
     machine.write("/sys/fs/cgroup/app/memory.max", "max\n");
     assert_eq!(machine.judged().status("memory-limit"), Status::Yes);
 }

@@ -141,7 +141,7 @@ fn unknown_reads_are_said_and_call_nothing_else_into_question() {
     let warnings = of_samples(all);
     let [Warning::ReadsUnknown { samples, reason, .. }] = &warnings[..] else { panic!("{warnings:?}") };
     assert_eq!((&samples[..], reason.as_str()), (&[2, 3][..], "it is hidden"));
-    assert!(warnings[0].to_string().ends_with("in runs 2, 3, hot, is not known: it is hidden"), "{}", warnings[0]);
+    assert!(warnings[0].to_string().ends_with("in runs 2, 3, hot, are unknown: it is hidden"), "{}", warnings[0]);
 }
 
 #[test]

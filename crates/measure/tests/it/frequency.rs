@@ -241,7 +241,7 @@ fn a_refused_write_is_named_and_the_rest_put_back() {
         .unwrap();
     let before = machine.all();
     let error = FixedFrequency::hold(machine.root()).unwrap_err();
-    assert!(error.to_string().contains("policy10/scaling_governor` does not take `performance`"), "{error}");
+    assert!(error.to_string().contains("policy10/scaling_governor` rejects `performance`"), "{error}");
     assert!(error.hint().is_some());
     assert_eq!(machine.all(), before);
 }
@@ -391,7 +391,7 @@ fn a_read_only_sysfs_is_an_error_with_advice() {
     command.arg("mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\" && exec \"$@\"").arg(machine.root());
     command.arg(std::env::current_exe().unwrap());
     let (mut child, mut output) = holder(&machine, command);
-    until_says(&mut output, "no_turbo` does not take `1`");
+    until_says(&mut output, "no_turbo` rejects `1`");
     child.wait().unwrap();
     assert_eq!(machine.all(), before);
     let read_only =

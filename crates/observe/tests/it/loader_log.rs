@@ -306,7 +306,7 @@ fn set_user_id_programs_are_refused() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&run.stdout);
-    assert!(said.contains("runs with other rights than its caller's"), "{said}");
+    assert!(said.contains("runs with other privileges than its caller's"), "{said}");
 }
 
 /// Pieces of real lines, so that generated logs go deep.

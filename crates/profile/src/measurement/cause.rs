@@ -1,4 +1,4 @@
-//! Possible reasons for a slow run.
+//! Possible reasons why a run took longer than others.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +11,15 @@ pub struct Cause {
     pub samples: Vec<u32>,
 }
 
-/// Activity of other processes during a run.
+/// Activity of others during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturbance {
     /// Read from the same devices.
     Reading,
-    /// Computed.
+    /// Used processors.
     Computing,
-    /// Took the processors away, on the other side of the hypervisor.
+    /// Stolen time: the hypervisor gave the processors to other guests.
     Stealing,
 }
 
@@ -28,8 +28,8 @@ impl Disturbance {
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Reading => "others read from the same devices",
-            Self::Computing => "others computed more than in other runs",
-            Self::Stealing => "the hypervisor gave the processors to others",
+            Self::Computing => "others used the processors more than in other runs",
+            Self::Stealing => "the hypervisor stole processor time",
         }
     }
 }

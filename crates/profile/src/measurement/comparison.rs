@@ -15,15 +15,15 @@ pub struct Comparison {
     pub state: StartState,
     /// Time of the command / time of the baseline, geometric mean: 0.5 is twice as fast. `None` without samples.
     pub ratio: Option<f64>,
-    /// Where the true ratio lies with 95 % confidence; `None` with too few samples.
+    /// The 95 % interval of the true ratio; `None` with too few samples.
     pub interval: Option<Interval>,
-    /// The same with 99 %: the verdict goes by this one.
+    /// The 99 % interval, on which the verdict is based.
     pub wide_interval: Option<Interval>,
     /// How the intervals were made.
     pub method: Method,
     /// Pairs or, unpaired, samples of the smaller side that went into it.
     pub samples: u32,
-    /// The conclusion.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -37,7 +37,7 @@ pub enum Method {
     Unpaired,
 }
 
-/// The conclusion of a comparison.
+/// The verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -45,7 +45,7 @@ pub enum Verdict {
     Faster,
     /// More time than the baseline.
     Slower,
-    /// No difference was shown; there may still be one.
+    /// No difference has been shown; there may still be one.
     NotShown,
     /// Too few samples for a conclusion.
     TooFew,
@@ -59,7 +59,7 @@ pub struct InputOutputComparison {
     pub baseline: usize,
     /// Index of the command compared with it.
     pub command: usize,
-    /// What stands for cold: [`StartState::Cold`] or, where that was not measured, [`StartState::Selective`].
+    /// The state used as cold: [`StartState::Cold`] or, if that was not measured, [`StartState::Selective`].
     pub cold: StartState,
     /// cold - hot of the baseline, in seconds.
     pub baseline_cost: f64,
@@ -67,10 +67,10 @@ pub struct InputOutputComparison {
     pub command_cost: f64,
     /// The difference of the two in seconds: negative if the command waits less for its disk.
     pub difference: f64,
-    /// Where the true difference lies with 95 % confidence (Welch-Satterthwaite); `None` if a mean has a single sample.
+    /// The 95 % interval of the true difference (Welch-Satterthwaite); `None` if a mean has a single sample.
     pub interval: Option<Interval>,
-    /// The same with 99 %: the verdict goes by this one.
+    /// The 99 % interval, on which the verdict is based.
     pub wide_interval: Option<Interval>,
-    /// The conclusion.
+    /// The verdict.
     pub verdict: Verdict,
 }

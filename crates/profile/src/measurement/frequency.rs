@@ -1,9 +1,9 @@
-//! Processor frequency and its control.
+//! The processors' frequency, and its control.
 
 use serde::{Deserialize, Serialize};
 
-/// What the kernel tells about the processors' frequency (`Documentation/admin-guide/pm/cpufreq.rst`). All frequencies
-/// are in kHz, as the kernel gives them.
+/// The kernel's facts about the processors' frequency (`Documentation/admin-guide/pm/cpufreq.rst`). All frequencies
+/// are in kHz.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Frequency {
@@ -22,9 +22,9 @@ pub struct Frequency {
     pub at_begin: Option<FrequencyRange>,
     /// Slowest and fastest policy when measuring ended.
     pub at_end: Option<FrequencyRange>,
-    /// We held the processors at these frequencies while measuring: what is said above is what we had set.
+    /// We fixed the processors at these frequencies while measuring: the other fields are the fixed settings.
     pub held: Option<FrequencyRange>,
-    /// What we had set was no longer so at the end: a sentence.
+    /// Our settings had changed by the end: a sentence.
     pub lost_hold: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The identity of a measured program, so that a later measurement can tell whether it is still the same.
+//! A program's identity when it was measured, to detect changes in later measurements.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,8 +18,7 @@ pub struct ProgramIdentity {
 }
 
 impl ProgramIdentity {
-    /// Whether both are known to be the same program, whatever their paths. A script is its content and its
-    /// interpreter.
+    /// Whether both are known to be the same program, at any path. A script is its content and its interpreter.
     pub fn is_same_program(&self, other: &Self) -> bool {
         if (&self.build_id, &self.content_hash) == (&None, &None) {
             return self.file == other.file && (&other.build_id, &other.content_hash) == (&None, &None);
@@ -27,14 +26,14 @@ impl ProgramIdentity {
         (&self.build_id, &self.content_hash) == (&other.build_id, &other.content_hash)
     }
 
-    /// The first digits of what identifies it best: of a script its content, else the build id.
+    /// The first digits of the best identification: for a script its content, else the build ID.
     pub fn short(&self) -> Option<&str> {
         let digits = self.content_hash.as_deref().or(self.build_id.as_deref())?;
         Some(digits.get(..10).unwrap_or(digits))
     }
 }
 
-/// A path as text that can be made a path again, whatever its bytes: what is not UTF-8 becomes `\xNN`, and a backslash
+/// A path as reversible text: bytes that are not UTF-8 become `\xNN`, and a backslash
 /// becomes two.
 pub fn path_to_text(path: &[u8]) -> String {
     let mut text = String::with_capacity(path.len());

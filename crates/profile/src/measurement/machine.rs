@@ -1,15 +1,15 @@
-//! The measuring machine.
+//! The machine of a measurement.
 
 use serde::{Deserialize, Serialize};
 
 use super::Frequency;
 
-/// The machine, as far as it bears on start-up times.
+/// The machine, as far as it affects start-up times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Release of the running kernel.
     pub kernel: String,
-    /// Model of the first processor; empty if the kernel does not tell.
+    /// Model of the first processor; empty if unknown.
     pub processor: String,
     /// Processors online.
     pub processor_count: u32,
@@ -22,16 +22,16 @@ pub struct Machine {
     /// The machine is a virtual one, as its processors say.
     #[serde(default)]
     pub is_virtual: bool,
-    /// How fast the processors run; `None` where the kernel does not tell, as in most virtual machines.
+    /// The processors' frequency; `None` if unknown, as in most virtual machines.
     #[serde(default)]
     pub frequency: Option<Frequency>,
-    /// How often a processor was slowed down while measuring because it was hot; `None` where that is not counted.
+    /// How often a processor was throttled because of heat while measuring; `None` if not counted.
     #[serde(default)]
     pub throttle_events: Option<u64>,
-    /// It ran on its battery when measuring ended; `None` where there is none.
+    /// It ran on battery when measuring ended; `None` without a battery.
     #[serde(default)]
     pub on_battery: Option<bool>,
-    /// The kernel takes unused pages out of memory without need (DAMON); `None` where that is not told.
+    /// The kernel reclaims unused pages proactively (DAMON); `None` if unknown.
     #[serde(default)]
     pub proactive_reclaim: Option<bool>,
     /// Another coldstart measured on it at the same time.
@@ -46,7 +46,7 @@ pub struct Device {
     pub number: String,
     /// The kernel's name for it, such as `sda2`.
     pub name: String,
-    /// What the drive says it is; `None` for virtual ones.
+    /// The drive's model; `None` for virtual ones.
     pub model: Option<String>,
     /// Whether the kernel takes it for a spinning disk.
     pub rotational: Option<bool>,

@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The share of measuring and of the kernel in each time. It is never subtracted from a figure, because it overlaps
-/// with the program's own work.
+/// How much of each time may be overhead of measuring and the kernel. Nothing of it is subtracted from
+/// any figure: the part that overlaps with the program's own work is unknown for each run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overhead {
-    /// Starting `true` hot, timed like every start: the least that any program takes, its loading and its end included.
-    /// `None` where there is no such program.
+    /// Starting `true` hot, timed like every start: the minimum of any program, its loading and its end included.
+    /// `None` without such a program.
     pub floor: Option<Spread>,
-    /// Creating a process: the same call with a program that does not exist.
+    /// Creating a process: the same call with a missing program.
     pub spawn: Option<Spread>,
     /// From the last instruction of a process to our second clock reading: the kernel tears it down and wakes us.
     pub wake: Option<Spread>,
-    /// By command: seconds between two looks whether it is ready, by which a time may be too long; `None` where the
-    /// kernel tells us at once.
+    /// By command: the polling interval of its readiness in seconds, an upper bound of the error; `None` where the
+    /// kernel notifies us.
     pub readiness_step: Vec<Option<f64>>,
 }
 
@@ -33,7 +33,8 @@ pub struct Spread {
 }
 
 impl Overhead {
-    /// Our own share of each time: creating a process, and detecting its end. `None` if it could not be measured.
+    /// Our own part of each time: creating a process, and noticing its end. `None` if it
+    /// could not be measured.
     pub fn own(&self) -> Option<f64> {
         Some(self.spawn?.median + self.wake?.median)
     }

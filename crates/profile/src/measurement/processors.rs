@@ -1,4 +1,4 @@
-//! Processor usage during a start.
+//! Processor use while a program started.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 /// for each processor).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorUse {
-    /// Used by all processes, in user mode and in the kernel.
+    /// By all processes, in user mode and in the kernel.
     pub busy_seconds: f64,
-    /// Steal time: taken by the hypervisor for other guests; 0 on real machines.
+    /// Stolen by the hypervisor; 0 on real machines.
     pub stolen_seconds: f64,
 }

@@ -11,7 +11,7 @@ pub struct Sample {
     pub number: u32,
     /// Index into the measurement's commands.
     pub command: usize,
-    /// The state asked for.
+    /// The intended state.
     pub state: StartState,
     /// Round within the state, from 1: samples of one round ran close together and are compared with one another.
     pub round: u32,
@@ -19,12 +19,12 @@ pub struct Sample {
     pub attempt: u32,
     /// From right before the spawn to readiness, in seconds; `None` if it never became ready.
     pub seconds: Option<f64>,
-    /// How the program came to its end.
+    /// How the program ended.
     pub end: End,
-    /// What of the program's files was in memory right before the launch; `None` if no files are known.
+    /// Residency of the program's files right before the launch; `None` if its files are unknown.
     pub residency: Option<Residency>,
-    /// Bytes that the program's processes caused to be read from disks by readiness, readahead included. This and the
-    /// next four are `None` where they are not known, never 0.
+    /// Bytes read from disks on behalf of the program's processes by readiness, readahead included. This and the
+    /// next four are `None` if unknown, never 0.
     pub bytes_read: Option<u64>,
     /// Page faults by readiness that waited for I/O.
     pub major_faults: Option<u64>,
@@ -34,19 +34,19 @@ pub struct Sample {
     pub user_seconds: Option<f64>,
     /// Processor time in the kernel, in seconds, likewise.
     pub system_seconds: Option<f64>,
-    /// Why some of these are not known: a clause.
+    /// Why some of these are unknown: a clause.
     #[serde(default)]
     pub uncounted: Option<String>,
-    /// What was read, by anybody, from the devices that hold the program's files between launch and readiness.
+    /// Reads of all processes from the devices with the program's files between launch and readiness.
     pub devices: Vec<DeviceReads>,
-    /// What was computed, by anybody, between launch and readiness; `None` where the kernel does not tell.
+    /// Processor use of all processes between launch and readiness; `None` if unknown.
     #[serde(default)]
     pub processors: Option<ProcessorUse>,
     /// Whether it counts in the figures.
     pub used: Use,
 }
 
-/// How a measured program came to its end.
+/// How a measured program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", content = "value", rename_all = "kebab-case")]
 pub enum End {
@@ -54,27 +54,27 @@ pub enum End {
     Exited(i32),
     /// By a signal.
     Signalled(i32),
-    /// After it was ready by another sign than its exit.
+    /// After it was ready, with a readiness other than exit.
     Ended,
     /// It was not ready within the limit.
     TimedOut,
 }
 
-/// What of a command's files is in memory, in pages of 4 KiB, all files together.
+/// Residency of a command's files, in pages of 4 KiB, all files together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Residency {
-    /// Pages of the files that the kernel tells about.
+    /// Pages of the files with known residency.
     pub file_pages: u64,
     /// How many of them are resident.
     pub resident_pages: u64,
-    /// Files whose residency the kernel does not tell us.
+    /// Files with hidden residency.
     pub unknown_files: u64,
-    /// Files that are not there any more.
+    /// Files that do not exist any more.
     pub missing_files: u64,
 }
 
 impl Residency {
-    /// Whether the kernel told about every file, and there was one.
+    /// Whether the residency of all files is known, and there was one.
     pub fn is_known(&self) -> bool {
         self.unknown_files == 0 && self.file_pages > 0
     }
@@ -99,14 +99,14 @@ pub struct DeviceReads {
 pub enum Use {
     /// It counts.
     Counted,
-    /// It only brought the state about.
+    /// It only prepared the state.
     WarmUp,
     /// The program failed.
     Failed {
         /// A sentence's end: "exited with code 1".
         reason: String,
     },
-    /// What it read or found resident contradicts the state asked for.
+    /// Its reads or residency contradict the intended state.
     Contradicts {
         /// A sentence.
         reason: String,

@@ -13,8 +13,8 @@ pub struct Series {
     pub readiness: String,
     /// What the starts found in the page cache.
     pub state: StartState,
-    /// What else was done to get there, in words: which saved state was brought back, at which frequency the processors
-    /// were held. Empty for the usual.
+    /// Further conditions, as text: the restored saved state, the fixed frequency
+    /// of the processors. Usually empty.
     pub condition: String,
     /// The machine, as it was first.
     pub machine: Machine,

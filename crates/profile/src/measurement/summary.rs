@@ -37,11 +37,11 @@ pub struct Summary {
     pub requests: Option<f64>,
     /// Median of the page faults that waited for I/O, likewise.
     pub major_faults: Option<f64>,
-    /// How the state was brought about and checked.
+    /// How the state was prepared and checked.
     pub state_facts: StateFacts,
 }
 
-/// An interval that holds the true value with a stated confidence.
+/// A confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
@@ -68,7 +68,7 @@ pub struct Outlier {
     pub seconds: f64,
 }
 
-/// How a state was brought about and what the check of it found.
+/// How a state was prepared, and the result of its check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateFacts {
     /// What was done, a sentence's end.
@@ -79,32 +79,32 @@ pub struct StateFacts {
     pub file_pages: Option<u64>,
     /// Least and most pages resident before a counted launch.
     pub resident_pages: Option<(u64, u64)>,
-    /// Files with pages that stayed in memory despite eviction, most pages first; cold and selective only.
+    /// The files that stayed in memory despite eviction, most pages first; cold and selective only.
     pub stayed: Vec<StayedFile>,
-    /// How the files' metadata was evicted, way by way; selective only.
+    /// How the files' metadata was evicted, by way; selective only.
     #[serde(default)]
     pub ways: Vec<EvictionWay>,
-    /// How near each run came to the saved state; boot only.
+    /// How close each run came to the saved state; boot only.
     #[serde(default)]
     pub saved_state: Option<SavedStateFacts>,
 }
 
-/// How near the runs came to a saved state of the page cache. Pages are of 4 KiB.
+/// How close the runs came to a saved state of the page cache. Pages are of 4 KiB.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedStateFacts {
     /// The file it was read from.
     pub file: String,
     /// When it was saved, in seconds since 1970-01-01 UTC.
     pub saved_at: i64,
-    /// Pages saved, so asked for.
+    /// Saved pages.
     pub asked: u64,
-    /// Fewest that came back before a launch.
+    /// Fewest pages restored before a launch.
     pub least_back: u64,
-    /// Most pages in memory of the files and devices it names that were not asked for.
+    /// Most unrequested pages in memory of its files and devices.
     pub most_extra: u64,
-    /// Files and devices of it that are gone or have become others.
+    /// Its files and devices that were removed or changed.
     pub lost_files: u64,
-    /// Their pages, which therefore could not come back.
+    /// Their pages, which therefore could not be restored.
     pub lost_pages: u64,
     /// The first of them.
     pub lost_example: Option<String>,
@@ -117,17 +117,17 @@ pub struct EvictionWay {
     pub way: String,
     /// What is counted: `bytes`, `entries` or `pages` (of 4 KiB).
     pub unit: String,
-    /// How often it was gone.
+    /// How often it was used.
     pub times: u32,
-    /// What it could have taken, added up over all times.
+    /// The total amount before.
     pub before: u64,
-    /// What of that was still there afterwards.
+    /// The total amount afterwards.
     pub after: u64,
-    /// Why it was not gone the last time it should have been.
+    /// Why it was not used the last time.
     pub refused: Option<String>,
 }
 
-/// A file with pages that stayed in memory.
+/// A file that stayed in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StayedFile {
     /// Its path; bytes that are not UTF-8 as U+FFFD.

@@ -1,4 +1,4 @@
-//! Warnings about a figure. They are data; the sentences are derived from it.
+//! Reasons not to trust a figure, as data and as a sentence.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ pub enum Warning {
         /// How many runs count, these included.
         #[serde(default)]
         runs: u32,
-        /// What may explain them; a run may be explained twice, or not at all.
+        /// Possible causes; a run may have several, or none.
         #[serde(default)]
         causes: Vec<Cause>,
     },
@@ -51,14 +51,14 @@ pub enum Warning {
         /// Most bytes read by other processes in one run.
         others_bytes: u64,
     },
-    /// Other processes computed much while the program started.
+    /// Others used the processors much while the program started.
     ProcessorsBusy {
         /// The runs.
         samples: Vec<u32>,
         /// Largest share of the machine's processor time used by other processes in one run: 0.5 is half of it.
         most_part: f64,
     },
-    /// The hypervisor gave time of our processors to other guests while the program started.
+    /// The hypervisor stole processor time while the program started.
     TimeStolen {
         /// The runs.
         samples: Vec<u32>,
@@ -74,19 +74,19 @@ pub enum Warning {
         /// At least some processors may run faster than their base frequency.
         turbo: bool,
     },
-    /// The processors' frequency was held, and did not stay so or was not put back.
+    /// The processors' frequency was fixed, but did not stay so or was not restored.
     FrequencyNotHeld {
         /// A sentence.
         reason: String,
     },
-    /// Processors were slowed down because they were hot.
+    /// Processors were throttled because of heat.
     Throttled {
         /// How often, added up over processors.
         events: u64,
     },
-    /// The machine ran on its battery, which most machines save by running slower.
+    /// The machine ran on battery, with which most machines run slower.
     OnBattery,
-    /// Pages that a hot start had left were gone by the next one, so it had to be warmed up again.
+    /// Pages of a hot start were evicted before the next one, so it had to be warmed up again.
     DecayingCaches {
         /// The command's label.
         command: String,
@@ -94,11 +94,11 @@ pub enum Warning {
         times: u32,
         /// Most pages of 4 KiB that had gone.
         pages: u64,
-        /// The kernel takes unused pages out of memory without need (DAMON).
+        /// The kernel reclaims unused pages proactively (DAMON).
         #[serde(default)]
         proactive_reclaim: bool,
     },
-    /// The kernel does not report whether the files were resident, so the state is only checked by what was read.
+    /// Residency was hidden, so the state could only be verified by the reads.
     StateUnchecked {
         /// The command's label.
         command: String,
@@ -107,7 +107,7 @@ pub enum Warning {
         /// A sentence's end.
         reason: String,
     },
-    /// What runs read is not known, so it says nothing about their state.
+    /// The reads of runs are unknown, so they could not verify their state.
     ReadsUnknown {
         /// The command's label.
         command: String,
@@ -158,7 +158,7 @@ pub enum Warning {
         /// All values seen, in KiB.
         kib: Vec<u64>,
     },
-    /// Times near what starting any process takes: the program's own part is small and hard to see.
+    /// Times close to the start of any process: the program's own part is small and hard to measure.
     NearLaunchFloor {
         /// The command's label.
         command: String,
@@ -169,7 +169,7 @@ pub enum Warning {
         /// The time of starting `true`, in seconds.
         floor: f64,
     },
-    /// Some of the files are not there any more.
+    /// Some of the files do not exist any more.
     MissingFiles {
         /// The command's label.
         command: String,
@@ -207,7 +207,7 @@ impl fmt::Display for Warning {
             ),
             Self::TimeStolen { samples, most_seconds } => write!(
                 to,
-                "the hypervisor gave up to {:.0} ms of the processors' time to others during {}",
+                "the hypervisor stole up to {:.0} ms of processor time during {}",
                 most_seconds * 1e3,
                 runs(samples)
             ),
@@ -222,13 +222,9 @@ impl fmt::Display for Warning {
                 write!(to, "the processors' frequency was not held all the time: {reason}")
             }
             Self::Throttled { events } => {
-                write!(
-                    to,
-                    "processors were slowed down because they were hot, {} while measuring",
-                    count(*events, "time")
-                )
+                write!(to, "processors were throttled because of heat, {} while measuring", count(*events, "time"))
             }
-            Self::OnBattery => to.write_str("the machine ran on its battery"),
+            Self::OnBattery => to.write_str("the machine ran on battery"),
             Self::Interference { samples, others_bytes } => write!(
                 to,
                 "others read from the same devices during {}, up to {:.1} MiB: the machine was not idle",
@@ -239,13 +235,13 @@ impl fmt::Display for Warning {
                 to,
                 "the page cache lost up to {pages} pages of {command} between hot runs, which was warmed up again {}{}",
                 count(*times, "time"),
-                if *proactive_reclaim { ": the kernel takes out what is not used for a while (DAMON)" } else { "" }
+                if *proactive_reclaim { ": the kernel reclaims unused pages (DAMON)" } else { "" }
             ),
             Self::StateUnchecked { command, state, reason } => {
-                write!(to, "whether {command} really started {state} could only be told from what it read: {reason}")
+                write!(to, "the state ({state}) of {command} could only be verified by its reads: {reason}")
             }
             Self::ReadsUnknown { command, state, samples, reason } => {
-                write!(to, "what {command} read in {}, {state}, is not known: {reason}", runs(samples))
+                write!(to, "the reads of {command} in {}, {state}, are unknown: {reason}", runs(samples))
             }
             Self::StateNotReached { command, state, reason } => {
                 write!(to, "there are no {state} figures of {command}: no run reached that state; {reason}")
@@ -267,7 +263,7 @@ impl fmt::Display for Warning {
                 floor * 1e3
             ),
             Self::MissingFiles { command, files } => {
-                write!(to, "gone since {command} was seen to read them: {}", count(*files, "file"))
+                write!(to, "files of {command} that do not exist any more: {}", count(*files, "file"))
             }
         }
     }
@@ -341,6 +337,6 @@ mod tests {
             "cold times of a far from the others: runs 2, 5; during run 5 others read from the same devices"
         );
         let gone = Warning::MissingFiles { command: "a".into(), files: 1 };
-        assert_eq!(gone.to_string(), "gone since a was seen to read them: 1 file");
+        assert_eq!(gone.to_string(), "files of a that do not exist any more: 1 file");
     }
 }

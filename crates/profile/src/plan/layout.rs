@@ -1,4 +1,4 @@
-//! Field offsets in a plan file. All numbers are little-endian.
+//! Layout of a plan file. All numbers are little-endian.
 
 /// First bytes of each plan.
 pub const MAGIC: [u8; 8] = *b"coldplan";

@@ -1,7 +1,7 @@
-//! The prefetch plan: what a replay reads, in the order it reads it.
+//! The prefetch plan: the reads of a replay, in order.
 //!
-//! The file is used as it is in memory, because a replay is between the user and the program: [`PlanView`] checks
-//! it once and then hands out records without building anything. Layout in `docs/formats/prefetch-plan.md`.
+//! The file is used in place, because a replay delays the program: [`PlanView`] checks
+//! it once and then returns records without building anything. Format: `docs/formats/prefetch-plan.md`.
 
 mod layout;
 mod view;
@@ -23,13 +23,13 @@ pub const MOST_BYTES: u64 = 256 << 20;
 /// A whole plan in memory, as the planner makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrefetchPlan {
-    /// How to replay and what to expect of it.
+    /// Replay parameters and predictions.
     pub summary: PlanSummary,
     /// The recorded program and its arguments.
     pub command: Vec<OsString>,
-    /// What the steps read.
+    /// The targets of the steps.
     pub targets: Vec<Target>,
-    /// What to do, in order. Windows ascend.
+    /// The steps, in order. Windows ascend.
     pub steps: Vec<Step>,
 }
 
@@ -63,7 +63,7 @@ impl PlanSummary {
     }
 }
 
-/// What the planner held true of the device.
+/// The planner's model of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedDevice {
     /// Time of one random 4 KiB read with nothing else under way.
@@ -72,7 +72,7 @@ pub struct PlannedDevice {
     pub bandwidth: u64,
     /// Random reads served at the same time, at least 1.
     pub parallel: u32,
-    /// Whether order on the disk decides the time, as with one head.
+    /// Whether disk order decides the time, as with one head.
     pub seeks: bool,
 }
 
@@ -81,7 +81,7 @@ pub struct PlannedDevice {
 pub struct Target {
     /// Absolute path.
     pub path: PathBuf,
-    /// What it is, and what is to be checked before it is read.
+    /// Its kind, and what to check before reading it.
     pub kind: TargetKind,
 }
 
@@ -90,9 +90,9 @@ pub struct Target {
 pub enum TargetKind {
     /// A file whose pages are read if it still has this identity.
     File(FileIdentity),
-    /// A file that changes at each start: read as far as it reaches now.
+    /// A file that changes at each start: read up to its current size.
     RewrittenFile(FileIdentity),
-    /// A block device; only who may open it reads it.
+    /// A block device; needs permission to open it.
     BlockDevice,
     /// A name to look up.
     Name,
@@ -100,7 +100,7 @@ pub enum TargetKind {
     Directory,
 }
 
-/// One act of a replay.
+/// One step of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Number of the target.

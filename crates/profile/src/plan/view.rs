@@ -1,4 +1,4 @@
-//! A plan, read in place in memory.
+//! A plan, used in place.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,20 +11,20 @@ use super::layout::{CHECKED_FROM, HEADER_SIZE, MAGIC, STEP_SIZE, TARGET_SIZE, VE
 use super::{MOST_BYTES, PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
 use crate::{FileIdentity, PageRange};
 
-/// Why bytes are not a valid plan.
+/// Why this build cannot use bytes as a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// Not a plan, or an empty file.
+    /// Another kind of file, or an empty one.
     #[error("not a prefetch plan: the first 8 bytes are not \"coldplan\"")]
     NotAPlan,
     /// Written by a newer coldstart.
-    #[error("the plan has version {found}; this coldstart reads up to version {VERSION}")]
+    #[error("the plan has format version {found}; this coldstart reads versions up to {VERSION}")]
     NewerVersion {
         /// Version in the file.
         found: u32,
     },
-    /// Truncated, or followed by other data.
-    #[error("the plan has {found} bytes instead of {expected}")]
+    /// Truncated, or too long.
+    #[error("the plan should be {expected} bytes long but is {found}")]
     WrongLength {
         /// Length the header and its counts ask for.
         expected: u64,
@@ -39,7 +39,7 @@ pub enum PlanError {
         /// Of the bytes.
         found: u32,
     },
-    /// A record that no planner writes.
+    /// An invalid record.
     #[error("the plan is damaged at byte {offset}: {what}")]
     BadRecord {
         /// Offset of the record.
@@ -47,14 +47,14 @@ pub enum PlanError {
         /// The reason.
         what: &'static str,
     },
-    /// Longer than what is read again.
-    #[error("it would have {length} bytes; the limit is {} MiB", MOST_BYTES >> 20)]
+    /// Larger than the limit for reading.
+    #[error("it would have {length} bytes, but a plan has at most {} MiB", MOST_BYTES >> 20)]
     TooLong {
         /// The length in bytes.
         length: u64,
     },
-    /// Larger than the format can say.
-    #[error("{number} exceeds the plan format's limit (4,294,967,295)")]
+    /// Larger than the format allows.
+    #[error("{number} exceeds the limit of the format (4,294,967,295)")]
     TooLarge {
         /// The count or length.
         number: u64,
@@ -161,7 +161,7 @@ impl<'bytes> PlanView<'bytes> {
         Ok(())
     }
 
-    /// How to replay, and what to expect of it.
+    /// Replay parameters and predictions.
     pub fn summary(&self) -> PlanSummary {
         let duration = |at| Duration::from_nanos(u64_at(self.header, at));
         PlanSummary {
@@ -187,7 +187,7 @@ impl<'bytes> PlanView<'bytes> {
         self.targets.len() / TARGET_SIZE
     }
 
-    /// Path and kind of a target; `None` after the last.
+    /// Path and kind of a target; `None` past the last.
     pub fn target(&self, number: u32) -> Option<(&'bytes Path, TargetKind)> {
         let start = (number as usize).checked_mul(TARGET_SIZE)?;
         let record = self.targets.get(start..start + TARGET_SIZE)?;

@@ -1,4 +1,4 @@
-//! Serialises a plan.
+//! Encoding a plan.
 
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
@@ -10,7 +10,7 @@ impl PrefetchPlan {
     /// The bytes of the plan's file.
     ///
     /// # Errors
-    /// [`PlanError::TooLarge`] when a table or a read is longer than the format can say (4 Gi entries, names of 4 GiB);
+    /// [`PlanError::TooLarge`] when a table or a read exceeds the format (4 Gi entries, names of 4 GiB);
     /// [`PlanError::TooLong`] beyond [`MOST_BYTES`].
     pub fn to_bytes(&self) -> Result<Vec<u8>, PlanError> {
         let mut names = Vec::new();

@@ -1,8 +1,8 @@
-//! Events: something that happened to pages of a file at one moment.
+//! Events of a trace.
 
 use super::{FileId, Moment, ThreadId};
 
-/// Something that happened to pages of a file, or a function's first call.
+/// An event on pages of a file, or a function's first call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The time.
@@ -38,7 +38,7 @@ pub enum EventKind {
     Touch(Touch),
     /// A function was called for the first time.
     Function,
-    /// Pages were read through `read(2)` or one of its kin.
+    /// Pages were read through `read(2)` or a similar call.
     Read,
     /// Pages came from the disk into the page cache.
     Fill(FillCause),
@@ -47,13 +47,13 @@ pub enum EventKind {
 /// How a page was used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touch {
-    /// Whether it was written to; `None` if that is not known.
+    /// Whether it was written to; `None` if unknown.
     pub write: Option<bool>,
     /// Whether it was an instruction fetch.
     pub execute: bool,
     /// Whether it waited for the disk.
     pub major: bool,
-    /// Whether the kernel did it on the program's behalf (a `read` into it, say).
+    /// Whether the kernel did it on the program's behalf (for example a `read` into it).
     pub by_kernel: bool,
     /// Zero-filled memory of the object (`.bss`): the page is named by address.
     pub zero_filled: bool,
@@ -64,7 +64,7 @@ pub struct Touch {
 /// Why pages were read from the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FillCause {
-    /// A page needed immediately, with the pages that the kernel read together with it.
+    /// The page that a thread waited for, and pages read with it at once.
     Demand,
     /// Read ahead of a sequential reader.
     Readahead,

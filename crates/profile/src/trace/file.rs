@@ -16,7 +16,7 @@ pub struct TracedFile {
     pub device: u64,
     /// `st_ino`.
     pub inode: u64,
-    /// What it was when it was recorded; `None` for what is gone since.
+    /// Its identity when it was recorded; `None` if it was removed since.
     pub identity: Option<FileIdentity>,
     /// Its owner.
     pub category: FileCategory,

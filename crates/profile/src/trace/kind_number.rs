@@ -1,4 +1,4 @@
-//! The number of an event kind: the kind and all its flags in one byte.
+//! Encoding of an event's kind with all its flags in one byte.
 //!
 //! Trace files and pages keep it. All combinations there are fit below 102: SQLite keeps 0 to 127 in one byte (and 0
 //! and 1 in none), and a list with a row for each number spares readers taking bits apart.

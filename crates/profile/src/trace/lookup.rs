@@ -1,4 +1,4 @@
-//! File names that a start looked up.
+//! Names looked up by a start.
 
 use std::path::PathBuf;
 
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use super::{FileId, Moment, ProcessId};
 
-/// One lookup of a name.
+/// One look-up of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// The time.
     pub at: Moment,
-    /// The process; `None` if it is unknown.
+    /// The thread; `None` if unknown.
     pub process: Option<ProcessId>,
     /// The absolute path as requested.
     pub path: PathBuf,
-    /// The kind of lookup.
+    /// The kind of request.
     pub kind: LookupKind,
     /// The regular file or directory that was found, if the trace lists it.
     pub file: Option<FileId>,
-    /// Whether it was not found.
+    /// Whether the name did not exist.
     pub failed: bool,
 }
 
-/// The kind of a lookup.
+/// The kind of request for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LookupKind {
@@ -31,7 +31,7 @@ pub enum LookupKind {
     Open,
     /// A directory's entries.
     List,
-    /// Only whether and what it is.
+    /// Only its existence and type.
     Ask,
 }
 

@@ -1,9 +1,8 @@
-//! A trace: the recorded actions of one start of a program, in order.
+//! A trace: the events of one start of a program, in order.
 //!
-//! Recorders fill it, the trace file keeps it, figures and viewers read it. Files, processes and threads are named by
-//! their place in the lists here, so that an event takes few bytes. Not obvious: a page of an ELF
-//! object is named by its place in the *file*, except in the zero-filled memory after it (`.bss`), which has none:
-//! there it is named by address.
+//! Recorders fill it, the trace file stores it, figures and viewers read it. Files, processes and threads are referred to by their index
+//! in the lists here, so that an event takes few bytes. Not obvious: a page of an ELF object is identified by
+//! its file offset, except in zero-filled memory (`.bss`), which has none: there it is identified by address.
 
 mod event;
 pub mod figures;
@@ -28,7 +27,7 @@ pub use phase::{Known, Phase, PhaseKind};
 pub use process::{TracedProcess, TracedThread};
 pub use run::{Layer, PagesSeen, Run, RunEnd, StartState};
 
-/// Nanoseconds since the launch: the moment right before the program's process was made.
+/// Nanoseconds since the launch: the time right before the program's process was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Moment(pub u64);
@@ -52,22 +51,22 @@ impl fmt::Display for Moment {
     }
 }
 
-/// Place in [`Trace::files`].
+/// Index in [`Trace::files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FileId(pub u32);
 
-/// Place in [`Trace::processes`].
+/// Index in [`Trace::processes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ProcessId(pub u32);
 
-/// Place in [`Trace::threads`].
+/// Index in [`Trace::threads`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ThreadId(pub u32);
 
-/// Place in [`Trace::phases`].
+/// Index in [`Trace::phases`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PhaseId(pub u32);
@@ -75,7 +74,7 @@ pub struct PhaseId(pub u32);
 /// One start, recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// What was started, how, and how far the trace can be trusted.
+    /// The command, the options, and limits of the trace.
     pub run: Run,
     /// In the order in which they began. A process that executes another program is a new entry, with the same number.
     pub processes: Vec<TracedProcess>,
@@ -87,7 +86,7 @@ pub struct Trace {
     pub objects: Vec<TracedObject>,
     /// Which object was mapped where, in order.
     pub loads: Vec<Load>,
-    /// In the order in which they began; a phase is after the one that holds it.
+    /// In the order in which they began; a phase comes after its parent.
     pub phases: Vec<Phase>,
     /// In order of time.
     pub events: Vec<Event>,
@@ -116,7 +115,7 @@ impl Trace {
         self.processes.get(usize::try_from(id.0).ok()?)
     }
 
-    /// What could not be seen of processes, each note once, in order, with the number of processes it holds for.
+    /// Limits of processes' records, each note once, in order, with the number of its processes.
     pub fn process_notes(&self) -> Vec<(&str, u64)> {
         let mut notes: Vec<(&str, u64)> = Vec::new();
         for note in self.processes.iter().flat_map(|process| &process.notes) {

@@ -15,7 +15,7 @@ pub struct TracedObject {
     pub machine: u16,
     /// Whether pointers have eight bytes.
     pub is_64_bit: bool,
-    /// The entry point of the kernel or the loader (`e_entry`).
+    /// The address that the kernel or the loader enters (`e_entry`).
     pub entry: u64,
     /// Its PT_LOAD segments, ascending by address.
     pub segments: Vec<ObjectSegment>,
@@ -24,12 +24,12 @@ pub struct TracedObject {
     pub sections: Vec<ObjectSection>,
     /// Symbols of what the start touched, ascending by address.
     pub symbols: Vec<ObjectSymbol>,
-    /// What the entries of its relocation tables do, in table order.
+    /// The effects of its relocation entries, in table order.
     pub relocations: Vec<RelocationRun>,
 }
 
 impl TracedObject {
-    /// The address that a place in the file is loaded at, without load bias; the first segment that holds it.
+    /// The address of a file offset, without load bias; by the first segment that contains it.
     pub fn address_of(&self, file_offset: u64) -> Option<u64> {
         self.segments.iter().find_map(|segment| {
             let inside = file_offset.checked_sub(segment.offset)?;
@@ -37,14 +37,14 @@ impl TracedObject {
         })
     }
 
-    /// The section that holds an address, without load bias.
+    /// The section that contains an address, without load bias.
     pub fn section_at(&self, address: u64) -> Option<&ObjectSection> {
         let behind = self.sections.partition_point(|section| section.address <= address);
         let section = self.sections.get(behind.checked_sub(1)?)?;
         (address - section.address < section.size).then_some(section)
     }
 
-    /// The symbol that holds an address, without load bias; one without a size holds all up to the next.
+    /// The symbol that contains an address, without load bias; one without a size extends to the next.
     pub fn symbol_at(&self, address: u64) -> Option<&ObjectSymbol> {
         let behind = self.symbols.partition_point(|symbol| symbol.address <= address);
         let symbol = self.symbols.get(behind.checked_sub(1)?)?;
@@ -74,7 +74,7 @@ pub struct ObjectSection {
     pub name: String,
     /// Address without load bias.
     pub address: u64,
-    /// Place in the file, in bytes; of zero-filled memory where it would be.
+    /// File offset, in bytes; for zero-filled memory where it would be.
     pub offset: u64,
     /// In bytes.
     pub size: u64,
@@ -89,7 +89,7 @@ pub struct ObjectSection {
 pub struct ObjectSymbol {
     /// Address without load bias.
     pub address: u64,
-    /// In bytes; 0 if it is not known.
+    /// In bytes; 0 if unknown.
     pub size: u64,
     /// As in the symbol table, demangled; `fn_1a2b0` (its address) for functions known from unwind tables only.
     pub name: String,
@@ -97,7 +97,7 @@ pub struct ObjectSymbol {
     pub is_function: bool,
 }
 
-/// Consecutive entries of a relocation table of the same kind for the same section.
+/// Consecutive entries of a relocation table with the same effect on the same section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelocationRun {
     /// The table: ".rela.dyn", ".rela.plt", ".relr.dyn", ...

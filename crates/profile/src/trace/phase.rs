@@ -1,10 +1,10 @@
-//! Phases of a start: what the time was spent on.
+//! Phases of a start.
 
 use serde::{Deserialize, Serialize};
 
 use super::{FileId, Moment, PhaseId, ProcessId};
 
-/// A stretch of time of one process.
+/// An interval of a process's time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
     /// The process.
@@ -17,21 +17,21 @@ pub struct Phase {
     pub address: Option<u64>,
     /// First moment.
     pub begin: Moment,
-    /// First moment after it.
+    /// End, exclusive.
     pub end: Moment,
-    /// Its parent phase.
+    /// The parent phase.
     pub parent: Option<PhaseId>,
     /// How its ends were determined.
     pub known: Known,
 }
 
-/// The kind of a phase. In the order of a start.
+/// The kind of a phase. Ordered as in a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseKind {
     /// The kernel replaces the process's image: from the call of `execve` to the first instruction.
     Exec,
-    /// The loader relocates itself and reads what it was given, up to the first library.
+    /// The loader relocates itself and reads its parameters, up to the first library.
     LoaderStart,
     /// Libraries are found and mapped.
     Mapping,
@@ -86,7 +86,7 @@ impl PhaseKind {
         }
     }
 
-    /// The kind, for display.
+    /// Its description.
     pub fn words(self) -> &'static str {
         match self {
             Self::Exec => "execve",

@@ -18,13 +18,13 @@ pub struct TracedProcess {
     pub arguments: Vec<OsString>,
     /// When it began: its fork, or the return of its `execve`.
     pub began: Moment,
-    /// When it was gone, or executed another program; `None` if it outlived the recording.
+    /// When it ended, or executed another program; `None` if it outlived the recording.
     pub ended: Option<Moment>,
     /// Whether it began with `execve`, not with a fork.
     pub executed: bool,
     /// How complete its page touches are.
     pub pages: PagesSeen,
-    /// Limitations of its recording, a clause each ("a 32-bit program: ...").
+    /// Limits of its record and their reasons, a clause each ("a 32-bit program: ...").
     pub notes: Vec<String>,
 }
 

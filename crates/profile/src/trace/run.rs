@@ -1,4 +1,4 @@
-//! The run of a trace: its command, its conditions, and the completeness of the recording.
+//! The run of a trace: command, options, and limits.
 
 use std::ffi::OsString;
 
@@ -23,7 +23,7 @@ pub struct Run {
     pub ready_at: Option<Moment>,
     /// When its first process had ended, or the recording was over.
     pub ended_at: Moment,
-    /// How its first process ended; [`Run::known_end`] tells whether that is known.
+    /// How its first process ended; [`Run::known_end`] returns whether that is known.
     pub end: RunEnd,
     /// The readiness condition, as on the command line.
     pub readiness: String,
@@ -31,37 +31,36 @@ pub struct Run {
     pub lost_events: u64,
     /// How often a thread was stopped for the recording.
     pub stops: u64,
-    /// Total time that threads were stopped for the recording, in nanoseconds: a lower bound of its cost.
+    /// How long threads were stopped for the recording, all together, in nanoseconds: a lower bound of its overhead.
     pub stopped: u64,
     /// `uname -r`.
     pub kernel: String,
     /// Processors that may be used.
     pub processors: u32,
-    /// Whether all that was recorded is in the file; `false` when the writing broke off (a full disk, an interrupt).
+    /// Whether the file is complete; `false` when writing it failed (a full disk, an interrupt).
     pub complete: bool,
-    /// Notes about the recording, a sentence each.
+    /// Notes on the recording, a sentence each.
     pub notes: Vec<String>,
 }
 
 impl Run {
-    /// The value of [`Run::readiness`] in a trace imported from perf.
+    /// The value of [`Run::readiness`] of a trace imported from perf.
     const READINESS_OF_IMPORTS: &str = "its end";
 
-    /// How its first process came to its end; `None` where nobody knows: a recording of perf does not say it, and
-    /// [`Run::end`] then says no more than whether the end was recorded.
+    /// How its first process ended; `None` if unknown: recordings of perf do not contain it, and
+    /// [`Run::end`] then only shows whether the end was recorded.
     pub fn known_end(&self) -> Option<RunEnd> {
         (self.readiness != Self::READINESS_OF_IMPORTS).then_some(self.end)
     }
 
-    /// When it was ready and how it ended, as people read it. `readiness` is [`Run::readiness`] made fit for where
-    /// the words go, `time` writes times. No moment of readiness does not mean that it never was ready: recordings of
-    /// perf do not say.
+    /// When it was ready and how it ended, for display. `readiness` is [`Run::readiness`] prepared for the output,
+    /// `time` formats times. Without a time of readiness it may still have been ready: recordings of perf do not contain it.
     pub fn outcome(&self, readiness: &str, time: impl Fn(Moment) -> String) -> String {
         let over = time(self.ended_at);
         let Some(end) = self.known_end() else {
             return match self.ready_at {
-                Some(at) => format!("after {}, when it ended; how it ended is not known", time(at)),
-                None => format!("not known: the recording was over before it ended, after {over}"),
+                Some(at) => format!("after {}, when it ended; how it ended is unknown", time(at)),
+                None => format!("unknown: the recording was over before it ended, after {over}"),
             };
         };
         let how = end.words();
@@ -108,9 +107,8 @@ impl Layer {
 pub enum PagesSeen {
     /// Each page's first touch: fault-around was off for all private file mappings.
     Each,
-    /// The kernel mapped up to 16 pages at once (fault-around), of which only the one that was asked for is seen.
-    /// Since Linux 6.18 it may map a whole large folio where fault-around found nothing ready (`finish_fault` in
-    /// `mm/memory.c`).
+    /// The kernel mapped up to 16 pages at once (fault-around), of which only the requested one is seen. Since Linux 6.18 it may map
+    /// a whole large folio where fault-around found no mapped page (`finish_fault` in `mm/memory.c`).
     FaultAround,
     /// Not recorded.
     #[default]
@@ -163,9 +161,9 @@ impl RunEnd {
     pub fn words(self) -> String {
         match self {
             Self::Exited(code) => format!("it exited with code {code}"),
-            Self::Signalled(signal) => format!("signal {signal} ended it"),
+            Self::Signalled(signal) => format!("signal {signal} killed it"),
             Self::EndedWhenReady => "it was ended then".to_owned(),
-            Self::TimedOut => "it was ended when its time was over".to_owned(),
+            Self::TimedOut => "it was ended at its time limit".to_owned(),
             Self::Interrupted => "the recording was interrupted".to_owned(),
         }
     }

@@ -1,7 +1,7 @@
-//! A tracefs instance of our own: tracepoints recorded into a buffer that nobody else uses.
+//! Our own tracefs instance: tracepoints are recorded into a private buffer.
 //!
-//! Tracefs is mounted detached (`fsmount`), so there is nothing to unmount, and other users of it are not disturbed. Not obvious:
-//! instances outlive the process that made them, so those of dead recorders are removed first.
+//! Tracefs is mounted detached (`fsmount`), so there is nothing to unmount, and other users of it are not affected. Not obvious:
+//! instances outlive their creator, so those of dead recorders are removed first.
 //! Source: `Documentation/trace/ftrace.rst`.
 
 use std::fs;
@@ -18,7 +18,7 @@ use super::line::Line;
 const ALL_KIB: usize = 256 << 10;
 /// Each CPU's part of the ring buffer, in KiB: 32 to 50 bytes an event, so 160,000 events fit at least.
 const MOST_KIB: usize = 8 << 10;
-/// The least part that is worth having, in KiB: 20,000 events.
+/// The smallest useful part, in KiB: 20,000 events.
 const LEAST_KIB: usize = 1 << 10;
 const PREFIX: &str = "coldstart-";
 
@@ -34,7 +34,7 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// Makes an instance whose events carry `CLOCK_MONOTONIC`; none is enabled yet.
+    /// Creates an instance whose events carry `CLOCK_MONOTONIC`; none is enabled yet.
     ///
     /// # Errors
     /// Fails without `CAP_SYS_ADMIN`, or where the kernel has no tracefs.
@@ -52,12 +52,12 @@ impl Instance {
         let part = (ALL_KIB / processors).clamp(LEAST_KIB, MOST_KIB);
         instance.write("trace_clock", "mono")?;
         instance.write("buffer_size_kb", &part.to_string())?;
-        // Lost events must be lost at the end, where they can be told, not at the beginning.
+        // Events must be lost at the end, where losses are counted, not at the beginning.
         instance.write("options/overwrite", "0")?;
         Ok(instance)
     }
 
-    /// Switches a tracepoint (`filemap/mm_filemap_fault`) on.
+    /// Enables a tracepoint (`filemap/mm_filemap_fault`).
     ///
     /// # Errors
     /// `NotFound` where the kernel has no such tracepoint.
@@ -68,20 +68,20 @@ impl Instance {
         fs::write(self.directory.join(switch), "1")
     }
 
-    /// Records nothing but what `thread` does, and all processes and threads that it makes from now on; may be called again for
-    /// further ones. Recording goes on, if it was stopped. The number is that of the initial PID namespace.
+    /// Restricts recording to `thread`, and all processes and threads that it creates from now on; may be called again for
+    /// further ones. Recording resumes, if it was stopped. The number is that of the initial PID namespace.
     ///
     /// # Errors
     /// Fails when tracefs refuses.
     pub(crate) fn follow(&self, thread: u32) -> io::Result<()> {
         self.write("options/event-fork", "1")?;
-        // Appended: without that, `O_TRUNC` would clear the list of those followed already.
+        // Appended: otherwise `O_TRUNC` would clear the existing list.
         let mut list = fs::OpenOptions::new().append(true).open(self.directory.join("set_event_pid"))?;
         io::Write::write_all(&mut list, thread.to_string().as_bytes())?;
         self.write("tracing_on", "1")
     }
 
-    /// Stops recording; what is in the buffer stays there.
+    /// Stops recording; the buffer keeps its content.
     ///
     /// # Errors
     /// Fails when tracefs refuses.
@@ -97,13 +97,13 @@ impl Instance {
         fs::write(self.directory.join(file), value)
     }
 
-    /// Hands each event recorded so far to `see`, in order of time. The text is read, not the raw buffer: after a cold start of
-    /// LibreOffice that takes about a second on a machine that compiles beside it, and the program has ended by then.
+    /// Passes each event recorded so far to `see`, in order of time. The text is read, not the raw buffer: after a cold start of
+    /// LibreOffice that takes about a second on a busy machine, and the program has ended by then.
     ///
     /// # Errors
     /// Fails when tracefs cannot be read.
     pub(crate) fn read(&self, see: &mut dyn FnMut(&Line<'_>)) -> io::Result<()> {
-        // Bytes, because a thread may have any bytes for a name.
+        // Bytes, because a thread's name may contain any bytes.
         let text = fs::read(self.directory.join("trace"))?;
         for line in text.split(|byte| *byte == b'\n') {
             if let Some(line) = Line::parse(&String::from_utf8_lossy(line)) {
@@ -133,7 +133,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // A directory in tracefs goes away whole; there is nobody left to tell if it does not.
+        // A directory in tracefs is removed as a whole; errors are not reported.
         let _ = self.write("events/enable", "0");
         let _ = fs::remove_dir(&self.directory);
     }

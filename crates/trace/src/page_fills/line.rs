@@ -1,14 +1,14 @@
-//! One event as tracefs prints it.
+//! One event, as printed by tracefs.
 //!
-//! Not obvious: a thread's name stands in the line as the thread chose it, with spaces, colons or brackets, so a
-//! line is read from its end. Source: `trace_print_context` in `kernel/trace/trace_output.c`.
+//! Not obvious: a thread's name is printed unchanged, with spaces, colons or brackets, so a
+//! line is parsed from its end. Source: `trace_print_context` in `kernel/trace/trace_output.c`.
 
 use std::time::Duration;
 
 /// An event: `  soffice.bin-4711  [001] ..... 812.000031: mm_filemap_fault: dev=254:0 ino=5c1 ofs=8192`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line<'text> {
-    /// The thread that did it, as the initial PID namespace numbers it.
+    /// The thread, in the initial PID namespace.
     pub(crate) thread: u32,
     /// `CLOCK_MONOTONIC`; tracefs prints microseconds.
     pub(crate) at: Duration,
@@ -18,7 +18,7 @@ pub(crate) struct Line<'text> {
 }
 
 impl<'text> Line<'text> {
-    /// `None` for comments and what is not an event.
+    /// `None` for comments and other lines.
     pub(crate) fn parse(line: &'text str) -> Option<Self> {
         let (head, fields) = line.rsplit_once(": ")?;
         let (before, name) = head.rsplit_once(": ")?;

@@ -1,8 +1,8 @@
 //! Which pages enter the page cache, and when: the tracepoint `filemap:mm_filemap_add_to_page_cache`.
 //!
-//! The kernel names a page by (device, inode, offset), so no mapping has to be followed and reads by any process count. What a
-//! newcomer would not guess: pages that are written for the first time enter the page cache the same way, and nothing in the event
-//! tells them from those that are read. Source: `mm/filemap.c`.
+//! The kernel identifies a page by (device, inode, offset), so no mapping has to be tracked and reads by any process count. Not
+//! obvious: newly written pages enter the page cache the same way, and the event does
+//! not distinguish them from pages that are read. Source: `mm/filemap.c`.
 
 pub(crate) mod instance;
 pub(crate) mod line;
@@ -29,12 +29,12 @@ pub struct PageFill {
     pub pages: u64,
     /// `CLOCK_MONOTONIC`.
     pub at: Duration,
-    /// The thread that asked for it, as the initial PID namespace numbers it.
+    /// The requesting thread, in the initial PID namespace.
     pub thread: u32,
 }
 
 impl PageFill {
-    /// Reads an event; other events give `None`.
+    /// Parses an event; other events give `None`.
     pub(crate) fn parse(line: &Line<'_>) -> Option<Self> {
         if line.name != FILL.0 {
             return None;
@@ -73,7 +73,7 @@ impl PageFillRecorder {
         start().map_err(|source| TraceError::PageFills { source })
     }
 
-    /// Stops and hands over what was seen, in order of time, and how many events did not fit the buffer.
+    /// Stops, and returns the fills by time, and how many events did not fit the buffer.
     ///
     /// # Errors
     /// Fails when tracefs cannot be read.

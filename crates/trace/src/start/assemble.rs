@@ -1,4 +1,4 @@
-//! Putting the trace together, when all is over: records and notes, descriptions of objects, names, reads and fills.
+//! Assembling the trace at the end: records and notes, descriptions of objects, names, reads and fills.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -72,8 +72,8 @@ pub(super) fn assemble(parts: Parts<'_>) -> Trace {
     Trace { run, processes, threads, files, objects, loads, phases, events, lookups }
 }
 
-/// Ends a read where the file does: the kernel tells how much was asked for, and small files are read with large buffers. A read
-/// that lies behind the end was right when it was done.
+/// Cuts a read at the end of the file: the kernel reports the requested length, and small files are read with large buffers. A read
+/// past the end was valid at its time.
 fn end_with_file(event: &mut Event, files: &[TracedFile]) {
     let file = event.file.and_then(|file| files.get(usize::try_from(file.0).ok()?));
     let Some(identity) = file.and_then(|file| file.identity).filter(|_| event.kind == EventKind::Read) else { return };
@@ -83,7 +83,7 @@ fn end_with_file(event: &mut Event, files: &[TracedFile]) {
     }
 }
 
-/// Calls of `execve` are told by who watches names, where somebody does: of two filters only one is heard.
+/// Calls of `execve` are reported by the observer of names, if there is one: of two filters only one takes effect.
 fn add_executions(start: &mut FollowedStart, names: &NameLog) {
     let notes = &mut start.followed.notes;
     for &(at, thread) in &names.executions {
@@ -103,7 +103,7 @@ fn known_files(files: &[TracedFile], names: &NameLog) -> KnownFiles {
     known
 }
 
-/// Who had a number when: numbers are used again.
+/// The owner of a PID at a given time: PIDs are reused.
 struct Living<'a> {
     processes: &'a [TracedProcess],
     threads: &'a [TracedThread],

@@ -1,7 +1,7 @@
-//! First calls of functions: which to arm, after a first start has shown what is used, and how they come into its trace.
+//! First calls of functions: which to watch, after a first start has shown the used pages, and how they enter its trace.
 //!
-//! Breakpoints are armed only in pages that the first start touched, and only where something proves that an instruction begins. What
-//! they take falls unevenly on the second start, so its times are laid onto those of the first one between stages that both have.
+//! Breakpoints are set only in pages that the first start touched, and only where an instruction provably begins. Their
+//! cost falls unevenly on the second start, so its times are mapped to those of the first one between phases that both have.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
@@ -16,16 +16,16 @@ use super::follow::{ArmedFunctions, FileKey};
 use super::record::IsWanted;
 use super::session::FollowedStart;
 
-/// What is armed, and why the rest is not.
+/// The functions to watch, and notes on the rest.
 #[derive(Debug, Default)]
 pub(super) struct Arming {
     pub(super) functions: ArmedFunctions,
     pub(super) notes: Vec<String>,
 }
 
-/// Chooses from what the first start touched.
+/// Chooses among the pages that the first start touched.
 ///
-/// `is_wanted` is asked about an object's path and soname.
+/// `is_wanted` is called with an object's path and soname.
 pub(super) fn choose(trace: &Trace, everywhere: bool, is_wanted: &IsWanted<'_>) -> Arming {
     let mut pages: BTreeMap<FileId, BTreeSet<u64>> = BTreeMap::new();
     for event in &trace.events {
@@ -49,7 +49,7 @@ pub(super) fn choose(trace: &Trace, everywhere: bool, is_wanted: &IsWanted<'_>) 
         let starts = ObjectFile::open(&file.path).and_then(|opened| function_starts(&opened, &wanted));
         match starts {
             Ok(FunctionStarts { coverage, .. }) if !coverage.is_enough() => arming.notes.push(format!(
-                "First calls in {path} are not recorded: its unwind tables and symbols tell of {:.0} % of its code only. The pages \
+                "First calls in {path} are not recorded: its unwind tables and symbols cover only {:.0} % of its code. The pages \
                  layer shows which 4 KiB of it were executed.",
                 coverage.share() * 100.0
             )),
@@ -61,7 +61,7 @@ pub(super) fn choose(trace: &Trace, everywhere: bool, is_wanted: &IsWanted<'_>) 
         }
     }
     if !found {
-        arming.notes.push("No object that the program used was asked for: no function was followed.".to_owned());
+        arming.notes.push("No object used by the program was selected: no function was watched.".to_owned());
     }
     arming
 }
@@ -119,15 +119,15 @@ pub(super) fn add(trace: &mut Trace, second: &FollowedStart) {
         trace.run.layers.push(Layer::Functions);
     }
     trace.run.notes.push(format!(
-        "{count} functions were first called in a second start of {:.1} ms, with breakpoints; their order is exact, their times are laid onto \
-         the first start's between stages that both have. Functions in pages that the first start did not touch are not seen, unless \
-         all were asked for.",
+        "{count} functions were first called in a second start of {:.1} ms, with breakpoints; their order is exact, their times are mapped to \
+         the first start's between phases that both have. Functions in pages that the first start did not touch are not seen, unless \
+         all were requested.",
         second.moment(second.until).0 as f64 / 1e6
     ));
     let end = second.end();
     if end != trace.run.end {
         trace.run.notes.push(format!(
-            "The second start ended otherwise than the first ({} and {}): first calls may be missing.",
+            "The second start ended differently from the first ({} and {}): first calls may be missing.",
             in_words(end),
             in_words(trace.run.end)
         ));
@@ -142,7 +142,7 @@ fn in_words(end: RunEnd) -> String {
         RunEnd::Exited(code) => format!("with exit code {code}"),
         RunEnd::Signalled(signal) => format!("by signal {signal}"),
         RunEnd::EndedWhenReady => "when it was ready".to_owned(),
-        RunEnd::TimedOut => "when its time was over".to_owned(),
+        RunEnd::TimedOut => "at its time limit".to_owned(),
         RunEnd::Interrupted => "when the recording was interrupted".to_owned(),
     }
 }
@@ -158,7 +158,7 @@ fn by_path(trace: &Trace, path: &std::path::Path) -> Option<FileId> {
     Some(FileId(u32::try_from(place).ok()?))
 }
 
-/// Names of functions that were called, where the first start's pages did not ask for them.
+/// Names of called functions outside the first start's pages.
 fn name_functions(trace: &mut Trace, file: FileId, offsets: &BTreeSet<u64>) {
     let Some(path) = trace.file(file).map(|file| file.path.clone()) else { return };
     let mut touched = TouchedPages::new();
@@ -171,7 +171,7 @@ fn name_functions(trace: &mut Trace, file: FileId, offsets: &BTreeSet<u64>) {
     object.symbols.sort_by_key(|symbol| symbol.address);
 }
 
-/// Times of the second start on the line of the first.
+/// Maps times of the second start to the first.
 struct TimeLine {
     /// Moments that are the same thing in both: second, first; ascending in both.
     stages: Vec<(u64, u64)>,
@@ -185,7 +185,7 @@ impl TimeLine {
             of_first.into_iter().filter_map(|(stage, at)| Some((*of_second.get(&stage)?, at))).collect();
         both.push((0, 0));
         both.sort_unstable();
-        // One that would make time run backwards (another order of loading) is no landmark.
+        // One that would reverse time (another order of loading) is ignored.
         let mut stages: Vec<(u64, u64)> = Vec::with_capacity(both.len());
         for (there, here) in both {
             if stages.last().is_none_or(|&(last_there, last_here)| there > last_there && here >= last_here) {

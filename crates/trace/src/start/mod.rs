@@ -1,7 +1,7 @@
-//! One start, followed: its phases, page touches and functions' first calls.
+//! One traced start: its phases, page touches and first calls of functions.
 //!
-//! The kernel records page faults while the program runs, and a process of our own follows it from stop to stop, with few stops: at
-//! mappings of files, at the loader's own sign for debuggers, at the program's entry. Neither changes a byte of the program.
+//! The kernel records page faults while the program runs, and a separate process traces it with few stops: at
+//! mappings of files, at the loader's debugger hook, at the program's entry. Neither changes a byte of the program.
 //! Afterwards both records are joined.
 
 mod assemble;

@@ -1,6 +1,6 @@
-//! A whole recording: a program's start, from what was asked for to a finished trace.
+//! A whole recording: from the options to a finished trace.
 //!
-//! Everything that reads files of the program, or takes time, is done before the launch or after the end: [`PreparedTrace::new`] is called
+//! Everything that reads the program's files, or takes time, is done before the launch or after the end: [`PreparedTrace::new`] is called
 //! before the caches are made cold, [`PreparedTrace::record`] afterwards.
 
 use std::collections::BTreeSet;
@@ -21,16 +21,16 @@ use super::function_layer::{self, Arming};
 use super::session::{Ending, FollowedStart, follow_start};
 use crate::{NameLog, TraceError};
 
-/// What to record, and how the program is started.
+/// What to record, and how to start the program.
 #[derive(Clone, Debug)]
 pub struct TraceOptions {
     /// What to record.
     pub layers: BTreeSet<Layer>,
-    /// How it is started and when it counts as ready.
+    /// How to start it and when it counts as ready.
     pub launch: LaunchOptions,
     /// Readiness in the words of the command line, for the trace.
     pub readiness: String,
-    /// What the caller has made of the caches.
+    /// The state of the caches.
     pub state: StartState,
     /// First calls of functions also in pages that the first start did not touch.
     pub functions_everywhere: bool,
@@ -39,7 +39,7 @@ pub struct TraceOptions {
 /// Whether first calls in an object are wanted, by its path and soname.
 pub type IsWanted<'a> = dyn Fn(&Path, Option<&str>) -> bool + 'a;
 
-/// A recording of which everything is done that can be done before the launch.
+/// A recording with all preparations done.
 #[derive(Debug)]
 pub struct PreparedTrace<'a> {
     command: &'a CommandLine,
@@ -51,7 +51,7 @@ pub struct PreparedTrace<'a> {
 /// A recorded start.
 #[derive(Debug)]
 pub struct TracedStart {
-    /// What it did.
+    /// The trace.
     pub trace: Trace,
     /// How it went; `None` if we were interrupted.
     pub launched: Option<Launched>,
@@ -64,7 +64,7 @@ impl<'a> PreparedTrace<'a> {
     /// [`TraceError::Launch`] if there is no such program, [`TraceError::NotFollowed`] on machines that are not x86-64.
     pub fn new(command: &'a CommandLine, options: &'a TraceOptions) -> Result<Self, TraceError> {
         if !cfg!(target_arch = "x86_64") {
-            let reason = format!("{} processors are not known to it; only x86-64 is", std::env::consts::ARCH);
+            let reason = format!("{} is not supported; only x86-64 is", std::env::consts::ARCH);
             return Err(TraceError::NotFollowed { reason });
         }
         let path = options.launch.environment.iter().rfind(|(name, _)| name == "PATH");
@@ -92,9 +92,10 @@ impl<'a> PreparedTrace<'a> {
             match self.follow_functions(&arming) {
                 Ok(second) => function_layer::add(&mut trace, &second),
                 // What the first one told is not worth less for it.
-                Err(error) => {
-                    trace.run.notes.push(format!("First calls are not recorded, for want of a second start: {error}."))
-                }
+                Err(error) => trace
+                    .run
+                    .notes
+                    .push(format!("First calls are not recorded, because the second start failed: {error}.")),
             }
         }
         Ok(TracedStart { trace, launched })
@@ -200,12 +201,12 @@ impl<'a> PreparedTrace<'a> {
     }
 }
 
-/// Whose place is taken where names are to be told: the launch only knows that something of it is busy.
+/// Finds a concurrent observer of names: the launch only reports "busy".
 fn named_better(error: TraceError) -> TraceError {
     match &error {
         TraceError::Launch(LaunchError::Spawn { source, .. }) if source.kind() == io::ErrorKind::ResourceBusy => {
             TraceError::NotFollowed {
-                reason: "somebody is told of its system calls already (a container runtime, or another trace), and there can be only one: \
+                reason: "another process observes its system calls already (a container runtime, or another trace); there can be only one: \
                          leave `files` out of the layers"
                     .to_owned(),
             }
@@ -214,7 +215,7 @@ fn named_better(error: TraceError) -> TraceError {
     }
 }
 
-/// Who waits for a program's end has all that it started ended with it, as a measurement does: a daemon does not come to its work.
+/// As in a measurement, all remaining processes are ended with the program: a daemon does not start its work.
 fn note_left_behind(trace: &mut Trace) {
     let is_over = matches!(trace.run.end, RunEnd::Exited(_) | RunEnd::Signalled(_));
     let left = trace.processes.iter().filter(|process| process.ended.is_none()).count();

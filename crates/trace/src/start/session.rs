@@ -1,7 +1,7 @@
-//! Launching a program and having it followed.
+//! Launching a traced program.
 //!
-//! The launch is ours, as for a measurement: it knows when the program is ready and ends all of it. Who follows by ptrace is another
-//! process, which the launch does not take for the program's, because it is started before.
+//! The launch is the same as for a measurement: it detects readiness and ends the whole tree. The ptrace tracer is another
+//! process, which the launch does not count as the program's, because it is started before.
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd, AsRawFd};
@@ -19,24 +19,24 @@ use coldstart_sys::tracing::traced;
 use super::follow::{FollowOptions, Followed, follow};
 use crate::TraceError;
 
-/// How long the follower may take at readiness to fetch what the program has written down.
+/// How long the tracer may take at readiness to fetch the recorded times from the program.
 const FETCH_LIMIT: Duration = Duration::from_secs(2);
 
-/// What [`SmallPages::NotHere`] means for a trace.
-const HUGE_PAGES: &str = "Where a file is cached in pieces of 2 MiB, one touch may stand for all of a piece: huge pages are for everybody here \
-                          (`/sys/kernel/mm/transparent_hugepage/enabled`), so the program keeps them";
+/// The note for [`SmallPages::NotHere`].
+const HUGE_PAGES: &str = "Where a file is cached in folios of 2 MiB, one touch may stand for a whole folio: huge pages are enabled for all \
+                          programs (`/sys/kernel/mm/transparent_hugepage/enabled`), so the program keeps them";
 
-/// A start that was followed.
+/// A traced start.
 pub(super) struct FollowedStart {
     pub(super) ending: Ending,
     pub(super) followed: Followed,
-    /// `CLOCK_MONOTONIC` in nanoseconds when the program's process was let go on to its first `execve`.
+    /// `CLOCK_MONOTONIC` in nanoseconds when the program's process was resumed for its first `execve`.
     pub(super) launched_at: u64,
     /// When it was ready, or ended without ever being so.
     pub(super) until: u64,
 }
 
-/// How a start came to its end.
+/// How a start ended.
 pub(super) enum Ending {
     /// As launches do.
     Launched(Box<Launched>),
@@ -58,7 +58,7 @@ impl FollowedStart {
         }
     }
 
-    /// What the analysis joins.
+    /// The input of the analysis.
     pub(super) fn recorded(&self) -> Recorded<'_> {
         Recorded {
             records: &self.followed.records,
@@ -78,16 +78,16 @@ impl FollowedStart {
 /// Changes the command before the filters of ours are added (another observer, say); and what is done when the follower is there.
 pub(super) type Setup<'a> = (&'a dyn Fn(&mut std::process::Command), &'a dyn Fn());
 
-/// What the follower sends; a reason where it cannot be sent.
+/// The tracer's result; a reason where it cannot be sent.
 fn sent(followed: &Followed) -> Vec<u8> {
     let unsendable = |error| {
-        let trouble = Some(format!("what was seen could not be sent: {error}"));
+        let trouble = Some(format!("the records could not be sent: {error}"));
         postcard::to_stdvec(&Followed { trouble, ..Followed::default() }).unwrap_or_default()
     };
     postcard::to_stdvec(followed).unwrap_or_else(unsendable)
 }
 
-/// Launches a program, follows it until it is ready, and ends it.
+/// Launches a program, traces it until it is ready, and ends it.
 pub(super) fn follow_start(
     command: &CommandLine,
     launch_options: &LaunchOptions,
@@ -124,7 +124,7 @@ pub(super) fn follow_start(
     let until = ready_at.unwrap_or_else(monotonic_nanoseconds);
     let result = worker.into_inner().map(|worker| worker.and_then(Worker::result));
     let bytes = match result {
-        // What went wrong with the launch is the cause of what went wrong with the follower.
+        // The launch's error is the cause of the tracer's.
         Some(Err(source)) if launched.is_ok() => return Err(TraceError::Follower { source }),
         Some(Ok(bytes)) => bytes,
         _ => Vec::new(),
@@ -133,7 +133,7 @@ pub(super) fn follow_start(
     let ending = match (launched, &followed) {
         (Ok(launched), _) => Ending::Launched(Box::new(launched)),
         (Err(LaunchError::Interrupted { signal }), Ok(_)) => Ending::Interrupted(signal),
-        // The follower knows why it did not let the program begin; the launch only knows that it did not.
+        // The tracer knows why it did not let the program begin; the launch only knows that it did not.
         (Err(_), Ok(Followed { trouble: Some(reason), .. })) => {
             return Err(TraceError::NotFollowed { reason: reason.clone() });
         }
@@ -148,7 +148,7 @@ pub(super) fn follow_start(
         // Before there was a program to follow.
         None if followed.began_at == 0 => match ending {
             Ending::Interrupted(signal) => Err(LaunchError::Interrupted { signal }.into()),
-            Ending::Launched(_) => Err(TraceError::NotFollowed { reason: "it was gone before it began".to_owned() }),
+            Ending::Launched(_) => Err(TraceError::NotFollowed { reason: "it ended before it began".to_owned() }),
         },
         Some(reason) => Err(TraceError::NotFollowed { reason }),
         None => Ok(FollowedStart { ending, launched_at: followed.began_at, followed, until }),

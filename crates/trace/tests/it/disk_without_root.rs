@@ -13,7 +13,7 @@ fn nobody_is_told_what_is_missing() {
         let mut recorder = DiskRecorder::start();
         assert!(!recorder.is_recording());
         assert!(
-            recorder.notes().iter().any(|note| note.contains("needs root (CAP_SYS_ADMIN)")),
+            recorder.notes().iter().any(|note| note.contains("requires root (CAP_SYS_ADMIN)")),
             "{:?}",
             recorder.notes()
         );

@@ -1,4 +1,4 @@
-//! What a start asks of the kernel: all system calls, those that failed, and the libraries looked for in vain.
+//! The system calls of a start: all, failed ones, and failed probes for libraries.
 //!
 //! `strace -c` counts; a second start with `-e trace=%file` names the files. Both are starts of their own, so a program
 //! that talks to others may make a few calls more in one than in the other.

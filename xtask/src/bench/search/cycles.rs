@@ -1,4 +1,4 @@
-//! What the loader says of its own work (`LD_DEBUG=statistics`, ld.so(8)): cycles for relocation, and for all.
+//! The loader's own statistics (`LD_DEBUG=statistics`, ld.so(8)): cycles for relocation, and in total.
 //!
 //! Binding must not make symbol lookup dearer: a symbol is searched for in the libraries in the order of their loading,
 //! and another order can take three to four times as long.
@@ -26,7 +26,7 @@ pub(super) fn of(workshop: &Workshop, start: &Start) -> Result<Cycles> {
     let command = start.within(&["LD_DEBUG=statistics"], &start.command());
     let said = workshop.runner.timed(&command)?;
     ensure!(said.status.success(), "`{}` ended with {}", shown(&command), said.status);
-    told(&said.stderr).context("the loader told no statistics\nhint: only glibc's does")
+    told(&said.stderr).context("the loader printed no statistics\nhint: only glibc's does")
 }
 
 fn told(printed: &str) -> Option<Cycles> {

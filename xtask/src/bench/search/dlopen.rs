@@ -1,7 +1,7 @@
 //! `search-dlopen`: a program that opens a library by its name while it runs, plain and bound.
 //!
-//! Nothing that is written into the program's own needs helps here; only the audit mode answers for names that are asked
-//! for later.
+//! Needed libraries of the program do not help here; only the audit mode answers for names that are requested
+//! later.
 
 use anyhow::Result;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! How programs find their libraries: what `coldstart bind` saves of the search, and how fast `coldstart resolve` tells it.
+//! Library search: the saving of `coldstart bind`, and the speed of `coldstart resolve`.
 //!
 //! Two worlds are built: [`world::synthetic`], where the search is nearly all of the start, and [`world::store`], a real
 //! program laid out as package managers with a directory for each package do it. In each the plain program is measured

@@ -1,4 +1,4 @@
-//! A program and its bound copies: made, seen to do the same, counted, timed in alternating order.
+//! A program and its bound copies: built, checked for equal output, counted, timed in alternating order.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Reads of a block device, timed.
 //!
-//! Random reads go around the page cache (O_DIRECT); the stream goes through it, for the kernel's read-ahead is part of
-//! the question.
+//! Random reads bypass the page cache (O_DIRECT); the stream uses it, because the kernel's read-ahead is part of
+//! the measurement.
 
 use std::fs::File;
 use std::ops::Range;
@@ -46,7 +46,7 @@ impl Probe {
 
     /// Random reads a second with `depth` threads.
     pub(super) fn random(&self, depth: usize) -> Result<f64> {
-        let direct = i32::try_from(OFlags::DIRECT.bits()).context("O_DIRECT has an odd value")?;
+        let direct = i32::try_from(OFlags::DIRECT.bits()).context("O_DIRECT has an unexpected value")?;
         let file = fs::OpenOptions::new().read(true).custom_flags(direct).open(&self.device)?;
         let file = file.file();
         let done = AtomicU64::new(0);

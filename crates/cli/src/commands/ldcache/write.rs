@@ -26,7 +26,7 @@ fn options(args: &WriteArgs) -> WriteOptions {
     WriteOptions {
         output: args.output.clone().unwrap_or_default(),
         force: args.force.force,
-        directories: args.folders.clone(),
+        directories: args.directories.clone(),
         recursive: args.recursive,
         configuration: args.ld_so_conf.clone(),
         programs: args.closure.clone(),

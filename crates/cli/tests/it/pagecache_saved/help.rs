@@ -9,13 +9,13 @@ fn help_says_what_is_done() {
     $ coldstart pagecache save --help
     exit: 0
     --- stdout
-    Save what the page cache holds, of the whole system or of trees
+    Save the state of the page cache, of the whole system or of trees
 
     Usage: coldstart pagecache save [OPTIONS] <FILE> [PATH]...
 
     Arguments:
       <FILE>
-              File to write; an earlier saved state is replaced once the new one is whole
+              File to write; an earlier saved state is replaced once the new one is complete
 
       [PATH]...
               Files or directories to walk [default: every file system on storage, each once]
@@ -32,10 +32,10 @@ fn help_says_what_is_done() {
               [default: auto]
 
       -x, --one-file-system
-              Leave out what is mounted below the named directories
+              Skip file systems mounted below the named directories
 
           --force
-              Write over FILE even if it is not an earlier output
+              Overwrite FILE even if it is not an earlier output
 
           --json
               Print one JSON object instead of a sentence
@@ -43,10 +43,10 @@ fn help_says_what_is_done() {
       -h, --help
               Print help (see a summary with '-h')
 
-    Saved are the resident pages of files, the pages of block devices where the kernel lets us see them
-    (file systems' metadata), and the directories and symbolic links on the way to those files. Without
-    PATH, network file systems are left out, and so is what lives in memory. Deleted files that are
-    still open cannot be reached by anybody.
+    It saves the resident pages of files, the pages of block devices where they are visible (file
+    systems' metadata), and the directories and symbolic links that lead to those files. Without PATH,
+    network and memory-backed file systems are left out. Deleted files that are still open cannot be
+    saved.
 
     Linux keeps pages of other people's files secret: without root, they are counted as hidden.
 
@@ -61,7 +61,7 @@ fn help_says_what_is_done() {
     $ coldstart pagecache restore --help
     exit: 0
     --- stdout
-    Drop the page cache and bring a saved state back
+    Drop the page cache and restore a saved state
 
     Usage: coldstart pagecache restore [OPTIONS] <FILE>
 
@@ -71,7 +71,7 @@ fn help_says_what_is_done() {
 
     Options:
           --add
-              Drop nothing: add the saved pages to what is in memory; needs no root
+              Drop nothing: add the saved pages to the current ones; needs no root
 
           --color <WHEN>
               When to colour the output
@@ -89,9 +89,9 @@ fn help_says_what_is_done() {
       -h, --help
               Print help (see a summary with '-h')
 
-    Everything is dropped from the page cache, for the whole machine, and exactly the saved pages are
-    read again. No data is lost. Files that are gone or have changed are left out and named. Pages that
-    running programs have mapped cannot be dropped; where they were not saved, they count as extra.
+    All clean pages are dropped, for the whole machine, and exactly the saved pages are read again. No
+    data is lost. Files that were removed or changed are skipped and listed. Pages that running programs
+    have mapped cannot be dropped; those that were not saved count as extra.
 
     Exit codes: 0 at least 99 % of the pages are back; 1 fewer are, or something is gone or has changed;
     2 something broke.

@@ -89,7 +89,7 @@ fn the_first_process_of_a_namespace_is_ended_by_its_faults() {
     }
     for fault in ["s", "i", "u", "a"] {
         let trace = bench.same(&["--time-limit", "20"], &["unshare", "-rUpf", "./faults", fault]);
-        assert!(notes(&trace).contains("it was the first of a PID namespace"), "{fault}: {}", notes(&trace));
+        assert!(notes(&trace).contains("it was the first process of a PID namespace"), "{fault}: {}", notes(&trace));
     }
 }
 

@@ -33,14 +33,14 @@ fn who_traces_already_is_named() {
     let output = bench.command("./outer", &words).output().unwrap();
     let told = text(&output.stderr);
     assert_eq!((output.stdout, output.status.code()), (Vec::new(), Some(2)), "{told}");
-    assert!(told.contains("which outer (process") && told.contains("traces already"), "{told}");
+    assert!(told.contains("which outer (process") && told.contains("already traces"), "{told}");
 }
 
 #[test]
 fn a_trace_in_a_trace_is_refused_by_name() {
     let bench = Bench::new();
     for (options, reason) in
-        [(vec![], "leave `files` out of the layers"), (vec!["--layers", "phases"], "traces already")]
+        [(vec![], "leave `files` out of the layers"), (vec!["--layers", "phases"], "already traces")]
     {
         let inner = [vec![COLDSTART, "trace", "-o", "inner.coldtrace"], options.clone(), vec!["--", "true"]].concat();
         let output = bench.trace(&options, &inner);

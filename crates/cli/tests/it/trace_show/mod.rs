@@ -109,10 +109,10 @@ fn of_a_recording_of_perf_nothing_is_said_that_perf_does_not_say() {
         assert_eq!(json["run"]["end"], Value::Null);
         shown.lines().find_map(|line| line.strip_prefix("  ready      ")).unwrap().to_owned()
     };
-    assert_eq!(ready(&imported), "after 19.0 ms, when it ended; how it ended is not known");
+    assert_eq!(ready(&imported), "after 19.0 ms, when it ended; how it ended is unknown");
     imported.run.end = RunEnd::Interrupted;
     imported.run.ready_at = None;
-    assert_eq!(ready(&imported), "not known: the recording was over before it ended, after 20.0 ms");
+    assert_eq!(ready(&imported), "unknown: the recording was over before it ended, after 20.0 ms");
 }
 
 #[test]

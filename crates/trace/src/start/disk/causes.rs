@@ -1,7 +1,7 @@
-//! Why each page came from the disk, from the order of what its thread did.
+//! Why each page came from the disk, by the order of its thread's events.
 //!
-//! A thread announces what it does: it faults, or finds a page missing, or comes near the end of what was read ahead; then the kernel
-//! says which pages it will read, and then the pages enter the page cache. Not obvious: pages that enter without
+//! A thread's events announce the cause: it faults, or misses a page, or approaches the end of the readahead window; then the kernel
+//! reports the pages to be read, and then the pages enter the page cache. Not obvious: pages that enter without
 //! any announcement were written, not read, except those of a block device, whose metadata is read page by page (`__getblk`).
 
 use std::collections::HashMap;
@@ -85,12 +85,12 @@ fn add_others(
     }
 }
 
-/// What is known of a thread at one moment.
+/// The state of a thread.
 #[derive(Debug, Default)]
 struct Thread {
     announced: Option<(FileKey, Announced)>,
     window: Option<Window>,
-    /// Place of its last fill in the list: the next may continue it.
+    /// Index of its last fill in the list: the next may continue it.
     last_fill: Option<usize>,
     last_fill_at: Option<Duration>,
     last_read: Option<(FileKey, u64, u64)>,
@@ -103,7 +103,7 @@ enum Announced {
     ComesNear,
 }
 
-/// What the kernel is about to read.
+/// The pages that the kernel is about to read.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     file: FileKey,
@@ -144,7 +144,7 @@ impl Thread {
         self.window = Some(window);
     }
 
-    /// Why pages entered that the kernel said it would read.
+    /// Why announced pages entered.
     fn cause_in_window(&self, file: FileKey, page: u64, pages: u64) -> Option<FillCause> {
         self.window.filter(|window| window.holds(file, page, pages)).map(|window| window.cause)
     }
@@ -160,7 +160,7 @@ impl Thread {
         }
     }
 
-    /// Adds a fill where windows are not known: pages that come at once are one request.
+    /// Adds a fill without known windows: simultaneous pages are one request.
     fn add_near(&mut self, fills: &mut Vec<DiskFill>, fill: DiskFill) {
         let near = self.last_fill_at.is_some_and(|last| fill.at.saturating_sub(last) <= AT_ONCE);
         self.add(fills, fill, near);

@@ -1,8 +1,8 @@
 //! From the kernel's numbers to paths.
 //!
-//! Not obvious: the device number of a tracepoint is not always the one that `stat` tells. A file on btrfs has
-//! the number of its subvolume in `stat`, and one on overlayfs is cached under the file system below. Those other numbers are
-//! anonymous (major number 0), so there the inode number alone has to do, where only one path has it.
+//! Not obvious: the device number of a tracepoint may differ from that of `stat`. A file on btrfs has
+//! the number of its subvolume in `stat`, and one on overlayfs is cached under the lower file system. Those other numbers are
+//! anonymous (major number 0), so there the inode number alone has to do, if only one path has it.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -20,7 +20,7 @@ use crate::NameLog;
 pub struct KnownFile {
     /// Absolute path without symbolic links.
     pub path: PathBuf,
-    /// What it was when it was looked at.
+    /// Its identity when it was examined.
     pub identity: Option<FileIdentity>,
 }
 
@@ -34,7 +34,7 @@ pub struct KnownFiles {
 }
 
 impl KnownFiles {
-    /// Nothing but this machine's block devices.
+    /// Only this machine's block devices.
     pub fn new() -> Self {
         Self { block_devices: block_devices(), ..Self::default() }
     }

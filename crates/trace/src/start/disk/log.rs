@@ -1,10 +1,10 @@
-//! What the kernel told of reads and of the page cache during one start.
+//! Kernel events about reads and the page cache during one start.
 
 use std::time::Duration;
 
 use coldstart_profile::trace::FillCause;
 
-/// A file as the kernel names it.
+/// A file's identity in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileKey {
     /// `s_dev` in the kernel's numbering: `major << 20 | minor`. Of most file systems the same as `st_dev`, but not of btrfs and
@@ -14,7 +14,7 @@ pub struct FileKey {
     pub inode: u64,
 }
 
-/// Pages that came from the disk by one request.
+/// Pages read from the disk by one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskFill {
     /// `CLOCK_MONOTONIC` when the first of them entered the page cache: right before the disk was asked.
@@ -31,10 +31,10 @@ pub struct DiskFill {
     pub cause: FillCause,
 }
 
-/// Pages that were read through `read(2)` or one of its kin.
+/// Pages read by `read(2)` or a similar call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskRead {
-    /// `CLOCK_MONOTONIC` when they were at hand.
+    /// `CLOCK_MONOTONIC` when they were available.
     pub at: Duration,
     /// The thread, as the initial PID namespace numbers it.
     pub thread: u32,
@@ -46,17 +46,17 @@ pub struct DiskRead {
     pub pages: u64,
 }
 
-/// What was seen of one start, in order of time.
+/// The events of one start, by time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskLog {
-    /// What came from the disk, for whomever.
+    /// Reads from the disk, by all processes.
     pub fills: Vec<DiskFill>,
     /// Reads of the program's processes. One that lies within the one before it is not told again.
     pub reads: Vec<DiskRead>,
-    /// Pages that the program's processes wrote anew: they entered the page cache without the disk.
+    /// Pages newly written by the program's processes: they entered the page cache without the disk.
     pub written_pages: u64,
     /// Events that did not fit the kernel's buffers.
     pub lost: u64,
-    /// What could not be seen and why, a sentence each.
+    /// What was not recorded and why, a sentence each.
     pub notes: Vec<String>,
 }

@@ -1,8 +1,8 @@
-//! What a start asked of files: names, reads, what came from the disk and why.
+//! File accesses of a start: names, reads, disk I/O and its causes.
 //!
-//! As root the kernel tells it all ([`DiskRecorder`]); the names come from the program's own calls (`crate::NameLog`). Both are joined
-//! afterwards by pure functions: [`disk_pieces`] makes the pieces of a trace. What a newcomer would not
-//! guess: whether somebody waited for a page is not told by the page, but by what its thread did right before (`causes`).
+//! As root the kernel reports all of it ([`DiskRecorder`]); the names come from the program's own calls (`crate::NameLog`). Both are joined
+//! afterwards by pure functions: [`disk_pieces`] makes the pieces of a trace. Not
+//! obvious: whether a thread waited for a page follows from its previous events, not from the page (`causes`).
 
 mod causes;
 mod known;

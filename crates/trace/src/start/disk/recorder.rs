@@ -1,8 +1,8 @@
 //! Records reads and page-cache fills of one start, with two tracefs instances.
 //!
-//! One follows the program's threads and hears all that they do; the other hears the fills of the whole system, because others may
+//! One follows the program's threads and records all their events; the other records the fills of the whole system, because others may
 //! fill pages for the program, or before it. Not obvious: the fills of the program are in both, as only then
-//! their order among the program's other events is certain, and what one buffer lost the other may still have.
+//! their order among the program's other events is certain, and one buffer may have what the other lost.
 
 use std::collections::HashMap;
 use std::io;
@@ -34,13 +34,13 @@ struct Instances {
 }
 
 impl DiskRecorder {
-    /// Starts recording. Where that cannot be, the recorder records nothing and its notes say why.
+    /// Starts recording. If that is not possible, nothing is recorded, and the notes give the reason.
     pub fn start() -> Self {
         let mut notes = Vec::new();
         let instances = Instances::make(&mut notes)
             .map_err(|error| {
                 let cause = if error.kind() == io::ErrorKind::PermissionDenied {
-                    "it needs root (CAP_SYS_ADMIN)".to_owned()
+                    "this requires root (CAP_SYS_ADMIN)".to_owned()
                 } else {
                     error.to_string()
                 };
@@ -57,7 +57,7 @@ impl DiskRecorder {
         self.instances.is_some()
     }
 
-    /// What cannot be seen and why, a sentence each.
+    /// What is not recorded and why, a sentence each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -71,13 +71,13 @@ impl DiskRecorder {
         }
     }
 
-    /// Stops, and says what was seen.
+    /// Stops, and returns the events.
     pub fn finish(self) -> DiskLog {
         let mut notes = self.notes;
         let mut log = match self.instances.map(|instances| instances.finish(&mut notes)).transpose() {
             Ok(log) => log.unwrap_or_default(),
             Err(error) => {
-                notes.push(format!("What was read and what came from the disk is not known: tracefs: {error}."));
+                notes.push(format!("Reads and disk I/O are unknown: tracefs: {error}."));
                 DiskLog::default()
             }
         };
@@ -93,7 +93,7 @@ impl DiskRecorder {
 impl Instances {
     fn make(notes: &mut Vec<String>) -> io::Result<Self> {
         let (own, all) = (Instance::make()?, Instance::make()?);
-        // Off until somebody is followed: an empty list would mean everybody.
+        // Off until a process is registered: an empty list would mean all processes.
         own.stop()?;
         let mut is_there = |event: &str, loss: &str| match own.enable(event) {
             Ok(()) => Ok(true),
@@ -124,7 +124,7 @@ impl Instances {
         self.all.read(&mut |line| fills.extend(PageFill::parse(line)))?;
         if self.reads_are_told && steps.is_empty() && !has_the_kernels_numbers() {
             notes.push(
-                "None of the program's own reads were seen: in this container process numbers are not the kernel's."
+                "None of the program's own reads were seen: PIDs in this container differ from the kernel's."
                     .to_owned(),
             );
         }
@@ -136,7 +136,7 @@ impl Instances {
     }
 }
 
-/// Whether processes have the numbers here that the kernel knows them by: the first PID namespace has a fixed number (`PROC_PID_INIT_INO` in
+/// Whether PIDs here are those of the initial PID namespace, which has a fixed number (`PROC_PID_INIT_INO` in
 /// `include/linux/proc_ns.h`).
 fn has_the_kernels_numbers() -> bool {
     ProcessFiles::own().namespace("pid").is_ok_and(|name| name.as_os_str() == "pid:[4026531836]")

@@ -1,6 +1,6 @@
-//! The tracepoints that tell what the program's own threads did, and what each says.
+//! The tracepoints of the program's own threads, and their fields.
 //!
-//! What a newcomer would not guess is their order: `mm_filemap_fault` and the `readahead` ones come *before* the pages they bring in,
+//! Not obvious is their order: `mm_filemap_fault` and the `readahead` ones come *before* the pages they bring in,
 //! `mm_filemap_get_pages` comes *after* them, when the pages of the read are at hand.
 //! Sources: `mm/filemap.c`, `mm/readahead.c`, `include/trace/events/filemap.h`, `include/trace/events/readahead.h`.
 
@@ -14,9 +14,9 @@ use crate::page_fills::line::Line;
 
 /// Buffered reads: their ranges (Linux 6.10).
 pub(super) const READS: &str = "filemap/mm_filemap_get_pages";
-/// Faults on file pages that are not mapped (Linux 6.10).
+/// Faults on unmapped file pages (Linux 6.10).
 pub(super) const FAULTS: &str = "filemap/mm_filemap_fault";
-/// What the kernel reads at once, and whether somebody waits (Linux 6.18).
+/// What the kernel reads at once, and whether a thread waits (Linux 6.18).
 pub(super) const READAHEAD: [&str; 4] = [
     "readahead/page_cache_sync_ra",
     "readahead/page_cache_async_ra",

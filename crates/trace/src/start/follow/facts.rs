@@ -1,6 +1,6 @@
-//! What files say: where a loader gives its sign, where a program's `main` is.
+//! Facts from files: the address of a loader's debugger hook, and of a program's `main`.
 //!
-//! Known files are looked at before the launch, because reading them during a cold start would bring pages into the cache for the program.
+//! Known files are read before the launch, because reading them during a cold start would bring pages into the cache for the program.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;

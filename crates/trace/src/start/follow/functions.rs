@@ -1,6 +1,6 @@
-//! First calls of functions: breakpoints in memory that are met once.
+//! First calls of functions: breakpoints in memory, removed at the first hit.
 //!
-//! A breakpoint in the middle of an instruction would silently make another program of it: who arms them proves each to be the
+//! A breakpoint in the middle of an instruction would silently change the program: the caller proves each to be the
 //! beginning of one. They are written over the mapped code, of which the kernel makes a private copy; the file never changes.
 
 use std::collections::{HashMap, HashSet};
@@ -84,10 +84,10 @@ pub(super) fn is_code(protection: u64) -> bool {
     protection & PROT_EXEC != 0
 }
 
-/// Sees first calls of functions.
+/// Detects first calls of functions.
 pub(super) struct Functions {
     wanted: ArmedFunctions,
-    /// Those that were met already, in whatever process.
+    /// Those already called, in any process.
     met: HashSet<(FileKey, u64)>,
 }
 
@@ -134,7 +134,7 @@ impl Functions {
         }
     }
 
-    /// Takes all breakpoints away, as far as they are still there.
+    /// Removes all remaining breakpoints.
     pub(super) fn disarm(
         &self,
         standing: &Standing<'_>,

@@ -1,7 +1,7 @@
-//! What is done at each stop of a start: the handler of the event loop (`coldstart_follow`).
+//! The handler of the event loop (`coldstart_follow`): actions at each stop of a start.
 //!
-//! It asks those who look at a program, each of which keeps its own state: [`Stages`], [`Initialisers`], [`Functions`], and the pages
-//! ([`SeenPages`](super::pages::SeenPages)). What goes wrong at one stop is noted, and the program goes on.
+//! It dispatches to parts with their own state: [`Stages`], [`Initialisers`], [`Functions`], and the pages
+//! ([`SeenPages`](super::pages::SeenPages)). An error at one stop is noted, and the program continues.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -242,12 +242,12 @@ impl Handler for StartHandler<'_> {
             Some(FilteredCall::Protect) => self.protects(&standing)?,
             Some(FilteredCall::HandleTrap) => self.handles_trap(&standing)?,
             Some(FilteredCall::Listen) if self.tells_names => {
-                let what = "it wants to be told of system calls (`SECCOMP_FILTER_FLAG_NEW_LISTENER`), which fails while names are recorded: \
+                let what = "it installs a seccomp listener (`SECCOMP_FILTER_FLAG_NEW_LISTENER`), which fails while names are recorded: \
                             leave `files` out of the layers";
                 standing.note(NoteKind::Obstacle(what.to_owned()));
             }
             Some(FilteredCall::Trace) => {
-                let what = "it traces programs, which nobody else can do while they are traced by us".to_owned();
+                let what = "it traces programs, which fails while they are traced by us".to_owned();
                 standing.note(NoteKind::Obstacle(what));
             }
             _ => {}
@@ -275,7 +275,7 @@ impl Handler for StartHandler<'_> {
     }
 
     fn failed(&mut self, following: &Following, thread: u32, error: std::io::Error) -> std::io::Result<()> {
-        self.note(following, thread, NoteKind::Obstacle(format!("something of it could not be looked at: {error}")));
+        self.note(following, thread, NoteKind::Obstacle(format!("part of it could not be inspected: {error}")));
         Ok(())
     }
 }

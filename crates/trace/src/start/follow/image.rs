@@ -1,4 +1,4 @@
-//! A program right after its `execve`: what is where, and where to stop.
+//! A program right after its `execve`: its mappings, and where to stop.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,13 +14,13 @@ use super::handler::StartHandler;
 use super::signals::SIGTRAP;
 use super::standing::Standing;
 
-/// What a process has mapped; nothing if it is gone.
+/// A process's mappings; empty if it has ended.
 pub(super) fn maps(process: u32) -> Vec<Mapping> {
     ProcessFiles::of(process).maps().unwrap_or_default()
 }
 
 impl StartHandler<'_> {
-    /// A program stands before its first instruction.
+    /// A program is stopped before its first instruction.
     pub(super) fn executed(&mut self, standing: &mut Standing<'_>) -> std::io::Result<()> {
         let thread = standing.thread;
         let Some(space) = self.space(thread) else { return Ok(()) };
@@ -43,16 +43,13 @@ impl StartHandler<'_> {
         self.stages.learn(thread, &mut space.stages, &image, &lines);
         let obstacle = |standing: &Standing<'_>, what: &str| standing.note_now(NoteKind::Obstacle(what.to_owned()));
         if image.loader_base != 0 && !space.stages.has_loader_sign() {
-            obstacle(
-                standing,
-                "its loader has no sign for debuggers (`_dl_debug_state`): stages of loading are not seen",
-            );
+            obstacle(standing, "its loader has no debugger hook (`_dl_debug_state`): loader phases are not seen");
         }
         let status = process.status();
         if loses_rights(thread, &status) {
             obstacle(
                 standing,
-                "its file gives it other rights (setuid, setgid or capabilities), which it does not get while somebody other than root follows it",
+                "its file is privileged (setuid, setgid or capabilities), and it loses these privileges when traced without root",
             );
         }
         if holds_traps_back(&status) {
@@ -60,11 +57,11 @@ impl StartHandler<'_> {
             space.breakpoints.handles_trap = true;
             obstacle(
                 standing,
-                "it ignores or blocks SIGTRAP, which breakpoints would undo: stages of loading and first calls of its functions are not seen",
+                "it ignores or blocks SIGTRAP, which breakpoints would undo: loader phases and first calls of its functions are not seen",
             );
         }
         if space.stages.set_breakpoints(standing).is_err() {
-            obstacle(standing, "its debug registers cannot be set: stages of loading are not seen");
+            obstacle(standing, "its debug registers cannot be set: loader phases are not seen");
         }
         if self.sees_each_page {
             space.pages.see_each(standing, &space.memory, Some(&lines), monotonic_nanoseconds())?;

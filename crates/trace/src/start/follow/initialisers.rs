@@ -1,8 +1,8 @@
-//! When each initialiser is called, without a stop.
+//! Timing each initialiser without a stop.
 //!
-//! The loader calls initialisers through a table of pointers (`DT_INIT_ARRAY`). After the table has been relocated, each pointer is turned
-//! to a few instructions of ours, which write down the processor's counter and jump on to the function: stack and registers are as
-//! without them. In `dlopen` of glibc 2.36 the list is told to be consistent *before* relocation; such tables wait for the loader to make them read-only.
+//! The loader calls initialisers through a table of pointers (`DT_INIT_ARRAY`). After the table has been relocated, each pointer is redirected
+//! to a few instructions of ours, which record the processor's counter and jump to the function: stack and registers are
+//! unchanged. In `dlopen` of glibc 2.36 the list is reported consistent *before* relocation; such tables wait for the loader to make them read-only.
 
 use std::collections::HashSet;
 
@@ -167,7 +167,7 @@ fn dynamic_entries(memory: &Memory, table: u64) -> Option<Vec<(u64, u64)>> {
     Some(entries)
 }
 
-/// Has initialisers timed, and collects when they were called.
+/// Times initialisers, and collects the times.
 pub(super) struct Initialisers {
     are_wanted: bool,
     calls: Vec<InitialiserCall>,
@@ -263,7 +263,7 @@ fn make_room(standing: &mut Standing<'_>, memory: &Memory, slots: &mut Slots, ne
         Err(reason) => reason,
     };
     slots.are_refused = true;
-    let what = format!("{reason}: when its initialisers were called, one by one, is not seen");
+    let what = format!("{reason}: single initialisers are not timed");
     standing.note_now(NoteKind::Obstacle(what));
     Ok(false)
 }

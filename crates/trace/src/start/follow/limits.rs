@@ -1,4 +1,4 @@
-//! What the kernel's records lack, in words.
+//! Limits of the kernel's records, as text.
 
 use coldstart_sys::fault_recorder::{FaultAbilities, Recorded};
 
@@ -16,21 +16,22 @@ fn in_words(
 ) -> Vec<String> {
     let mut limits = Vec::new();
     if touches && !abilities.kernel_faults {
-        limits
-            .push("Pages that the kernel touched on the program's behalf are not seen without more rights".to_owned());
+        limits.push(
+            "Pages that the kernel touched on the program's behalf are not seen without more privileges".to_owned(),
+        );
     }
     if throttled > 0 {
         limits.push(format!(
-            "The kernel left out page faults {throttled} times, because they were more than `kernel.perf_event_max_sample_rate` allows"
+            "The kernel throttled page faults {throttled} times, because they exceeded `kernel.perf_event_max_sample_rate`"
         ));
     }
     if unreadable > 0 {
-        limits.push(format!("Records of the kernel that could not be read: {unreadable}"));
+        limits.push(format!("Unreadable records of the kernel: {unreadable}"));
     }
     if !late_processors.is_empty() {
         let numbers: Vec<String> = late_processors.iter().map(u32::to_string).collect();
         limits
-            .push(format!("What ran on processors that came online meanwhile is not recorded: {}", numbers.join(", ")));
+            .push(format!("Activity on processors that came online meanwhile is not recorded: {}", numbers.join(", ")));
     }
     limits
 }
@@ -54,7 +55,7 @@ mod tests {
     #[test]
     fn each_gap_is_told() {
         let told = in_words(FaultAbilities { kernel_faults: false, ..ALL }, true, [3, 2], &[4, 5]);
-        let parts = ["on the program's behalf", "3 times", "could not be read: 2", "not recorded: 4, 5"];
+        let parts = ["on the program's behalf", "3 times", "records of the kernel: 2", "not recorded: 4, 5"];
         assert_eq!(told.len(), parts.len());
         assert!(told.iter().zip(parts).all(|(told, part)| told.contains(part)), "{told:?}");
     }

@@ -1,8 +1,8 @@
-//! Following a start from stop to stop, in a process of our own.
+//! Tracing a start from stop to stop, in a separate process.
 //!
-//! There are few stops: mappings of files (a filter sends them), the loader's sign for debuggers and the program's entry (debug
-//! registers), and the making, replacing and ending of processes. Not obvious: memory of the program
-//! that it has not touched itself must not be read either, because the page would be mapped for it, and its own first use of it never be seen.
+//! There are few stops: mappings of files (reported by a filter), the loader's debugger hook and the program's entry (debug
+//! registers), and the creation, replacement and end of processes. Not obvious: memory that the program has not touched
+//! itself must not be read either, because that would map the page, and the program's own first use would never be seen.
 
 mod birth;
 mod facts;
@@ -31,13 +31,13 @@ pub(super) use facts::FileFacts;
 pub(super) use functions::{ArmedFunctions, FileKey};
 use handler::StartHandler;
 
-/// What to look at besides the loader's stages.
+/// What to record besides loader phases.
 pub(super) struct FollowOptions {
-    /// PerfRecord page faults, besides mappings and processes.
+    /// Record page faults, besides mappings and processes.
     pub(super) faults: bool,
     /// Switch fault-around off.
     pub(super) each_page: bool,
-    /// Note when each initialiser is called.
+    /// Record the call of each initialiser.
     pub(super) initialisers: bool,
     /// Functions whose first calls are noted.
     pub(super) functions: ArmedFunctions,
@@ -49,7 +49,7 @@ pub(super) struct FollowOptions {
     pub(super) own_filters: u32,
 }
 
-/// What was noted and recorded.
+/// The notes and records.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Followed {
     /// `CLOCK_MONOTONIC` in nanoseconds when the program's process was let go on to its first `execve`: making ready to record is not
@@ -62,16 +62,16 @@ pub(super) struct Followed {
     pub(super) lost: u64,
     /// Why there are no records.
     pub(super) no_records: Option<String>,
-    /// What the records do not hold, a clause each.
+    /// Limits of the records, a clause each.
     pub(super) record_limits: Vec<String>,
     pub(super) stops: u64,
     /// Nanoseconds.
     pub(super) stopped: u64,
-    /// Why the following began not at all, or ended early.
+    /// Why tracing did not begin, or ended early.
     pub(super) trouble: Option<String>,
 }
 
-/// Follows the program until all of it is gone.
+/// Traces the program until all of it has ended.
 pub(super) fn follow(pending: PendingTracee, mut options: FollowOptions, line: &Line) -> Followed {
     let began = TimeStamp::now();
     // A container's filter, say, which we have ourselves.

@@ -63,7 +63,8 @@ impl SeenPages {
     pub(super) fn mapped(&mut self, standing: &Standing<'_>, address: u64, length: u64) {
         let is_refused = self.switch.as_ref().is_some_and(|switch| switch.off(address, length).is_err());
         if is_refused && !std::mem::replace(&mut self.told_shared, true) {
-            let what = "files that it maps to share them are seen by one page of up to 16, at times of more".to_owned();
+            let what =
+                "of files that it maps shared and may not write, up to 16 pages are seen as one, or more".to_owned();
             standing.note(NoteKind::Obstacle(what));
         }
     }
@@ -87,6 +88,7 @@ fn switch_for(standing: &mut Standing<'_>, memory: &Memory) -> std::io::Result<R
     };
     let taken = FaultAroundSwitch::take(memory.process, i32::try_from(descriptor).unwrap_or(-1));
     standing.call(place, &call_of(CLOSE_CALL, descriptor.cast_unsigned()))?;
-    Ok(taken
-        .map_err(|error| format!("userfaultfd with asynchronous write protection (Linux 6.7) cannot be had: {error}")))
+    Ok(taken.map_err(|error| {
+        format!("userfaultfd with asynchronous write protection (Linux 6.7) is not available: {error}")
+    }))
 }

@@ -1,4 +1,4 @@
-//! Signals: which SIGTRAP is ours, what becomes of the program's own, and who cannot be ended while we follow.
+//! Signals: our own SIGTRAPs, those of the program, and processes that cannot be killed while traced.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -45,8 +45,7 @@ impl StartHandler<'_> {
             registers.set_instruction_pointer(registers.instruction_pointer().wrapping_sub(1));
             following.tracer().set_registers(thread, &registers)?;
         }
-        let what =
-            format!("signal {signal} ended it, of which its end is not seen: it was the first of a PID namespace");
+        let what = format!("signal {signal} killed it; exit not observed: it was the first process of a PID namespace");
         self.standing(following, thread).note(NoteKind::Obstacle(what));
         self.collect(thread);
         let _ = following.tracer().set_breakpoints(thread, None, None);
@@ -109,7 +108,7 @@ impl StartHandler<'_> {
             return;
         }
         space.borrow_mut().stages.forget();
-        let what = "it ignores SIGTRAP, which breakpoints would undo: later stages of loading are not seen".to_owned();
+        let what = "it ignores SIGTRAP, which breakpoints would undo: later loader phases are not seen".to_owned();
         standing.note(NoteKind::Obstacle(what));
         let _ = standing.set_breakpoints(None, None);
         // Registers can be set of threads that stand still.

@@ -1,4 +1,4 @@
-//! The loader's stages: its list of objects, the program's entry, `main`.
+//! The loader's phases: its list of objects, the program's entry, `main`.
 //!
 //! The loader calls an empty function at each change of its list (`_dl_debug_state`), for debuggers. Debian's has neither probes nor
 //! symbols, but that one is exported. `struct r_debug` and `struct link_map`: `link.h`.

@@ -1,4 +1,4 @@
-//! The worlds that programs are started in. Each is a function from a directory to what stands there afterwards.
+//! The worlds for program starts. Each is a function that fills a directory.
 
 pub(super) mod packages;
 pub(super) mod store;

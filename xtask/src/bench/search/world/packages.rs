@@ -1,4 +1,4 @@
-//! Which of Debian's packages a file belongs to, as dpkg tells.
+//! The Debian package of a file, according to dpkg.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! 150 small libraries, each in a directory of its own, and every object's RUNPATH lists all 150 directories.
 //!
-//! Not obvious: how many probes fail does not hang on who needs whom. The loader walks the directories for each
-//! library once, whoever asks first, so library n costs n failed probes; and in a directory that it sees for the first time
-//! it tries ten subdirectories for processors besides (glibc up to 2.36, elf/dl-load.c, `open_path`).
+//! Not obvious: the number of failed probes does not depend on the dependencies. The loader walks the directories for each
+//! library once, so library n costs n failed probes; and in a new directory
+//! it also tries ten subdirectories for processors (glibc up to 2.36, elf/dl-load.c, `open_path`).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

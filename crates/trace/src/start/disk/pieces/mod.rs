@@ -1,4 +1,4 @@
-//! From what the kernel and the names told to the pieces of a trace.
+//! From kernel events and names to the pieces of a trace.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use super::known::KnownFiles;
 use super::log::{DiskFill, DiskLog, FileKey};
 use crate::{NameLog, SeenName, SeenRequest};
 
-/// What is known of the run from elsewhere.
+/// Facts about the run from elsewhere.
 pub struct Setting<'run> {
     /// `CLOCK_MONOTONIC` at the launch.
     pub launched_at: Duration,
     /// Whose files are whose.
     pub places: &'run Places,
-    /// Paths of the files that the kernel names by number.
+    /// Paths of the files that the kernel identifies by number.
     pub known: &'run KnownFiles,
     /// The thread of the trace that had a number at a moment.
     pub thread: &'run dyn Fn(u32, Moment) -> Option<ThreadId>,
@@ -106,7 +106,7 @@ pub fn disk_pieces(log: &DiskLog, names: &NameLog, setting: &Setting<'_>, files:
     pieces
 }
 
-/// What our own look-ups of names bring in, the program would have brought in: it stands still until we are done.
+/// Metadata read by our own look-ups counts as the program's, which would have read it: it is stopped until we are done.
 fn on_whose_behalf(fill: DiskFill, names: &NameLog) -> DiskFill {
     if fill.cause != FillCause::Other || names.observer != Some(fill.thread) {
         return fill;
