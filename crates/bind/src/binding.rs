@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use coldstart_prove::{PathKind, SearchEdit, SearchPath};
 use serde::{Deserialize, Serialize};
 
-use crate::origin::{behind_origin, path, without_dots};
-use crate::{BoundAuditLibrary, Mode};
+use crate::origin::{expanded, without_dots};
+use crate::{BoundAuditLibrary, BoundFarm, Mode};
 
 /// The note version that is written; others are not read.
 pub const BINDING_VERSION: u32 = 1;
@@ -51,24 +51,6 @@ pub struct Binding {
     pub audit_library: Option<BoundAuditLibrary>,
     /// The libraries at the time, in load order; variants for levels after them.
     pub libraries: Vec<BoundLibrary>,
-}
-
-/// The directory of links.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BoundFarm {
-    /// Its name on the search path.
-    pub text: String,
-    /// The links in it.
-    pub links: Vec<BoundLink>,
-}
-
-/// A symbolic link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BoundLink {
-    /// Its path in the directory of links.
-    pub path: String,
-    /// Its target.
-    pub target: String,
 }
 
 /// A search path.
@@ -201,33 +183,9 @@ impl SearchText {
     }
 }
 
-impl BoundFarm {
-    /// Whether a failed probe is for a variant of a library in the link directory, for a program whose path has no
-    /// symbolic links.
-    pub fn is_variant(&self, program: &Path, tried: &Path) -> bool {
-        tried.strip_prefix(self.directory(program)).is_ok_and(|below| below.components().count() > 1)
-    }
-
-    /// Its path, for a program whose path has no symbolic links.
-    pub fn directory(&self, program: &Path) -> PathBuf {
-        without_dots(&expanded(&self.text, program))
-    }
-}
-
 impl BoundLibrary {
     /// Its path, for a program whose path has no symbolic links.
     pub fn path(&self, program: &Path) -> PathBuf {
         expanded(&self.path, program)
-    }
-}
-
-/// A text with `$ORIGIN` replaced by the program's directory.
-fn expanded(text: &str, program: &Path) -> PathBuf {
-    match behind_origin(text.as_bytes()) {
-        Some(rest) => {
-            let directory = program.parent().unwrap_or(Path::new("/"));
-            path(&[crate::origin::bytes(directory), rest].concat()).to_owned()
-        }
-        None => PathBuf::from(text),
     }
 }

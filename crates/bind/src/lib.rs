@@ -45,12 +45,12 @@ pub use audit_library::{
     AuditLibrary, AuditLibraryRemoved, BoundAuditLibrary, Writer, audit_library_caution, audit_library_change,
     remove_audit_library,
 };
-pub use binding::{BINDING_VERSION, Binding, BindingError, BoundFarm, BoundLibrary, BoundLink, SearchText, TagName};
+pub use binding::{BINDING_VERSION, Binding, BindingError, BoundLibrary, SearchText, TagName};
 pub use caution::Caution;
 pub use environment::machine_environment;
 pub use farm::{
-    FarmError, FarmLink, FarmPlan, FarmRemoved, FarmWritten, MARKER_NAME, SameLevel, check_farm_place, remove_farm,
-    write_farm,
+    BoundFarm, BoundLink, FarmError, FarmLink, FarmPlan, FarmRemoved, FarmWritten, MARKER_NAME, SameLevel,
+    check_farm_place, remove_farm, write_farm,
 };
 pub use files::{Details, Files, MachineFiles};
 pub use keep::KeepReason;

@@ -148,6 +148,17 @@ pub(crate) fn path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
+/// A text with `$ORIGIN` replaced by the program's directory.
+pub(crate) fn expanded(text: &str, program: &Path) -> PathBuf {
+    match behind_origin(text.as_bytes()) {
+        Some(rest) => {
+            let directory = program.parent().unwrap_or(Path::new("/"));
+            path(&[bytes(directory), rest].concat()).to_owned()
+        }
+        None => PathBuf::from(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;

@@ -5,6 +5,7 @@
 //! lock, was left by a killed process. A process that was killed between creating the directory and its marker, or
 //! between removing the two, leaves an empty directory; it stays, because it could be a user's.
 
+mod bound;
 mod error;
 mod marker;
 mod parent;
@@ -12,6 +13,7 @@ mod plan;
 mod remove;
 mod write;
 
+pub use bound::{BoundFarm, BoundLink};
 pub use error::FarmError;
 pub use marker::MARKER_NAME;
 pub use plan::{FarmLink, FarmPlan, SameLevel};

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::bound::{BoundFarm, BoundLink};
+use crate::Refusal;
 use crate::hoist::{Hoisted, utf8};
 use crate::origin::{Tree, behind_origin, bytes, path, way};
-use crate::{BoundFarm, BoundLink, Refusal};
 
 /// A directory with a symbolic link for each library.
 #[derive(Clone, Debug, PartialEq, Eq)]
