@@ -3,18 +3,22 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, LaunchOptions, Output};
 use coldstart_profile::trace::{Event, EventKind, FileId, Layer, StartState, Touch, Trace};
-use coldstart_testing::compile;
+use coldstart_testing::succeed;
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
 
-/// Compiles `source` to `folder/name`: C++ with the flag `-xc++`, else C.
+/// Compiles `source` in the folder to `folder/name`: C++ with the flag `-xc++`, else C.
 pub(crate) fn build(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathBuf {
-    let compiler = if flags.contains(&"-xc++") { "g++" } else { "gcc" };
-    let flags = flags.iter().copied().filter(|flag| *flag != "-xc++");
-    compile(compiler, &folder.join(name), source, &["-w"].into_iter().chain(flags).collect::<Vec<_>>())
+    let (compiler, suffix) = if flags.contains(&"-xc++") { ("g++", "cc") } else { ("gcc", "c") };
+    let (file, program) = (folder.join(format!("{name}.{suffix}")), folder.join(name));
+    std::fs::write(&file, source).unwrap();
+    let flags = flags.iter().filter(|flag| **flag != "-xc++");
+    succeed(Command::new(compiler).current_dir(folder).arg(&file).args(["-w", "-o"]).arg(&program).args(flags));
+    program
 }
 
 /// All layers without functions.
