@@ -336,7 +336,7 @@ fn check_tells_what_is_damaged() {
     assert!(text(&output.stdout).contains("order: "), "{}", text(&output.stdout));
     let mut far = whole.clone();
     far[52..56].fill(0xff);
-    assert!(text(&check(&far).stdout).contains("no string ends within the file"));
+    assert!(text(&check(&far).stdout).contains("is outside the file or unterminated"));
     let mut level = whole.clone();
     level[71] = 0x40;
     assert!(text(&check(&level).stdout).contains("level: "));

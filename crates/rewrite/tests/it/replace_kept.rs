@@ -66,19 +66,19 @@ fn nothing_that_exists_is_overwritten() {
     let path = file(directory.path(), "library", OLD);
     for (name, content) in [("longer", &b"something that is longer"[..]), ("as long", b"THE OLD CONTENT")] {
         let other = file(directory.path(), name, content);
-        is_refused(&path, &other, "something else");
+        is_refused(&path, &other, "a different file exists");
         assert_eq!(std::fs::read(&other).unwrap(), content);
     }
     let directory_there = directory.path().join("directory");
     std::fs::create_dir(&directory_there).unwrap();
-    is_refused(&path, &directory_there, "something else");
+    is_refused(&path, &directory_there, "a different file exists");
     // It would lead to the new file.
     let link = directory.path().join("link");
     symlink("library", &link).unwrap();
-    is_refused(&path, &link, "something else");
+    is_refused(&path, &link, "a different file exists");
     let dangling = directory.path().join("dangling");
     symlink("nowhere", &dangling).unwrap();
-    is_refused(&path, &dangling, "something else");
+    is_refused(&path, &dangling, "a different file exists");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn one_name_seen_twice_is_not_taken_for_two() {
         Ok(mount) => mount,
         Err(reason) => return skip(&reason),
     };
-    is_refused(&path, &seen_again, "its only name");
+    is_refused(&path, &seen_again, "only name");
     drop(mounted);
     let whole = directory.path().join("whole");
     std::fs::create_dir(&whole).unwrap();
@@ -139,7 +139,7 @@ fn a_name_that_was_made_goes_away_with_the_failure() {
     let memory = in_memory();
     for kept in [directory.path().join("kept"), memory.path().join("kept")] {
         let error = replace(&path, NEW, &Target::InPlace, Some(&kept)).unwrap_err();
-        assert!(error.hint().unwrap().contains("mounted"), "{error}");
+        assert!(error.hint().unwrap().contains("mount point"), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), OLD);
         assert_eq!((names(directory.path()), names(memory.path()).len()), (vec!["library".to_owned()], 0));
     }

@@ -188,7 +188,7 @@ fn a_directory_that_cannot_be_written_is_named() {
     let path = file(&open, "library", OLD);
     let before = state(&path);
     let error = as_user(4321, || replace(&path, NEW, &Target::InPlace, None).unwrap_err());
-    assert!(error.to_string().contains("the owner of the original"), "{error}");
+    assert!(error.to_string().contains("the original's owner"), "{error}");
     assert!(error.hint().unwrap().contains("root"));
     assert_eq!(state(&path), before);
 

@@ -21,7 +21,7 @@ fn what_is_not_ours_stays() {
     let tree = Tree::new();
     let farm = tree.at("bin/.app.libs");
     std::fs::create_dir(&farm).unwrap();
-    assert!(fails(&tree, &[]).contains("no folder of links that coldstart made"));
+    assert!(fails(&tree, &[]).contains("not a link directory made by coldstart"));
     std::fs::write(farm.join("libfirst.so"), "precious").unwrap();
     fails(&tree, &[]);
     std::fs::remove_dir_all(&farm).unwrap();
@@ -50,7 +50,7 @@ fn what_is_not_ours_stays() {
             assert!(marker.contains("version"), "{marker}");
             tree.done(&["unbind", "--in-place", "bin/app"]);
         } else {
-            assert!(stderr.contains("no folder of links"), "{stderr}");
+            assert!(stderr.contains("not a link directory"), "{stderr}");
         }
     }
 }

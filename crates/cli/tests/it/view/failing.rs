@@ -70,7 +70,7 @@ fn damaged_and_newer_traces_are_refused() {
     let database = rusqlite::Connection::open(place.path("viewed")).unwrap();
     database.execute_batch("DROP VIEW files; CREATE VIEW files AS SELECT 1").unwrap();
     drop(database);
-    refuses(&place, "viewed", &["`viewed` is damaged", "not as coldstart makes it"]);
+    refuses(&place, "viewed", &["`viewed` is damaged", "differs from coldstart's definition"]);
 }
 
 #[test]
