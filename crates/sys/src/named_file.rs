@@ -388,11 +388,11 @@ mod tests {
         assert_eq!(read_regular(&path, 10).unwrap(), b"0123456789");
         assert_eq!(read_beginning(&path, 3).unwrap(), b"012");
         let error = read_regular(&path, 9).unwrap_err();
-        assert_eq!(error.to_string(), "it is larger than 9 bytes, the limit for such a file");
+        assert_eq!(error.to_string(), "it is larger than 9 bytes, the limit for this kind of file");
         // A sparse file of 8 TiB takes no memory.
         File::create(&path).unwrap().set_len(1 << 43).unwrap();
         let error = read_regular(&path, 64 << 20).unwrap_err();
-        assert_eq!(error.to_string(), "it is larger than 64 MiB, the limit for such a file");
+        assert_eq!(error.to_string(), "it is larger than 64 MiB, the limit for this kind of file");
         // One that says it is empty, and is not.
         let maps = Path::new(coldstart_host::process::own::MAPS);
         assert!(!read_regular(maps, 1 << 20).unwrap().is_empty());

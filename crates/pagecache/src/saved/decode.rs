@@ -281,10 +281,10 @@ mod tests {
             with(HEADER_SIZE + entry::SIZE, &[255; 8]),
             "it is damaged at byte 128: a file larger than the maximum file size"
         );
-        assert_eq!(with(first_range + 8, &huge), "it is damaged at byte 128: pages behind the end of the file");
-        assert_eq!(with(first_range + 8, &[5]), "it is damaged at byte 128: ranges that do not ascend, or touch");
+        assert_eq!(with(first_range + 8, &huge), "it is damaged at byte 128: pages past the end of the file");
+        assert_eq!(with(first_range + 8, &[5]), "it is damaged at byte 128: ranges out of order or adjacent");
         assert_eq!(with(first_range + 8, &[0]), "it is damaged at byte 128: a range without pages");
-        assert_eq!(with(HEADER_SIZE, &[2]), "it is damaged at byte 128: pages of something that has none");
+        assert_eq!(with(HEADER_SIZE, &[2]), "it is damaged at byte 128: pages of an entry without content");
     }
 
     #[test]
