@@ -18,8 +18,6 @@ pub(crate) fn test(arguments: &TestArguments) -> Result<()> {
         return orphans::reap_beside_the_same_command();
     }
     install_missing(FOR_TESTS)?;
-    // Tests start the real binary, which a test of another crate does not build by itself.
-    run(cargo().args(["build", "--workspace", "--bins"]))?;
     let is_ci = std::env::var_os("CI").is_some();
     let of_ci = [("COLDSTART_NO_SKIP", "1"), ("INSTA_UPDATE", "no"), ("PROPTEST_RNG_SEED", SEED)];
     suite::run(arguments, if is_ci { &of_ci } else { &[] })?;
