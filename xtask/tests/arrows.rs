@@ -11,6 +11,7 @@ const EVERYWHERE: &str = "coldstart-hint";
 const MAY_USE: &[(&str, &[&str])] = &[
     (EVERYWHERE, &[]),
     ("coldstart-host", &[]),
+    ("coldstart-http", &[]),
     ("coldstart-sys", &["coldstart-host"]),
     ("coldstart-profile", &[]),
     ("coldstart-elf", &[]),
@@ -37,7 +38,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("coldstart-pagecache", &["coldstart-host", "coldstart-sys", "coldstart-profile"]),
-    ("coldstart-launch", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-profile"]),
+    ("coldstart-launch", &["coldstart-host", "coldstart-http", "coldstart-sys", "coldstart-elf", "coldstart-profile"]),
     ("coldstart-follow", &["coldstart-host", "coldstart-sys"]),
     (
         "coldstart-observe",
@@ -76,7 +77,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-observe",
             "coldstart-startup",
             "coldstart-host",
-            "coldstart-host",
+            "coldstart-http",
             "coldstart-sys",
             "coldstart-profile",
             "coldstart-elf",

@@ -3,13 +3,11 @@
 //! Hidden, and not part of the public API. The parsers' own types stay private; the functions return values
 //! that a target can check against a rule.
 
-use std::time::Instant;
+use coldstart_http::fuzzing::{Outcome, exchange};
 
 use crate::readiness::http::answer::{Answer, Status};
 use crate::readiness::notify::message::Message;
-use crate::readiness::page::address::Address;
-use crate::readiness::page::exchange::Exchange;
-use crate::readiness::page::site::Site;
+use crate::readiness::page::site::ReadySite;
 
 /// The status of an HTTP response that arrives in pieces; `None` when its status line is not complete.
 ///
@@ -27,30 +25,12 @@ pub fn http_answer<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Opt
     Ok(None)
 }
 
-/// The result of one connection to the server of the readiness page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PageConnection {
-    /// All responses, concatenated.
-    pub answers: Vec<u8>,
-    /// Bytes kept of an incomplete request.
-    pub held: usize,
-    /// No more requests are answered.
-    pub is_finished: bool,
-    /// The page was requested, and then reported that it is shown.
-    pub is_ready: bool,
-}
-
-/// Serves requests that come in pieces, to the host `a`, with the page at `/t/` and its report at `/t/ready`.
-pub fn page_connection<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> PageConnection {
-    let mut site = Site::new(&Address { authority: "a".into(), directory: "/t/".into() });
-    let mut exchange = Exchange::default();
-    let mut answers = Vec::new();
-    for piece in pieces {
-        exchange.receive(piece);
-        while exchange.answer_next(&mut site, Instant::now(), &mut answers) {}
-    }
-    let (held, is_finished, is_ready) = (exchange.held(), exchange.is_finished(), site.report().is_some());
-    PageConnection { answers, held, is_finished, is_ready }
+/// Serves requests for the readiness page that come in pieces, to the host `a`, with the page at `/t/` and its report at `/t/ready`.
+/// Also returns whether the page was requested, and then reported that it is shown.
+pub fn page_connection<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Outcome, bool) {
+    let mut site = ReadySite::default();
+    let outcome = exchange(&mut site, pieces);
+    (outcome, site.report().is_some())
 }
 
 /// Whether a notification says that the program is ready, and its beginning as it is shown. `is_truncated`: the end of the

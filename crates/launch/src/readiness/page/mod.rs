@@ -13,29 +13,26 @@
 //! `--user-data-dir=DIR`). Proxies do not matter: by default browsers access loopback addresses directly.
 //! With `privacy.resistFingerprinting` Firefox rounds its clock to as much as 100 ms, and so is the result.
 
-pub(crate) mod address;
-mod answer;
 mod clocks;
-mod connection;
-pub(crate) mod exchange;
-mod request;
-mod server;
+mod placeholder;
 pub(crate) mod site;
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::process::Child;
 use std::time::Instant;
 
-use self::address::{Address, with_address};
+use coldstart_http::Server;
+
 use self::clocks::Clocks;
-use self::server::Server;
+use self::placeholder::with_address;
+use self::site::ReadySite;
 use super::{Look, Watch};
 use crate::command_line::CommandLine;
 use crate::error::LaunchError;
 
 pub(crate) struct PageWatch {
     /// From the moment at which the command line is known.
-    server: Option<Server>,
+    server: Option<Server<ReadySite>>,
     at_launch: Option<Clocks>,
 }
 
@@ -47,12 +44,11 @@ impl PageWatch {
 
 impl Watch for PageWatch {
     fn command_line(&mut self, given: &CommandLine) -> Result<Option<CommandLine>, LaunchError> {
-        let refused = |error| LaunchError::system("serve the page that tells readiness", error);
-        let listener = Server::listener().map_err(refused)?;
-        let address = Address::of(&listener).map_err(refused)?;
-        let replaced = with_address(given, &address.url())
+        let server = Server::new(ReadySite::default())
+            .map_err(|error| LaunchError::system("serve the page that tells readiness", error))?;
+        let replaced = with_address(given, &server.url())
             .ok_or_else(|| LaunchError::NoPageArgument { program: given.program.clone() })?;
-        self.server = Some(Server::new(listener, &address).map_err(refused)?);
+        self.server = Some(server);
         Ok(Some(replaced))
     }
 
@@ -62,7 +58,7 @@ impl Watch for PageWatch {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.server.as_ref().map(Server::descriptor)
+        self.server.as_ref().map(AsFd::as_fd)
     }
 
     fn look(&mut self, look: Look<'_>) -> Result<Option<Instant>, LaunchError> {
@@ -72,7 +68,7 @@ impl Watch for PageWatch {
                 .serve(look.woken)
                 .map_err(|error| LaunchError::system("serve the page that tells readiness", error))?;
         }
-        Ok(server.report().map(|report| clocks::moment(report, at_launch, &Clocks::read())))
+        Ok(server.site().report().map(|report| clocks::moment(report, at_launch, &Clocks::read())))
     }
 
     fn drain(&mut self) {
@@ -84,7 +80,7 @@ impl Watch for PageWatch {
 
     fn last_seen(&self) -> Option<String> {
         // The two have different fixes: at the command line, and in the browser.
-        let was_asked_for = self.server.as_ref()?.was_asked_for();
+        let was_asked_for = self.server.as_ref()?.site().was_asked_for();
         Some(
             if was_asked_for {
                 "the page was requested, but never reported that it was shown"

@@ -1,46 +1,11 @@
-//! The page's address, new and unguessable for each launch, and its placeholder in the program's arguments.
+//! `{ready_url}` in the program's arguments, the placeholder for the page's address.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
-use std::net::TcpListener;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-
-use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::command_line::CommandLine;
 
-/// The placeholder for the address in arguments.
 const PLACEHOLDER: &[u8] = b"{ready_url}";
-
-/// The page's address: the authority that requests must name, and the secret directory.
-///
-/// The directory keeps web pages and other users from reporting; it is visible in the program's arguments to users who may list the
-/// machine's processes.
-#[derive(Clone, Debug)]
-pub(crate) struct Address {
-    /// As in the `Host` field: `127.0.0.1:PORT`.
-    pub(crate) authority: String,
-    /// `/TOKEN/`.
-    pub(crate) directory: String,
-}
-
-impl Address {
-    /// A new directory at a listener's port.
-    pub(super) fn of(listener: &TcpListener) -> io::Result<Self> {
-        let mut token = [0u8; 16];
-        // Up to 256 bytes are returned at once when the kernel's generator has its seed: getrandom(2).
-        if getrandom(&mut token, GetRandomFlags::empty())? != token.len() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let token = u128::from_ne_bytes(token);
-        Ok(Self { authority: listener.local_addr()?.to_string(), directory: format!("/{token:032x}/") })
-    }
-
-    /// The address for the browser.
-    pub(super) fn url(&self) -> String {
-        format!("http://{}{}", self.authority, self.directory)
-    }
-}
 
 /// The command line with the address in place of `{ready_url}` in its arguments. `None` if there is no `{ready_url}`.
 pub(super) fn with_address(given: &CommandLine, url: &str) -> Option<CommandLine> {
@@ -87,14 +52,5 @@ mod tests {
     #[test]
     fn a_command_line_that_asks_for_none_gets_none() {
         assert_eq!(with_address(&CommandLine::new("{ready_url}", ["{ready_ur}", ""]), "http://x/"), None);
-    }
-
-    #[test]
-    fn each_directory_is_new() {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let directories: std::collections::HashSet<_> =
-            (0..100).map(|_| Address::of(&listener).unwrap().directory).collect();
-        assert_eq!(directories.len(), 100);
-        assert!(directories.iter().all(|directory| directory.len() == 34));
     }
 }
