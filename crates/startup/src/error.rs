@@ -22,7 +22,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// A bare name was typed, and no usual directory of the sysroot has such a program.
-    #[error("no program `{}` is in the sysroot `{}`", name.display(), sysroot.display())]
+    #[error("no program `{}` in the sysroot `{}`", name.display(), sysroot.display())]
     NotInSysroot {
         /// As typed.
         name: PathBuf,
@@ -32,7 +32,7 @@ pub enum StartError {
         searched: &'static str,
     },
     /// The program is no ELF object, or cannot be read.
-    #[error("cannot tell what `{}` loads", program.display())]
+    #[error("cannot determine what `{}` loads", program.display())]
     NotAnObject {
         /// The program as the loader would see it.
         program: PathBuf,

@@ -14,7 +14,7 @@ use crate::rewriting::{Destination, Rule, Task};
 use crate::writing::write_file;
 
 /// Advice where the library cannot go.
-const ELSEWHERE: &str = "give another place with `--audit-library`";
+const ELSEWHERE: &str = "give another path with `--audit-library`";
 
 /// Where the library goes, checked: neither over a program that is bound nor where the bound program will stand.
 pub(super) fn place(
@@ -26,7 +26,7 @@ pub(super) fn place(
     let place = rule.of_kind(kinds::AUDIT_LIBRARY).place(path)?;
     let bound = task.and_then(|task| program.target(task)).and_then(|target| rule.place(&target).ok());
     if bound.is_some_and(|bound| bound.is_same_name(&place)) {
-        return Err(anyhow::anyhow!("`{}` is to be written twice", printable(path))).hint(|| ELSEWHERE);
+        return Err(anyhow::anyhow!("`{}` is given twice as output", printable(path))).hint(|| ELSEWHERE);
     }
     place.check().hint(|| ELSEWHERE)?;
     Ok(place)
@@ -40,9 +40,9 @@ pub(super) fn write_library(library: &AuditLibrary, place: &OutputTarget, may_re
     let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
     let is_anothers = |view: FileView| !view.bytes().is_empty() && view.bytes() != library.bytes;
     if !may_replace && is_file && map(path).is_ok_and(is_anothers) {
-        let taken = anyhow::anyhow!("`{}` is there already, with the answers for another program", printable(path));
+        let taken = anyhow::anyhow!("`{}` already exists and belongs to another program", printable(path));
         return Err(taken)
-            .hint(|| "give another place with `--audit-library`, or remove the file if no program uses it");
+            .hint(|| "give another path with `--audit-library`, or remove the file if no program uses it");
     }
     write_file(place, &library.bytes)?;
     Ok(())

@@ -1,4 +1,4 @@
-//! `bind`: rewrite a program so that every library is found at the first try, and prove it.
+//! `bind`: rewrite a program so that the loader finds every library without failed probes, and prove it.
 
 mod audit;
 mod cautions;
@@ -108,8 +108,8 @@ fn alone(option: &str, is_given: bool) -> Result<(), AppError> {
     if !is_given {
         return Ok(());
     }
-    Err(anyhow::anyhow!("{option} names one place, and several programs are to be bound"))
-        .hint(|| "bind one after the other, each with a place of its own")
+    Err(anyhow::anyhow!("{option} is a single path, but several programs were given"))
+        .hint(|| "bind the programs one by one, each with its own path")
 }
 
 /// The same with absolute paths, of which the root must be a directory.

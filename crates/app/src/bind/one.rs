@@ -59,7 +59,7 @@ struct Planned<'view> {
 pub struct Bound {
     /// What was planned, with what the user should know.
     pub plan: BindPlan,
-    /// What became of the file.
+    /// How the file was edited.
     pub summary: SearchSummary,
     /// The file in its place, with the proof.
     pub replacement: Replacement<Proof>,
@@ -94,12 +94,12 @@ impl Binder {
             return Ok(Outcome::Refused(Refused {
                 code: "nothing-to-gain",
                 reason: format!(
-                    "its {} found with {} as it is, and bound with {}",
+                    "its {} found with {} now, and with {} when bound",
                     plain(&counted_are(plan.predicted.objects as u64, "library")),
                     plain(&counted(plan.predicted.failed_probes_before as u64, "failed probe")),
                     plan.predicted.failed_probes_after
                 ),
-                hint: Some("`--anyway` binds it nevertheless".to_owned()),
+                hint: Some("use `--anyway` to bind it nevertheless".to_owned()),
             }));
         }
         let text = plan.binding.to_json()?;
@@ -220,13 +220,13 @@ fn earlier(bytes: &[u8]) -> Result<Option<Binding>, Refused> {
     let Some(text) = binding_note(&file) else { return Ok(None) };
     Binding::from_json(text).map(Some).map_err(|error| Refused {
         code: "already-bound",
-        reason: format!("it is bound already, and {error}"),
-        hint: Some("`coldstart unbind` restores what was there before".to_owned()),
+        reason: format!("it is already bound, and {error}"),
+        hint: Some("restore the original with `coldstart unbind`".to_owned()),
     })
 }
 
 /// The advice where a bound program was edited, and binding it anew would lose that.
-const EDITED: &str = "`coldstart unbind --discard-changes` restores the original without what was changed, if it can; make the \
+const EDITED: &str = "`coldstart unbind --discard-changes` restores the original without the changes, if possible; make the \
                       change there, and bind it then";
 
 /// The program as it was before it was bound.

@@ -10,7 +10,7 @@ use super::caution_sentence;
 use super::one::Done;
 use crate::rewriting::{Destination, Outcome, Refused, StepSeconds, Task, Worked, link_warnings};
 
-/// The name and version of the report as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.bind/1";
 
 /// What became of all programs. It is serialised with a record for each.

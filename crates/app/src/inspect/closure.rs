@@ -36,7 +36,7 @@ pub(super) fn follow(
         // A debug file's or a relocatable object's; the inspection says what it is.
         Closure { objects: vec![alone(program)], ..Closure::default() }
     } else {
-        loads_of(program).hint(|| "without --closure the file itself can be inspected")?
+        loads_of(program).hint(|| "without --closure only the file itself is inspected")?
     };
     let libraries: Vec<&Path> = closure.objects.iter().skip(1).map(|object| object.path.as_path()).collect();
     let mut objects = vec![(program.to_owned(), Ok(own))];

@@ -20,7 +20,7 @@ pub use closure::LoadsOf;
 pub use read::{ReadError, inspect_file};
 pub use survey::{Inspected, Loaded, PassedOver, ProgramClosure, Survey};
 
-/// The name and version of the report as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.inspect/1";
 
 /// What shall be inspected, and how.
@@ -41,9 +41,10 @@ pub struct Options<'a> {
 impl Options<'_> {
     /// The files that were named, which no output may replace.
     pub fn inputs(&self) -> Inputs {
-        self.targets.iter().chain(&self.compare).fold(Inputs::default(), |inputs, path| {
-            inputs.with(format!("`{}`, which is inspected", printable(path)), path)
-        })
+        self.targets
+            .iter()
+            .chain(&self.compare)
+            .fold(Inputs::default(), |inputs, path| inputs.with(format!("the inspected `{}`", printable(path)), path))
     }
 }
 
@@ -68,7 +69,7 @@ impl Report {
     /// by programs, is known only now.
     pub fn add_inputs(&self, place: &mut OutputTarget) {
         for object in self.surveys().flat_map(|survey| &survey.objects) {
-            place.add_input(format!("`{}`, which was inspected", printable(&object.path)), &object.path);
+            place.add_input(format!("the inspected `{}`", printable(&object.path)), &object.path);
         }
     }
 

@@ -32,7 +32,7 @@ pub enum ReadError {
         source: Refusal,
     },
     /// Somebody else cut the file off meanwhile.
-    #[error("`{}` became shorter while it was read", printable(.path))]
+    #[error("`{}` was truncated while it was read", printable(.path))]
     Shrank {
         /// The file.
         path: PathBuf,
@@ -44,22 +44,22 @@ impl ReadError {
     pub fn hint(&self) -> Option<String> {
         let source = match self {
             Self::Refused { source, .. } => source,
-            Self::Shrank { .. } => return Some("inspect it again when nobody writes to it".to_owned()),
+            Self::Shrank { .. } => return Some("inspect it again when no process writes to it".to_owned()),
             Self::Io { .. } => return None,
         };
         let hint = match source {
             Refusal::Elf(coldstart_elf::ElfError::NotElf(FileKind::Script)) => {
-                "name the program that the script starts; of a running one, `readlink /proc/PID/exe` tells"
+                "name the program that the script starts; `readlink /proc/PID/exe` shows it for a running process"
             }
             Refusal::Elf(coldstart_elf::ElfError::NotElf(FileKind::Archive | FileKind::ThinArchive)) => {
-                "unpack it and inspect the files, by `ar x` or `dpkg-deb -x`"
+                "unpack it with `ar x` or `dpkg-deb -x` and inspect the files"
             }
             Refusal::Elf(coldstart_elf::ElfError::NotElf(FileKind::Text)) => {
-                "if it is a linker script, name the library that it stands for"
+                "if it is a linker script, name the library it refers to"
             }
             Refusal::Elf(coldstart_elf::ElfError::NotElf(_)) => return None,
-            Refusal::Elf(_) => "the file may be cut off or damaged; compare its size and checksum with its package's",
-            Refusal::DebugOnly => "name the file that it belongs to; its names are found by themselves",
+            Refusal::Elf(_) => "the file may be truncated or damaged; compare its size and checksum with its package's",
+            Refusal::DebugOnly => "name the file that it belongs to; its symbols are found automatically",
             Refusal::Relocatable | Refusal::Core | Refusal::NotLoadable(_) => return None,
         };
         Some(hint.to_owned())
@@ -139,7 +139,7 @@ fn unless_shrunk<T>(path: &Path, view: &FileView, result: Result<T, Refusal>) ->
     result.map_err(|source| ReadError::Refused { path: path.to_owned(), source })
 }
 
-/// What a file is, by its first bytes, without mapping it.
+/// The kind of a file by its first bytes, without mapping it.
 pub(super) fn kind_of(path: &Path) -> Result<FileKind, ReadError> {
     reading::kind_of(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })
 }

@@ -75,7 +75,7 @@ pub fn check(options: &CheckOptions, observer: &dyn Observer) -> Result<Checked,
     let bytes = read_file(&options.file)?;
     let (cache, damages) = LdSoCache::parse_damaged(&bytes)
         .with_context(|| format!("cannot check `{}`", printable(&options.file)))
-        .hint(|| "name a file that ldconfig or `coldstart ldcache write` wrote")?;
+        .hint(|| "name a file written by ldconfig or `coldstart ldcache write`")?;
     let mut findings: Vec<Finding> =
         damages.iter().map(|damage| Finding::of_whole("damaged", damage.to_string())).collect();
     look_at_order(&cache, &mut findings);
@@ -89,21 +89,21 @@ pub fn check(options: &CheckOptions, observer: &dyn Observer) -> Result<Checked,
 /// What the cache itself tells.
 fn look_at_order(cache: &LdSoCache, findings: &mut Vec<Finding>) {
     for entry in cache.order_faults() {
-        let message = "a search does not find the name, as it stands out of order".to_owned();
+        let message = "binary search does not find the name, because the entry is out of order".to_owned();
         findings.push(Finding::of("order", true, entry.name, entry.path, message));
     }
     for entry in cache.level_faults() {
-        let message = "it is for a processor level whose number the cache has no name for".to_owned();
+        let message = "its processor level has no name in the cache".to_owned();
         findings.push(Finding::of("level", true, entry.name, entry.path, message));
     }
     for entry in cache.repeated() {
-        findings.push(Finding::of("repeated", true, entry.name, entry.path, "it is entered twice".to_owned()));
+        findings.push(Finding::of("repeated", true, entry.name, entry.path, "duplicate entry".to_owned()));
     }
     for shadowed in cache.shadowed().filter(|shadowed| shadowed.entry.path != shadowed.by.path) {
         let (entry, by) = (shadowed.entry, shadowed.by);
         // One directory cannot hold two libraries of one name, so `ldconfig` does not write such.
         let is_fault = entry.name != by.name || parent(entry.path) == parent(by.path);
-        let message = format!("it is never taken: `{}` stands before it", harmless(by.path));
+        let message = format!("shadowed by `{}`", harmless(by.path));
         findings.push(Finding::of("hidden", is_fault, entry.name, entry.path, message));
     }
 }

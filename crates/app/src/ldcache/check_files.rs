@@ -43,21 +43,21 @@ fn compare(entry: &CacheEntry<'_>, library: &Result<Library, NoLibrary>) -> Opti
     let fault = |kind, message| Some(Finding::of(kind, true, entry.name, entry.path, message));
     let library = match library {
         Ok(library) => library,
-        Err(NoLibrary::Missing) => return fault("gone", "there is no such file".to_owned()),
-        Err(NoLibrary::Unreadable(error)) => return fault("unreadable", format!("it cannot be read: {error}")),
+        Err(NoLibrary::Missing) => return fault("gone", "no such file".to_owned()),
+        Err(NoLibrary::Unreadable(error)) => return fault("unreadable", format!("cannot be read: {error}")),
         Err(reason) => return fault("no-library", reason.to_string()),
     };
     // Releases differ in what they write where flags do not tell machines apart.
     let fits = [36, NEWEST_RELEASE].iter().any(|&release| library.cache_flags(release) == Some(entry.flags));
     if !fits {
-        let message = "it is for another machine or ABI than its entry says".to_owned();
+        let message = "its architecture or ABI differs from its entry".to_owned();
         return fault("machine", message);
     }
     let file = file_name(entry.path);
     let soname = library.facts.soname.as_deref().unwrap_or(file);
     let for_linkers = entry.name == file && file.ends_with(b".so") && soname.starts_with(file);
     if soname != entry.name && !for_linkers {
-        return fault("soname", format!("the file calls itself `{}`", harmless(soname)));
+        return fault("soname", format!("the file's soname is `{}`", harmless(soname)));
     }
     None
 }
@@ -104,7 +104,7 @@ fn compare_directories(
                 true,
                 &entry.name,
                 &file,
-                "it is there and not in the cache".to_owned(),
+                "it exists but is not in the cache".to_owned(),
             ));
         } else if !matches!(entry.hwcap, NewHwcap::Level { .. }) {
             findings.extend(newer(root, library));
@@ -116,11 +116,7 @@ fn compare_directories(
 fn newer(root: &Root, library: &ScannedLibrary) -> Option<Finding> {
     let file = [library.folder.as_slice(), b"/", &library.file].concat();
     let (chosen, linked) = (root.identity(path(&file)).ok()?, root.identity(path(&library.entry.path)).ok()?);
-    let message = || {
-        format!(
-            "`{}` has the same soname and is newer; `ldconfig` would let the link lead there",
-            harmless(&library.file)
-        )
-    };
+    let message =
+        || format!("`{}` has the same soname and is newer; `ldconfig` would link to it", harmless(&library.file));
     (chosen != linked).then(|| Finding::of("newer", true, &library.entry.name, &library.entry.path, message()))
 }

@@ -27,7 +27,7 @@ pub use check::{CheckOptions, Checked, Finding, check};
 pub use show::{ShownCache, ShownEntry, ShownHwcap, as_ldconfig, show};
 pub use write::{Conflict, MissingName, Reason, WriteOptions, Written, write};
 
-/// The name and version of the outcomes as JSON; `action` tells the three apart.
+/// The name and version of the JSON schema; `action` distinguishes the three kinds.
 pub const SCHEMA: &str = "coldstart.ldcache/1";
 /// The system's cache.
 const SYSTEM_CACHE: &str = "/etc/ld.so.cache";
@@ -49,7 +49,7 @@ fn read_cache(path: &Path) -> Result<LdSoCache, AppError> {
     let bytes = read_file(path)?;
     LdSoCache::parse(&bytes)
         .with_context(|| format!("cannot use `{}`", printable(path)))
-        .hint(|| "`coldstart ldcache check` lists what is damaged; `ldconfig` writes the system's anew")
+        .hint(|| "`coldstart ldcache check` lists the damage; `ldconfig` rebuilds the system's cache")
 }
 
 /// The levels that `--hwcaps` names; none for all.
@@ -58,8 +58,8 @@ fn levels(words: &[String]) -> Result<Option<BTreeSet<Vec<u8>>>, AppError> {
         [word] if word == "all" => Ok(None),
         [word] if word == "none" => Ok(Some(BTreeSet::new())),
         words if words.iter().any(|word| word.is_empty() || word == "all" || word == "none" || word.contains('/')) => {
-            Err(anyhow::anyhow!("`--hwcaps {}` names no processor levels", words.join(",")))
-                .hint(|| "say `all`, `none`, or names of folders below glibc-hwcaps: x86-64-v2,x86-64-v3")
+            Err(anyhow::anyhow!("`--hwcaps {}` is not a list of processor levels", words.join(",")))
+                .hint(|| "use `all`, `none`, or names of directories below glibc-hwcaps: x86-64-v2,x86-64-v3")
         }
         words => Ok(Some(words.iter().map(|word| word.as_bytes().to_vec()).collect())),
     }

@@ -117,7 +117,7 @@ fn shown(cache: &LdSoCache, entry: &CacheEntry<'_>) -> ShownEntry {
 fn format_name(format: CacheFormat) -> &'static str {
     match format {
         CacheFormat::New => "new format",
-        CacheFormat::NewAfterOld => "new format behind the old one",
+        CacheFormat::NewAfterOld => "old and new format",
         CacheFormat::Old => "old format",
     }
 }

@@ -32,10 +32,8 @@ fn refuse_the_systems(place: &OutputTarget, force: bool) -> Result<(), AppError>
     let real = systems.canonicalize().unwrap_or_else(|_| PathBuf::from(SYSTEM_CACHE));
     let is_it = [systems, &real].contains(&place.real_path().as_path());
     if is_it && !force {
-        return Err(anyhow::anyhow!(
-            "`{SYSTEM_CACHE}` is this system's own cache, which every program here is started with"
-        ))
-        .hint(|| "`ldconfig` keeps it; say --force to write it all the same");
+        return Err(anyhow::anyhow!("`{SYSTEM_CACHE}` is this system's own cache, used by every program"))
+            .hint(|| "it is maintained by `ldconfig`; use --force to write it nevertheless");
     }
     Ok(())
 }

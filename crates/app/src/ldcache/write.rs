@@ -147,8 +147,8 @@ pub fn write(options: &WriteOptions, observer: &dyn Observer) -> Result<Written,
     } else {
         from_closures(options, &files, levels, &generator("closure"), &mut written)?
     };
-    let bytes = builder.write().context("cannot make the cache")?;
-    let cache = read_back(&bytes).context("the cache that was made cannot be read back")?;
+    let bytes = builder.write().context("cannot build the cache")?;
+    let cache = read_back(&bytes).context("the new cache is invalid")?;
     written.entries = cache.entries().len();
     written.hwcaps = cache.hwcaps().map(harmless).collect();
     written.bytes = bytes.len();
@@ -171,7 +171,7 @@ fn output_path(options: &WriteOptions, root: &Root) -> Result<PathBuf, AppError>
     let prefix = in_sysroot(root, prefix);
     check_directory("the store item", &prefix)?;
     let directory = prefix.join("etc");
-    std::fs::create_dir_all(&directory).with_context(|| format!("cannot make `{}`", printable(&directory)))?;
+    std::fs::create_dir_all(&directory).with_context(|| format!("cannot create `{}`", printable(&directory)))?;
     Ok(directory.join("ld.so.cache"))
 }
 
@@ -195,7 +195,7 @@ fn from_directories(
     let gathered = gather(asked).map_err(|error| in_words(error, root))?;
     for line in &gathered.relative {
         let (name, file) = (printable(&line.directory), printable(&line.file));
-        observer.note(&format!("`{file}` names the folder `{name}`, which is relative; it is passed over"));
+        observer.note(&format!("`{file}`: the relative directory `{name}` is skipped"));
     }
     let (mut scan, rules) = (gathered.scan, gathered.rules);
     for library in &mut scan.libraries {

@@ -92,15 +92,15 @@ pub(super) fn find(
     }
     if sessions.is_empty() {
         let reason = match other_readiness {
-            Some(other) => format!("its readiness was `{other}`, and now it is `{readiness}`"),
-            None => format!("none of its {} is of this command", counted(all as u64, "measurement")),
+            Some(other) => format!("its readiness was `{other}` and is now `{readiness}`"),
+            None => format!("none of its {} measures this command", counted(all as u64, "measurement")),
         };
         return Err(anyhow!("cannot compare with `{name}`: {reason}"))
-            .hint(|| "`coldstart measure --history` lists what was measured");
+            .hint(|| "`coldstart measure --history` lists the measurements");
     }
     if !sessions.iter().any(|session| ALL_STATES.iter().any(|state| session.has(*state))) {
         return Err(anyhow!("cannot compare with `{name}`: it has fewer than {LEAST_RUNS} counted runs in any state"))
-            .hint(|| "its runs failed, or were too few: measure the baseline again");
+            .hint(|| "its runs failed or are too few: measure the baseline again");
     }
     Ok(Found { name, sessions, most, notes })
 }
@@ -139,10 +139,10 @@ fn stored(
     if found.is_empty() {
         let what = match baseline {
             Baseline::Last(_) => format!("`{command_line}` has not been measured before"),
-            _ => format!("there is no measurement `{name}` in the history"),
+            _ => format!("no measurement `{name}` in the history"),
         };
         return Err(anyhow!("cannot compare with `{name}`: {what}"))
-            .hint(|| "`coldstart measure --history` lists what was measured; --label names a measurement");
+            .hint(|| "`coldstart measure --history` lists the measurements; set a name with --label");
     }
     Ok((name, found, most))
 }
@@ -177,10 +177,10 @@ impl Found {
                 ))
                 .hint(|| {
                     "measure the baseline again on this machine, or side by side (--compare); \
-                         --accept-other-machine compares all the same"
+                         use --accept-other-machine to compare nevertheless"
                 });
             }
-            let what = if accept_other_machine { "taken in although" } else { "left out because" };
+            let what = if accept_other_machine { "included although" } else { "left out because" };
             self.notes.push(format!("{count} {what} measured on another machine: {difference}"));
         }
         self.sessions.retain(|session| states.iter().any(|state| session.has(*state)));
@@ -190,7 +190,7 @@ impl Found {
                 self.name,
                 states.iter().map(|state| state.name()).collect::<Vec<_>>().join(" and in ")
             ))
-            .hint(|| "--state and --runs must fit those of the baseline");
+            .hint(|| "use --state and --runs as for the baseline");
         }
         Ok(())
     }
@@ -209,7 +209,7 @@ impl Found {
             let is_same = there().any(|state| session.condition(state) == now(state));
             if !is_same {
                 let differs = |state: StartState| {
-                    format!("{state} was {}, and now it is {}", session.condition(state).told(), now(state).told())
+                    format!("{state} was {} and is now {}", session.condition(state).told(), now(state).told())
                 };
                 other = there().next().map(differs);
             }
@@ -227,7 +227,7 @@ impl Found {
         self.sessions.drain(..surplus);
         if self.most != usize::MAX && self.sessions.len() < self.most {
             let there = self.sessions.len();
-            self.notes.push(format!("{} asks for {}, and there are {there}", self.name, self.most));
+            self.notes.push(format!("{} means {}, but only {there} exist", self.name, self.most));
         }
         Ok(())
     }

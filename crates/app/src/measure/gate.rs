@@ -232,7 +232,7 @@ fn program_note(found: &Found, kept: &KeptMeasurement) -> Option<String> {
     let others: Vec<&String> = paths.filter(|path| *path != now).collect();
     let was = others.last()?;
     Some(match (others.len(), found.sessions.len()) {
-        (_, 1) => format!("the program was {was}, and now it is {now}"),
-        (others, all) => format!("in {others} of the {all} measurements the program was {was}, and now it is {now}"),
+        (_, 1) => format!("the program was {was} and is now {now}"),
+        (others, all) => format!("in {others} of the {all} measurements the program was {was} and is now {now}"),
     })
 }

@@ -90,8 +90,8 @@ pub fn find(history: &History, wanted: &[u8]) -> Result<Found, AppError> {
         }
     }
     let name = escaped(&String::from_utf8_lossy(wanted));
-    Err(anyhow!("no measurement of `{name}` is kept in `{}`", printable(history.path())))
-        .hint(|| "`coldstart measure --history` lists the programs that were measured")
+    Err(anyhow!("no measurement of `{name}` in `{}`", printable(history.path())))
+        .hint(|| "`coldstart measure --history` lists the measured programs")
 }
 
 impl Found {

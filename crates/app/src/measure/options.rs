@@ -107,10 +107,15 @@ impl FromStr for Baseline {
         }
         if let Some(count) = text.strip_prefix("last:") {
             let count = count.parse().ok().filter(|count| (1..=10_000).contains(count));
-            return count.map(Self::Last).ok_or_else(|| "after `last:` stands a number from 1 to 10000".to_owned());
+            return count
+                .map(Self::Last)
+                .ok_or_else(|| "`last:` must be followed by a number from 1 to 10000".to_owned());
         }
         if let Some(number) = text.strip_prefix('#') {
-            return number.parse().map(Self::Number).map_err(|_| "after `#` stands a number of the history".to_owned());
+            return number
+                .parse()
+                .map(Self::Number)
+                .map_err(|_| "`#` must be followed by a number of the history".to_owned());
         }
         // A label may look like anything; a file is one that says so.
         let is_file = text.contains('/') || text.ends_with(".json");
@@ -124,10 +129,10 @@ impl FromStr for Baseline {
 /// Why it is none.
 pub fn label(text: &str) -> Result<String, String> {
     if text.is_empty() || text.chars().any(char::is_control) {
-        return Err("a label is some text in one line".to_owned());
+        return Err("a label is non-empty text in one line".to_owned());
     }
     if text == "last" || text.starts_with("last:") || text.starts_with('#') {
-        return Err("`last`, `last:N` and `#NUMBER` name measurements without a label".to_owned());
+        return Err("`last`, `last:N` and `#NUMBER` are reserved".to_owned());
     }
     Ok(text.to_owned())
 }
@@ -155,7 +160,7 @@ impl FromStr for StateChoice {
             ("hot", _) => Ok(Self::Hot),
             (_, Some(file)) if !file.is_empty() => Ok(Self::Boot(file.into())),
             ("boot" | "boot=", _) => {
-                Err("`boot` needs the file that `coldstart pagecache save` wrote: boot=FILE".to_owned())
+                Err("`boot` requires a file written by `coldstart pagecache save`: boot=FILE".to_owned())
             }
             _ => Err("expected cold, boot=FILE, selective or hot".to_owned()),
         }

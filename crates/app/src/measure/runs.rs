@@ -63,7 +63,7 @@ pub fn csv(
             writer.write_record(record.iter().map(|field| without_controls(field)))?;
         }
     }
-    let bytes = writer.into_inner().map_err(|error| anyhow::anyhow!("cannot make the table: {}", error.error()))?;
+    let bytes = writer.into_inner().map_err(|error| anyhow::anyhow!("cannot write the table: {}", error.error()))?;
     Ok(String::from_utf8(bytes)?)
 }
 

@@ -31,11 +31,11 @@ impl States {
                 StateChoice::Boot(other) => {
                     if let Some(first) = file.replace(other).filter(|first| *first != other) {
                         return Err(anyhow::anyhow!(
-                            "two saved states are given, `{}` and `{}`",
+                            "two saved states given, `{}` and `{}`",
                             first.display(),
                             other.display()
                         ))
-                        .hint(|| "measure once with each; `--against last` compares the two");
+                        .hint(|| "measure once with each, and compare the two with `--against last`");
                     }
                     StartState::Boot
                 }
@@ -57,6 +57,6 @@ pub fn coldest_state(observer: &dyn Observer) -> StartState {
     if may_start_cold() {
         return StartState::Cold;
     }
-    observer.note("without root the machine's caches cannot be dropped: `selective` stands in for `cold`");
+    observer.note("dropping the machine's caches requires root: using `selective` instead of `cold`");
     StartState::Selective
 }

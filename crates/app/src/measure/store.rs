@@ -41,15 +41,15 @@ impl Store {
             return Ok(Self { path: None });
         }
         let Some(path) = path_of(keeping) else {
-            observer.note("this measurement will not be kept: there is no place for it, HOME is not set");
-            observer.hint("--history-file FILE, or COLDSTART_HISTORY, names a place");
+            observer.note("this measurement will not be kept: HOME is not set");
+            observer.hint("name the history with --history-file FILE or COLDSTART_HISTORY");
             return Ok(Self { path: None });
         };
         match History::open(&path) {
             Ok(_) => Ok(Self { path: Some(path) }),
             // Whoever locks it may be done by then; what cannot be kept then is saved beside it.
             Err(error @ HistoryError::Locked { .. }) => {
-                observer.note(&format!("{error}; it is tried again when measuring is done"));
+                observer.note(&format!("{error}; trying again after the measurement"));
                 Ok(Self { path: Some(path) })
             }
             Err(error) if error.is_passing() => {
@@ -97,12 +97,12 @@ pub(super) fn to_read(keeping: &Keeping) -> Result<Option<History>, AppError> {
 /// # Errors
 /// When there is no history, or it cannot be read.
 pub(super) fn open_to_read(keeping: &Keeping) -> Result<History, AppError> {
-    let path = path_of(keeping).context("there is no place for a history: HOME is not set");
-    let path = path.hint(|| "--history-file FILE, or COLDSTART_HISTORY, names it")?;
+    let path = path_of(keeping).context("the path of the history is unknown: HOME is not set");
+    let path = path.hint(|| "name it with --history-file FILE or COLDSTART_HISTORY")?;
     let history = History::open_to_read(&path)?;
     history
-        .ok_or_else(|| anyhow!("there is no history `{}`: nothing has been measured yet", printable(&path)))
-        .hint(|| "`coldstart measure -- PROGRAM` measures and begins one; --history-file FILE names another")
+        .ok_or_else(|| anyhow!("no history `{}`: nothing has been measured yet", printable(&path)))
+        .hint(|| "`coldstart measure -- PROGRAM` measures and creates one; name another with --history-file FILE")
 }
 
 /// A file whose measurement was taken into the history.
@@ -122,13 +122,13 @@ pub struct Imported {
 /// # Errors
 /// When there is no place for a history, a file is no measurement, or the history cannot be written.
 pub fn import(keeping: &Keeping, files: &[PathBuf]) -> Result<Vec<Imported>, AppError> {
-    let path = path_of(keeping).context("there is no place for a history: HOME is not set");
-    let path = path.hint(|| "--history-file FILE, or COLDSTART_HISTORY, names it")?;
+    let path = path_of(keeping).context("the path of the history is unknown: HOME is not set");
+    let path = path.hint(|| "name it with --history-file FILE or COLDSTART_HISTORY")?;
     let kept = files.iter().map(|file| read_json(file)).collect::<Result<Vec<_>, _>>()?;
     let mut history = History::open(&path)?;
     let mut imported = Vec::new();
     for (file, kept) in files.iter().zip(&kept) {
-        let added = history.add(kept).hint(|| format!("`{}` was not taken in", printable(file)))?;
+        let added = history.add(kept).hint(|| format!("`{}` was not imported", printable(file)))?;
         let is_new = matches!(added, Added::New(_));
         imported.push(Imported { file: file.clone(), number: added.number(), is_new });
     }
@@ -142,7 +142,7 @@ pub fn import(keeping: &Keeping, files: &[PathBuf]) -> Result<Vec<Imported>, App
 pub(super) fn read_json(file: &Path) -> Result<KeptMeasurement, AppError> {
     let name = || printable(file);
     let bytes = read("", file, MOST_BYTES)?;
-    let no_measurement = || format!("`{}` is no measurement", name());
+    let no_measurement = || format!("`{}` is not a measurement", name());
     let hint = || "`coldstart measure --json` writes one";
     let json: serde_json::Value = serde_json::from_slice(&bytes).with_context(no_measurement).hint(hint)?;
     if json.get("schema").and_then(serde_json::Value::as_str) != Some(SCHEMA) {
@@ -195,13 +195,13 @@ fn rescue(history: &Path, kept: &KeptMeasurement, error: &HistoryError, observer
         write_file(&OutputTarget::new(&file, kinds::MEASUREMENT, false).ok()?.private(), &bytes).ok()?;
         Some(file)
     };
-    observer.note(&format!("this measurement was not kept in the history: {error}"));
+    observer.note(&format!("this measurement was not added to the history: {error}"));
     match folders.into_iter().flatten().find_map(save) {
         Some(file) => {
             let import = format!("coldstart measure --import {}", shell_word(file.as_os_str()));
-            observer.hint(&format!("it is saved as `{}`; `{import}` takes it in", printable(&file)));
+            observer.hint(&format!("it is saved as `{}`; import it with `{import}`", printable(&file)));
         }
-        None => observer.hint("it could not be saved elsewhere either; --json prints it"),
+        None => observer.hint("it could not be saved elsewhere either; use --json to print it"),
     }
 }
 

@@ -47,11 +47,11 @@ pub struct Options {
 
 /// Packs files, several at a time. Each result is written beside its target, proven, and only then put in place.
 ///
-/// Once `interrupt` has noted a signal no further file is begun. The observer is told of what cannot be walked; what becomes of
-/// a file, errors included, is in the report.
+/// After a signal to `interrupt` no further file is started. Errors of the walk go to the observer; the result of each file,
+/// errors included, is in the report.
 ///
 /// # Errors
-/// When it cannot be said where results go, or one of them would lie over something that must stay. Nothing is written then.
+/// If no output is given, or a result would replace a file that must not be replaced. Nothing is written in this case.
 pub fn pack(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Report, AppError> {
     let targets = options.targets.as_slice();
     let place = Destination::of("pack", &options.place, targets, options.dry_run)?;

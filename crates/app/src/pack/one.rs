@@ -126,12 +126,11 @@ impl Packer {
         let is_lost = self.place == Destination::InPlace && self.keep_original.is_none();
         let refused = || Refused {
             code: "no-way-back",
-            reason:
-                "the packed file could not be unpacked: what restores the original takes more than a quarter of what \
+            reason: "the packed file could not be unpacked: its undo data exceeds a quarter of what \
                      packing saves"
-                    .to_owned(),
+                .to_owned(),
             hint: Some(
-                "`--keep-original PATH` keeps the original; `--no-undo` packs the file without a way back".to_owned(),
+                "keep the original with `--keep-original PATH`, or pack without undo data with `--no-undo`".to_owned(),
             ),
         };
         (is_lost && summary.way_back == WayBack::TooLong).then(refused)
@@ -164,7 +163,7 @@ fn loader_here_too_old(libcs: &HostLibcs, file: &ElfFile<'_>) -> Option<Refused>
     let libc = libcs.without_relr(&ObjectFacts::of(file).ok()?)?;
     Some(Refused {
         code: "loader-here-too-old",
-        reason: format!("the loader of this machine's `{}` does not apply DT_RELR", printable(&libc)),
-        hint: Some("if it is for machines with glibc 2.36 or later, say `--min-libc 2.36`".to_owned()),
+        reason: format!("the loader of this machine's `{}` does not support DT_RELR", printable(&libc)),
+        hint: Some("if all target machines have glibc 2.36 or later, use `--min-libc 2.36`".to_owned()),
     })
 }

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use super::one::Done;
 use crate::rewriting::{Destination, Outcome, Passage, Refused, StepSeconds, Task, Worked, link_warnings};
 
-/// The name and version of the report as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.pack/1";
 
 /// What became of all files. It is serialised with a record for each file.

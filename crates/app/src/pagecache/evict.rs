@@ -15,7 +15,7 @@ use super::show::JsonResidency;
 use super::{ListOptions, SortKey};
 use crate::observer::Observer;
 
-/// The name and version of the outcome as JSON.
+/// The name and version of the JSON schema.
 pub const EVICT_SCHEMA: &str = "coldstart.pagecache.evict/1";
 
 /// Which files to evict, and how.

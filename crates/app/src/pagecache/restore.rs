@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::error::AppError;
 
-/// The name and version of the outcome as JSON.
+/// The name and version of the JSON schema.
 pub const RESTORE_SCHEMA: &str = "coldstart.pagecache.restore/1";
 
 /// A state that was brought back.

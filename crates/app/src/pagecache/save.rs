@@ -14,7 +14,7 @@ use crate::kinds;
 use crate::observer::Observer;
 use crate::writing::{try_out, write_file};
 
-/// The name and version of the outcome as JSON.
+/// The name and version of the JSON schema.
 pub const SAVE_SCHEMA: &str = "coldstart.pagecache.save/1";
 
 /// What to save, and where to.
@@ -55,7 +55,7 @@ pub enum Saving {
 /// # Errors
 /// When the file may not be written, or the kernel does not tell what the page cache holds.
 pub fn save(options: &SaveOptions, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Saving, AppError> {
-    let place = place(options).hint(|| "FILE, the first argument, is what is written; trees to save come behind it")?;
+    let place = place(options).hint(|| "the first argument, FILE, is the output; name the trees to save after it")?;
     let what = coldstart_pagecache::SaveOptions {
         paths: options.paths.clone(),
         one_file_system: options.one_file_system,
@@ -83,9 +83,10 @@ pub fn save(options: &SaveOptions, interrupt: &Interrupt, observer: &dyn Observe
 
 /// The file's place, tried out.
 fn place(options: &SaveOptions) -> Result<OutputTarget, AppError> {
-    let inputs = options.paths.iter().fold(Inputs::default(), |inputs, path| {
-        inputs.with(format!("`{}`, whose pages are to be saved", printable(path)), path)
-    });
+    let inputs = options
+        .paths
+        .iter()
+        .fold(Inputs::default(), |inputs, path| inputs.with(format!("the saved tree `{}`", printable(path)), path));
     let place = OutputTarget::new(&options.file, kinds::SAVED_PAGE_CACHE, options.force)?.not_over(inputs);
     try_out([&place])?;
     Ok(place)

@@ -13,7 +13,7 @@ use super::shortlist::Shortlist;
 use super::{ListOptions, SortKey};
 use crate::observer::Observer;
 
-/// The name and version of the outcome as JSON.
+/// The name and version of the JSON schema.
 pub const SHOW_SCHEMA: &str = "coldstart.pagecache.show/1";
 
 /// Which files to look at, and what to tell of them.

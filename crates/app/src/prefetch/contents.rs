@@ -171,8 +171,8 @@ pub fn kind_name(kind: TargetKind) -> &'static str {
 pub fn stale_reason(outcome: TargetOutcome) -> String {
     match outcome {
         TargetOutcome::Changed { now } => {
-            format!("changed since it was recorded (now {}): not prefetched", numbers::bytes(now.size))
+            format!("changed since the recording (now {}): not prefetched", numbers::bytes(now.size))
         }
-        _ => "gone, or not a file of the kind that was recorded: not prefetched".to_owned(),
+        _ => "missing, or of another file type than recorded: not prefetched".to_owned(),
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, AppErr
         Ok(traced) => traced,
         Err(Refusal::NotFollowed(reason)) => {
             let mut recorded = recorder.record()?;
-            let note = format!("the start cannot be traced ({reason}): its pages are those that came into the cache");
+            let note = format!("cannot trace the start ({reason}): all pages read into the cache count as used");
             recorded.notes.insert(0, note);
             return Ok(recorded);
         }
@@ -51,13 +51,12 @@ pub(super) fn record_from(path: &Path, strategy: Option<Strategy>) -> Result<Rec
     }
     let sets = traced_working_sets(&trace, TraceAge::Kept);
     if sets.cached.files.is_empty() {
-        return Err(anyhow!("none of the files of the trace `{}` are there as they were", printable(path)))
+        return Err(anyhow!("all files of the trace `{}` are missing or changed", printable(path)))
             .hint(|| "record a new one with `coldstart trace --cold --layers pages,files -- PROGRAM`");
     }
     let mut recorded = planned(&trace, sets, &Planner { strategy, hot_start: None });
     if trace.run.state == StartState::AsIs {
-        let note =
-            "the traced start was not made cold (--cold): what was cached before it counts as far as it was used";
+        let note = "the traced start was not cold (--cold): pages cached before it count only if they were used";
         recorded.notes.push(note.to_owned());
     }
     Ok(recorded)
@@ -125,7 +124,7 @@ fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner) -> Recorde
     notes.extend(notes_in_words(&sets.notes));
     if let Some(first) = sets.changed_files.first() {
         notes.push(format!(
-            "{} left out, changed since the trace was recorded; the first: {}",
+            "{} left out because of changes since the recording; the first: {}",
             counted_are(sets.changed_files.len() as u64, "file"),
             printable(first)
         ));
@@ -144,8 +143,7 @@ fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner) -> Recorde
             RecordedPlan { plan, working_set, choice: Some(choice), notes }
         }
         Err(reason) => {
-            notes
-                .push(format!("which pages the program used is not known ({reason}): they are those that were cached"));
+            notes.push(format!("the used pages are unknown ({reason}): all cached pages count as used"));
             RecordedPlan { plan: cached, working_set: sets.cached, choice: None, notes }
         }
     }
@@ -155,14 +153,14 @@ fn start_notes(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     if run.state == StartState::FilesEvicted {
         notes.push(
-            "without root the system's caches cannot be dropped: the program's own files were evicted instead, and \
-             the order of pages inside files that it read without mapping them is not known"
+            "dropping the system's caches requires root: the program's own files were evicted instead, and \
+             the order of pages inside files that it read without mapping them is unknown"
                 .to_owned(),
         );
     }
     if run.lost_events > 0 {
         let lost = counted(run.lost_events, "event");
-        notes.push(format!("lost {lost} of the traced start: pages that nothing else tells of are not in the plan"));
+        notes.push(format!("lost {lost} of the traced start: some pages may be missing from the plan"));
     }
     notes
 }
@@ -171,13 +169,13 @@ fn exact_notes(exact: &ExactWorkingSet, pages: PagesSeen) -> Vec<String> {
     let mut notes = Vec::new();
     if exact.by_fault_around || pages != PagesSeen::Each {
         notes.push(
-            "the kernel mapped up to 16 pages, at times more, at each touch of some processes: of the 16 all that were cached count as used"
+            "fault-around was on in some processes: at each touch, all cached pages of the 16 around it count as used"
                 .to_owned(),
         );
     }
     if exact.cached_files > 0 {
         notes.push(format!(
-            "of {} it is not known which pages were used: those that were cached count as used",
+            "the used pages of {} are unknown: all cached ones count as used",
             counted(exact.cached_files, "file")
         ));
     }

@@ -64,7 +64,7 @@ impl PlanRecorder<'_> {
             return self.record_once();
         }
         notes.push(
-            "without root the system's caches cannot be dropped: the program's own files were evicted instead, and \
+            "dropping the system's caches requires root: the program's own files were evicted instead, and \
              the order of pages inside a file is not known"
                 .to_owned(),
         );
@@ -106,8 +106,9 @@ impl PlanRecorder<'_> {
         if launched.succeeded() {
             return Ok(());
         }
-        Err(anyhow!("cannot record `{}`: it {}", self.command, launched.end))
-            .hint(|| "run it by hand first; --show-output shows what it says, --ready says when it counts as started")
+        Err(anyhow!("cannot record `{}`: it {}", self.command, launched.end)).hint(
+            || "run it by hand first; see its output with --show-output, and set the readiness condition with --ready",
+        )
     }
 }
 
@@ -137,10 +138,7 @@ impl Planner {
         let paths: Vec<PathBuf> = working_set.files.iter().filter(regular).map(|file| file.path.clone()).collect();
         probe_device(&paths).unwrap_or_else(|error| {
             let error = anyhow::Error::new(error);
-            notes.push(format!(
-                "the device could not be measured ({}); the plan assumes an ordinary SSD",
-                sentence(&error)
-            ));
+            notes.push(format!("cannot measure the device ({}); the plan assumes an ordinary SSD", sentence(&error)));
             PlannedDevice { latency: Duration::from_micros(100), bandwidth: 500_000_000, parallel: 8, seeks: false }
         })
     }
@@ -154,24 +152,24 @@ fn now() -> i64 {
 pub(super) fn notes_in_words(notes: &RecordingNotes) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(reason) = &notes.no_fills {
-        words.push(format!("{reason}; pages are planned in order of their files' first opening"));
+        words.push(format!("{reason}; pages are ordered by the first opening of their files"));
     }
     if notes.lost_events > 0 {
-        words.push(format!("{} page-cache events were lost; their pages have no order", notes.lost_events));
+        words.push(format!("lost {} page-cache events; the order of their pages is unknown", notes.lost_events));
     }
     for reason in &notes.no_metadata {
         words.push(format!("metadata blocks are not in the plan: {reason}"));
     }
     if let Some(first) = notes.unknown_files.first() {
         words.push(format!(
-            "{} left out, because what is in memory cannot be told; the first: {first}",
+            "{} left out, because the resident pages are unknown; the first: {first}",
             counted_are(notes.unknown_files.len() as u64, "file")
         ));
     }
     words
 }
 
-/// `1 file is`, `2 files are`: a count that is the subject of what follows.
+/// `1 file is`, `2 files are`: a count as the subject of a sentence.
 pub(super) fn counted_are(count: u64, noun: &str) -> String {
     format!("{} {}", counted(count, noun), if count == 1 { "is" } else { "are" })
 }

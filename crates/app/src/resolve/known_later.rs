@@ -50,7 +50,7 @@ pub(super) fn gather(sources: &LaterSources) -> Result<Option<Vec<PathBuf>>, App
     if let Some(pid) = sources.pid {
         let maps = read_regular(&ProcessFiles::of(pid).at("maps"), MOST_MAPS);
         let maps = maps.with_context(|| format!("cannot read what process {pid} has mapped"));
-        paths.extend(mapped(&maps.hint(|| "it may have ended; other users' processes need root")?));
+        paths.extend(mapped(&maps.hint(|| "it may have ended; processes of other users require root")?));
     }
     if let Some(path) = &sources.maps {
         paths.extend(mapped(&read("", path, MOST_MAPS)?));

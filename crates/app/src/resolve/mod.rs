@@ -21,7 +21,7 @@ pub use notable::LateDirectory;
 pub use resolution::{Mentions, Resolution};
 pub use rules::kind;
 
-/// The name and version of the answer as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.resolve/1";
 
 /// What shall be resolved, and under which conditions.

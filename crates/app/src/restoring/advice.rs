@@ -20,12 +20,12 @@ pub fn way_out(path: &Path, change: &Change, edit: Option<&str>) -> String {
     match (change, verb) {
         (Change::Appended { size_before, .. }, verb) => {
             let keep =
-                verb.map(|verb| format!("`{}` keeps them behind the restored file; ", undo(verb, "--keep-payload")));
+                verb.map(|verb| format!("`{}` keeps them after the restored file; ", undo(verb, "--keep-payload")));
             let truncate = command::in_prose(&["truncate", "-s", &size_before.to_string()], path);
-            format!("{}`{truncate}` takes the appended bytes away", keep.unwrap_or_default())
+            format!("{}`{truncate}` removes the appended bytes", keep.unwrap_or_default())
         }
         (Change::Edited { .. }, Some(verb)) => {
-            format!("`{}` restores the original without what was changed, if it can", undo(verb, "--discard-changes"))
+            format!("`{}` restores the original without the changes, if possible", undo(verb, "--discard-changes"))
         }
         _ => Refusal::ChangedSince(change.clone()).hint().unwrap_or_default(),
     }
@@ -34,10 +34,10 @@ pub fn way_out(path: &Path, change: &Change, edit: Option<&str>) -> String {
 /// The last edit in the file is not the one that shall be taken back.
 pub fn other_edit(last: &str) -> Refused {
     let reason = match last {
-        "bind" => "the last edit in it is a binding".to_owned(),
-        "relr" => "the last edit in it is packing".to_owned(),
-        "nix-note" => "the last edit in it is a resolution note for Nix's loader".to_owned(),
-        last => format!("the last edit in it is `{}`", escaped(last)),
+        "bind" => "its last edit is a binding".to_owned(),
+        "relr" => "its last edit is packing".to_owned(),
+        "nix-note" => "its last edit is a resolution note for Nix's loader".to_owned(),
+        last => format!("its last edit is `{}`", escaped(last)),
     };
     Refused { code: "other-edit", reason, hint: taken_back_by(last) }
 }
@@ -50,5 +50,5 @@ pub fn taken_back_by(edit: &str) -> Option<String> {
         "nix-note" => "ldcache write --note FILE --remove --in-place",
         _ => return None,
     };
-    Some(format!("`coldstart {verb}` takes that back first"))
+    Some(format!("`coldstart {verb}` undoes that first"))
 }

@@ -35,7 +35,7 @@ pub struct Taking {
     pub was: &'static str,
     /// What was done to it: "packing".
     pub doing: &'static str,
-    /// The name and version of the report as JSON.
+    /// The name and version of the JSON schema.
     pub schema: &'static str,
 }
 
@@ -84,7 +84,7 @@ pub struct Restored {
 /// Takes an edit back in all files that were named or lie in directories that were.
 ///
 /// # Errors
-/// When it cannot be said where results go, or one of them would lie over something that must stay. Nothing is written then.
+/// If no output is given, or a result would replace a file that must not be replaced. Nothing is written in this case.
 pub fn restore(
     taking: Taking,
     options: &Options,

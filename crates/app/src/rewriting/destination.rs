@@ -44,18 +44,16 @@ impl Destination {
             if dry_run || options.in_place {
                 return Ok(if dry_run { Self::Nowhere } else { Self::InPlace });
             }
-            let dry_run =
-                if ["pack", "bind"].contains(&verb) { "; --dry-run only says what would be done" } else { "" };
-            return Err(anyhow::anyhow!("it is not said where the result goes")).hint(|| {
-                format!("`{verb}` rewrites no file in place without being told: say -o OUT or --in-place{dry_run}")
-            });
+            let dry_run = if ["pack", "bind"].contains(&verb) { "; --dry-run only prints the plan" } else { "" };
+            return Err(anyhow::anyhow!("no output given"))
+                .hint(|| format!("`{verb}` does not rewrite in place by default: use -o OUT or --in-place{dry_run}"));
         };
         if targets.iter().any(|target| target.is_dir() && is_same(target, output)) {
             return Err(anyhow::anyhow!(
-                "`{}` is what is walked, so that results would lie over originals",
+                "the output directory `{}` is also an input: results would replace originals",
                 printable(output)
             ))
-            .hint(|| format!("`{verb} --in-place` does that, and keeps each original until its result is proven"));
+            .hint(|| format!("use `{verb} --in-place`, which keeps each original until its result is proven"));
         }
         if output.is_dir() {
             return Ok(Self::Below(output.clone()));
@@ -66,7 +64,7 @@ impl Destination {
         if exists && !is_one {
             let shown = printable(output);
             return Err(
-                anyhow::anyhow!("`{shown}` is no directory, and the results of several files go below one").into()
+                anyhow::anyhow!("`{shown}` is not a directory; several files require an output directory").into()
             );
         }
         Ok(if is_one && !is_meant_as_directory { Self::File(output.clone()) } else { Self::Below(output.clone()) })
@@ -127,16 +125,14 @@ impl Destination {
         for task in tasks {
             let Some(target) = self.target(task) else { continue };
             if is_same(&target, &task.path) {
-                return Err(anyhow::anyhow!("the result would lie over its original `{}`", printable(&task.path)))
-                    .hint(|| {
-                        format!("`{verb} --in-place` does that, and keeps the original until the result is proven")
-                    });
+                return Err(anyhow::anyhow!("the result would replace its original `{}`", printable(&task.path)))
+                    .hint(|| format!("use `{verb} --in-place`, which keeps the original until the result is proven"));
             }
             if let Some(other) = taken.insert(target.clone(), task) {
                 let (one, two) = (printable(&other.path), printable(&task.path));
                 let target = printable(&target);
                 return Err(anyhow::anyhow!("the results of `{one}` and `{two}` would both be `{target}`"))
-                    .hint(|| "name a directory above both, or one after the other with a directory each");
+                    .hint(|| "name a common parent directory, or run once for each with a directory of its own");
             }
         }
         Ok(())
@@ -156,7 +152,7 @@ impl Rule {
     /// For results made of these files; `force` allows to replace what is no earlier result.
     pub fn new(kind: OutputKind, force: bool, tasks: &[Task]) -> Self {
         let inputs = tasks.iter().fold(Inputs::default(), |inputs, task| {
-            inputs.with(format!("`{}`, which is worked on", printable(&task.path)), &task.path)
+            inputs.with(format!("the input `{}`", printable(&task.path)), &task.path)
         });
         Self { kind, force, inputs }
     }

@@ -21,7 +21,7 @@ use crate::error::AppError;
 #[derive(Debug, thiserror::Error)]
 pub enum Unproven {
     /// The result differs from what it was made from: a fault of ours.
-    #[error("what was made of `{}` is not proven to be the same to a loader", printable(.path))]
+    #[error("the rewritten `{}` is not proven equivalent for a loader", printable(.path))]
     Differs {
         /// The file that was worked on.
         path: PathBuf,
@@ -29,7 +29,7 @@ pub enum Unproven {
         source: NotProven,
     },
     /// The original is not even proven to be the same as itself.
-    #[error("`{}` contradicts itself", printable(.path))]
+    #[error("`{}` is inconsistent", printable(.path))]
     Contradicts {
         /// The file that was worked on.
         path: PathBuf,
@@ -37,13 +37,13 @@ pub enum Unproven {
         source: NotProven,
     },
     /// Somebody else cut the file off meanwhile.
-    #[error("`{}` became shorter while it was read", printable(.path))]
+    #[error("`{}` was truncated while it was read", printable(.path))]
     Shrank {
         /// The file that was worked on.
         path: PathBuf,
     },
     /// What was restored is not what the note says it was.
-    #[error("what was made of `{}` is not what it was before it was rewritten", printable(.path))]
+    #[error("the restored `{}` differs from the original", printable(.path))]
     NotRestored {
         /// The file that was worked on.
         path: PathBuf,
@@ -58,9 +58,9 @@ impl Unproven {
         Some(
             match self {
                 Self::Differs { .. } => {
-                    "nothing was changed; please report this with the file, it is a fault of coldstart"
+                    "nothing was changed; this is a bug in coldstart, please report it with the file"
                 }
-                Self::Shrank { .. } => "nothing was changed; try again when nobody writes to the file",
+                Self::Shrank { .. } => "nothing was changed; try again when no process writes to the file",
                 Self::Contradicts { .. } | Self::NotRestored { .. } => return None,
             }
             .to_owned(),
@@ -187,7 +187,7 @@ pub(super) fn is_gone(path: &Path) -> bool {
 fn make_directory_of(path: &Path) -> Result<(), AppError> {
     let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
     let made = std::fs::create_dir_all(directory);
-    Ok(made.with_context(|| format!("cannot make the directory `{}`", printable(directory)))?)
+    Ok(made.with_context(|| format!("cannot create the directory `{}`", printable(directory)))?)
 }
 
 /// What is to be said about a result besides itself. `link_to` is where the task's path leads, if that is a symbolic link.
@@ -195,7 +195,7 @@ pub fn link_warnings<P>(task: &Task, link_to: Option<&Path>, replacement: &Repla
     let mut warnings = Vec::new();
     if let Some(real) = link_to.filter(|real| *real == replacement.path) {
         let (link, real) = (printable(&task.path), printable(real));
-        warnings.push(format!("`{link}` is a symbolic link; `{real}`, where it leads, was rewritten"));
+        warnings.push(format!("`{link}` is a symbolic link; its target `{real}` was rewritten"));
     }
     if replacement.other_links > 0 {
         let (names, keep) = if replacement.other_links == 1 { ("name", "keeps") } else { ("names", "keep") };

@@ -64,7 +64,7 @@ impl Launcher {
     /// When this process's own file is not known.
     pub fn installed() -> Result<Self, AppError> {
         const SMALL: &str = "coldstart-run";
-        let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
+        let ourselves = std::env::current_exe().context("cannot find the executable of this process")?;
         let small = ourselves.with_file_name(SMALL);
         Ok(if small.is_file() {
             Self { name: SMALL.to_owned(), words: Vec::new(), file: small }

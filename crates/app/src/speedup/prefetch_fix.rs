@@ -46,7 +46,7 @@ impl<'args> PrefetchFix<'args> {
         recorded: &'args RecordedPlan,
         launcher: &'args Launcher,
     ) -> Result<Self, AppError> {
-        let plan_path = std::path::absolute(place.path()).context("cannot tell the working directory")?;
+        let plan_path = std::path::absolute(place.path()).context("cannot determine the current directory")?;
         let copy = LauncherCopy::beside(&plan_path, launcher)?;
         Ok(Self { program, options, place, plan_path, recorded, launcher, copy })
     }
@@ -76,17 +76,17 @@ impl Fix for PrefetchFix<'_> {
 
     fn prove(&self) -> Result<Proof, AppError> {
         let bytes = read_plan(&self.plan_path)?;
-        let plan = PlanView::read(&bytes).context("the plan that was just written does not hold")?;
+        let plan = PlanView::read(&bytes).context("the new plan is invalid")?;
         let stale = check_targets(&plan)
             .iter()
             .filter(|outcome| matches!(outcome, TargetOutcome::Changed { .. } | TargetOutcome::Missing))
             .count();
         let whole = match stale {
-            0 => "the plan reads back whole and all its files are as recorded".to_owned(),
+            0 => "the plan is valid and all its files are unchanged".to_owned(),
             stale => {
                 let files = counted(stale as u64, "file");
                 let are = if stale == 1 { "is" } else { "are" };
-                format!("the plan reads back whole; {files} {are} left out, changed meanwhile")
+                format!("the plan is valid; {files} {are} left out because of changes")
             }
         };
         let Sameness { differs, findings, unchecked } = self.compared()?;
@@ -155,7 +155,7 @@ impl LauncherCopy {
             file.close_writer();
             Ok(file)
         };
-        let cannot = || format!("cannot write a launcher into `{}`", printable(directory));
+        let cannot = || format!("cannot create a launcher in `{}`", printable(directory));
         let file = copy().with_context(cannot)?;
         let path = file.temporary_path().with_context(cannot)?.to_owned();
         Ok(Self { path, _file: file })

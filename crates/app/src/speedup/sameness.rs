@@ -71,7 +71,7 @@ fn compare_ends(plain: &[Start], fixed: &[Start], found: &mut Sameness) {
                 ends(plain),
                 ends(fixed)
             ));
-            found.unchecked.push("whether it ends in these ways as often with it".to_owned());
+            found.unchecked.push("how often it ends in each way with it".to_owned());
         }
     }
 }
@@ -114,17 +114,17 @@ fn compare_outputs(plain: &[&Start], fixed: &[&Start], when: &str, found: &mut S
     let varies = format!("its output{when} differs from start to start without it, too");
     if longest.was_cut || lines == 0 {
         found.findings.push(varies);
-        found.unchecked.push(format!("its output{when}, of which nothing is the same in all starts"));
+        found.unchecked.push(format!("its output{when}: no part is the same in all starts"));
         return;
     }
     let lacking = fixed.iter().filter(|start| !holds(&start.output, &common)).count();
     if lacking == 0 {
-        found.findings.push(format!("{varies}; the {lines} lines that all starts have in common are there with it"));
+        found.findings.push(format!("{varies}; the {lines} lines common to all starts are present with it"));
         found.unchecked.push(format!("the rest of its output{when}"));
     } else {
         found.differs = true;
         found.findings.push(format!(
-            "{varies}; but of the {lines} lines that all {} starts without it have in common, some are missing in \
+            "{varies}; but some of the {lines} lines common to all {} starts without it are missing in \
              {lacking} of {} starts with it",
             plain.len(),
             fixed.len()

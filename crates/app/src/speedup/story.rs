@@ -7,7 +7,7 @@ use coldstart_profile::measurement::{Comparison, Summary, Verdict};
 use coldstart_profile::plan::PlannedDevice;
 use serde::Serialize;
 
-/// Everything there is to tell.
+/// The result of `doctor`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Story {
     /// The state that stands for cold.

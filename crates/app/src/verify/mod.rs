@@ -24,7 +24,7 @@ use crate::rewriting::{Refused, shrank};
 pub use search::{FirstDifference, Search};
 pub use starts::{CountedUntil, Start, Starts};
 
-/// The name and version of the verdict as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.verify/1";
 
 /// What was found out.
@@ -33,7 +33,7 @@ pub struct Verdict {
     /// The file that was rewritten.
     #[serde(flatten)]
     pub path: JsonPath,
-    /// What it was compared with; `None` for what its note restores.
+    /// What it was compared with; `None` for its restored original.
     pub against: Option<String>,
     /// Whether all that could be compared is the same, and nothing was left out.
     pub same: bool,
@@ -68,7 +68,7 @@ pub struct Difference {
 pub struct Options {
     /// The file that was rewritten.
     pub output: PathBuf,
-    /// The file that it was made from; `None` for what its note restores.
+    /// The file that it was made from; `None` for its restored original.
     pub against: Option<PathBuf>,
     /// Whether and how a bound program and its original are started.
     pub starting: Option<StartOptions>,
@@ -77,7 +77,7 @@ pub struct Options {
 /// How a bound program and its original are started.
 #[derive(Clone, Debug)]
 pub struct StartOptions {
-    /// What is waited for, and for how long.
+    /// When a start is over, and its time limit.
     pub launching: LaunchOptions,
     /// Arguments for the program.
     pub arguments: Vec<OsString>,
@@ -116,10 +116,10 @@ pub fn verify(options: &Options) -> Result<Verdict, AppError> {
         (Some(binding), Some(starting)) => Some(starts::starts(options, starting, binding, original.as_deref())?),
         (None, Some(_)) => {
             return Err(anyhow::anyhow!(
-                "`{}` is not a bound program, and `--run` starts only bound ones",
+                "`{}` is not a bound program, as required by `--run`",
                 printable(&options.output)
             ))
-            .hint(|| "without --run the file is proven against what it was made from");
+            .hint(|| "without --run the file is compared with its original");
         }
         _ => None,
     };

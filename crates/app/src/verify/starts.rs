@@ -260,7 +260,7 @@ fn parting(before: Option<&Watched>, after: &Watched) -> Option<String> {
         let parting = parting.as_ref()?;
         let path = |path: &Option<PathBuf>| path.as_deref().map_or_else(|| "nothing".to_owned(), printable);
         Some(format!(
-            "number {} of {what} is `{}` for the original and `{}` for the bound program",
+            "{what} differ at position {}: `{}` in the original, `{}` in the bound program",
             parting.place + 1,
             path(&parting.before),
             path(&parting.after)
@@ -330,12 +330,12 @@ impl Standing {
             // What a killed run has left there; whoever may not remove it need not.
             let _ = remove_leftovers(folder);
             let mut file = StagedFile::create_named(folder, name, 0o600)
-                .with_context(|| format!("cannot put it into `{}`", printable(folder)))?;
+                .with_context(|| format!("cannot create it in `{}`", printable(folder)))?;
             file.file().write_all(content)?;
             file.file().set_permissions(Permissions::from_mode(mode | 0o500))?;
             // A file that is open for writing cannot be executed.
             file.close_writer();
-            let path = file.temporary_path().context("it has no name")?.to_owned();
+            let path = file.temporary_path().context("no temporary file name")?.to_owned();
             Ok(Self { path, _made: Some(file) })
         };
         made().map_err(|error| format!("{error:#}"))

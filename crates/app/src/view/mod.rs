@@ -51,7 +51,7 @@ impl ViewOptions {
     pub fn inputs(&self) -> Inputs {
         let traces = std::iter::once(&self.trace).chain(&self.other);
         traces.fold(Inputs::default(), |inputs, trace| {
-            inputs.with(format!("the trace `{}`, which is viewed", printable(trace)), trace)
+            inputs.with(format!("the viewed trace `{}`", printable(trace)), trace)
         })
     }
 }
@@ -212,7 +212,7 @@ impl View {
     /// Reads the traces.
     ///
     /// # Errors
-    /// When one of them is not there, damaged, of a later format, or something else altogether.
+    /// If one of them is missing, damaged, of a later format, or not a trace.
     pub fn read(options: ViewOptions) -> Result<Self, AppError> {
         let first = Source::read(&options.trace)?;
         let second = options.other.as_deref().map(Source::read).transpose()?;

@@ -57,7 +57,7 @@ fn overlay<'a>(source: &Source, other: &'a Source, file: FileId, path: &str) -> 
     let partners = Comparison::of(&source.as_trace(), &other.as_trace()).partners;
     let partner = usize::try_from(file.0).ok().and_then(|place| partners.get(place).copied().flatten());
     let partner = partner
-        .ok_or_else(|| anyhow!("`{}` has no file that stands for `{path}`", other.name))
-        .hint(|| "name an object that both starts used with --object, or draw each by itself")?;
+        .ok_or_else(|| anyhow!("`{}` has no file that corresponds to `{path}`", other.name))
+        .hint(|| "use --object with an object that both starts used, or draw each trace by itself")?;
     Ok(Overlay { trace: &other.trace, file: partner, label: Some(&other.name) })
 }

@@ -20,7 +20,7 @@ pub struct Source {
     pub name: String,
     /// What it holds.
     pub trace: Trace,
-    /// What it amounts to.
+    /// Its figures.
     pub figures: Figures,
 }
 
@@ -28,14 +28,14 @@ impl Source {
     /// Reads a trace file.
     ///
     /// # Errors
-    /// Not there, empty, damaged, of a later format, or something else altogether.
+    /// If the file is missing, empty, damaged, of a later format, or not a trace.
     pub fn read(path: &Path) -> Result<Self, AppError> {
         let trace = TraceFile::open(path).and_then(|file| file.read());
         let trace = match trace {
             Err(error) if is_of_perf(path) => {
                 return Err(error).hint(|| {
                     format!(
-                        "perf recorded it: `coldstart trace import {} -o FILE.coldtrace` makes a trace of it",
+                        "it is a perf recording; convert it with `coldstart trace import {} -o FILE.coldtrace`",
                         shell_word(path.as_os_str())
                     )
                 });

@@ -48,14 +48,13 @@ pub fn names(are_two: bool) -> Vec<&'static str> {
 /// When there is none, or it is made of another number of traces.
 pub fn check(name: &str, are_two: bool) -> Result<(), AppError> {
     if !are_two && name == CHANGES {
-        return Err(anyhow!("`{CHANGES}` are between two traces, and there is one"))
-            .hint(|| "name the other one behind it");
+        return Err(anyhow!("the table `{CHANGES}` requires two traces")).hint(|| "name a second trace");
     }
     if !names(are_two).contains(&name) {
-        return Err(anyhow!("there is no table `{name}`")).hint(|| format!("there are {}", names(are_two).join(", ")));
+        return Err(anyhow!("no table `{name}`")).hint(|| format!("the tables are {}", names(are_two).join(", ")));
     }
     if are_two && name != CHANGES && name != FIGURES {
-        return of_one_trace_only(&format!("the table `{name}`"), "take each trace by itself, or the table `changes`");
+        return of_one_trace_only(&format!("the table `{name}`"), "use one trace at a time, or the table `changes`");
     }
     Ok(())
 }
@@ -195,7 +194,7 @@ pub(super) fn bytes_in_words(bytes: &[u8]) -> String {
 /// # Errors
 /// Always.
 pub fn of_one_trace_only(what: &str, hint: &str) -> Result<(), AppError> {
-    Err(anyhow!("{what} is made of one trace, and there are two")).hint(|| hint)
+    Err(anyhow!("{what} takes one trace, but two were given")).hint(|| hint)
 }
 
 #[cfg(test)]

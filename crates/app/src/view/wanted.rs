@@ -136,7 +136,7 @@ impl Wanted {
         }
         check_leftovers(asked, options, &files)?;
         if files.iter().filter(|file| file.destination.place().is_none()).count() > 1 {
-            return Err(anyhow!("`-` is to be written twice")).hint(|| "name each file once");
+            return Err(anyhow!("`-` is given twice as output")).hint(|| "give each output once");
         }
         try_out(files.iter().flat_map(WantedFile::places))?;
         Ok(Self { files, opens: asked.open })
@@ -153,12 +153,11 @@ fn kind(path: &Path, told: Option<FileKind>) -> Result<FileKind, AppError> {
         return Ok(kind);
     }
     if path.as_os_str() == "-" {
-        return Err(anyhow!("what is to be written to stdout is not told"))
-            .hint(|| "add --as html, svg, png, json or csv");
+        return Err(anyhow!("unknown format for stdout")).hint(|| "add --as html, svg, png, json or csv");
     }
     FileKind::of_path(path)
-        .ok_or_else(|| anyhow!("what `{}` is to be cannot be told from its ending", printable(path)))
-        .hint(|| "endings are .html, .svg, .png, .json and .csv; or say it with --as")
+        .ok_or_else(|| anyhow!("unknown extension of `{}`", printable(path)))
+        .hint(|| "known extensions: .html, .svg, .png, .json and .csv; or use --as")
 }
 
 fn check_table(kind: FileKind, asked: &Asked, options: &ViewOptions) -> Result<(), AppError> {
@@ -170,12 +169,12 @@ fn check_table(kind: FileKind, asked: &Asked, options: &ViewOptions) -> Result<(
 
 fn check_stdout(asked: &Asked, kind: FileKind) -> Result<(), AppError> {
     if asked.json || asked.terminal || asked.open {
-        return Err(anyhow!("stdout cannot hold both the file and what --json, --terminal or --open print"))
-            .hint(|| "write the file to a place of its own: -o OUT");
+        return Err(anyhow!("stdout cannot take both the file and the output of --json, --terminal or --open"))
+            .hint(|| "write the file elsewhere with -o OUT");
     }
     if kind == FileKind::Csv && asked.table.is_none() {
-        return Err(anyhow!("stdout can hold one table, and there are several"))
-            .hint(|| "name one with --table; `--table list` lists them");
+        return Err(anyhow!("stdout can take only one table"))
+            .hint(|| "select one with --table; `--table list` lists them");
     }
     Ok(())
 }
@@ -196,8 +195,7 @@ pub fn check_list(asked: &Asked, options: &ViewOptions) -> Result<(), AppError> 
         (options.size.is_some(), "--size"),
     ] {
         if is_given {
-            return Err(anyhow!("`--table list` prints the tables' names, and cannot be used with {what}"))
-                .hint(|| "take one of the two");
+            return Err(anyhow!("`--table list` cannot be used with {what}")).hint(|| "use one of the two");
         }
     }
     Ok(())
@@ -209,24 +207,24 @@ fn check_leftovers(asked: &Asked, options: &ViewOptions, files: &[WantedFile]) -
     let pictures = has(&[FileKind::Svg, FileKind::Png]);
     let text = asked.terminal || (files.is_empty() && !asked.open);
     for (is_given, is_used, what, hint) in [
-        (asked.format.is_some(), has(&[FileKind::Json]), "--format", "it is for -o OUT.json"),
-        (asked.table.is_some(), has(&[FileKind::Csv]), "--table", "it is for -o OUT.csv"),
-        (options.theme.is_some(), pictures, "--theme", "it is for -o OUT.svg and OUT.png; a page has both"),
-        (options.size.is_some(), pictures, "--size", "it is for -o OUT.svg and OUT.png"),
+        (asked.format.is_some(), has(&[FileKind::Json]), "--format", "it applies to -o OUT.json"),
+        (asked.table.is_some(), has(&[FileKind::Csv]), "--table", "it applies to -o OUT.csv"),
+        (options.theme.is_some(), pictures, "--theme", "it applies to -o OUT.svg and OUT.png; a page has both"),
+        (options.size.is_some(), pictures, "--size", "it applies to -o OUT.svg and OUT.png"),
         (
             options.object.is_some(),
             pictures || text,
             "--object",
-            "it is for pictures and --terminal; a page has all objects",
+            "it applies to pictures and --terminal; a page has all objects",
         ),
-        (asked.json, !files.is_empty() || asked.open, "--json", "it tells what was written: add -o OUT or --open"),
+        (asked.json, !files.is_empty() || asked.open, "--json", "it reports what was written: add -o OUT or --open"),
     ] {
         if is_given && !is_used {
-            return Err(anyhow!("{what} has nothing to act on")).hint(|| hint);
+            return Err(anyhow!("{what} has no effect here")).hint(|| hint);
         }
     }
     if text && options.other.is_some() {
-        return of_one_trace_only("a view in the terminal", "compare them in a page: -o OUT.html or --open");
+        return of_one_trace_only("a view in the terminal", "compare them in a page with -o OUT.html or --open");
     }
     Ok(())
 }

@@ -67,8 +67,8 @@ fn one(report: &Report, task: &Task, worked: &Worked<Done>) -> String {
     if let Some(payload) = &restored.payload {
         let bytes = counted(payload.size, "appended byte");
         let place = match payload.from == payload.to {
-            true => format!("at file offset {}, where they were", payload.to.0),
-            false => format!("at file offset {}, and were at {}", payload.to.0, payload.from.0),
+            true => format!("at file offset {}, unchanged", payload.to.0),
+            false => format!("at file offset {}, before at {}", payload.to.0, payload.from.0),
         };
         text.push_str(&fact("payload", &format!("{bytes} {place}")));
     }
@@ -83,7 +83,7 @@ fn many(report: &Report, all: bool) -> String {
     let total = &report.total;
     let without = match total.not_ours {
         0 => String::new(),
-        count => format!("; passed over {} without a note of ours", counted(count, "file")),
+        count => format!("; skipped {} without a coldstart note", counted(count, "file")),
     };
     let mut text = prose(&format!("restored {}{without}", counted(total.restored, "file")), 0, 2);
     let done = report.done.iter().filter(|(_, worked)| worked.restored().is_some());

@@ -25,7 +25,7 @@ use coldstart_app::error::AppError;
 
 /// The reader of our stdout closed it before we were done, as `| head` does. Not worth a word.
 #[derive(Debug, thiserror::Error)]
-#[error("the reader of the output has left")]
+#[error("the reader has closed the output")]
 pub(crate) struct ReaderLeft;
 
 /// Writes a result to stdout. Colours are dropped when stdout is no terminal.

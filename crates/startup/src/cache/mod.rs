@@ -22,7 +22,7 @@ pub use directories::{Asked, FromDirectories, NEWEST_RELEASE, family_loader, fil
 #[derive(Debug, thiserror::Error)]
 pub enum CacheSourceError {
     /// What was named as a program is no object, or cannot be read.
-    #[error("cannot tell what `{}` loads: {reason}", path.display())]
+    #[error("cannot determine what `{}` loads: {reason}", path.display())]
     NotAnObject {
         /// What was named.
         path: PathBuf,
@@ -94,7 +94,7 @@ pub enum CacheSourceError {
         path: PathBuf,
     },
     /// Configuration files include one another without end.
-    #[error("`{}` is included too deep, or by itself", path.display())]
+    #[error("`{}` is included recursively or too deeply", path.display())]
     IncludedTooDeep {
         /// The file.
         path: PathBuf,

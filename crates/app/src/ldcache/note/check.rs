@@ -30,7 +30,7 @@ pub fn check(options: &CheckOptions, observer: &dyn Observer) -> Result<Checked,
         Ok(Some(note)) => {
             entries = note.entries.len();
             if !noted.is_loaded {
-                let message = "no PT_NOTE segment leads to the note, so that no loader finds it".to_owned();
+                let message = "the note is outside every PT_NOTE segment, so loaders do not find it".to_owned();
                 findings.push(Finding::of_whole("not-loaded", message));
             }
             look_at_names(note, &mut findings);
@@ -52,7 +52,7 @@ fn look_at_names(note: &NixNote, findings: &mut Vec<Finding>) {
         if let [one, other] = pair
             && one == other
         {
-            findings.push(Finding::of("repeated", true, one, b"", "its name stands twice in the note".to_owned()));
+            findings.push(Finding::of("repeated", true, one, b"", "duplicate name in the note".to_owned()));
         }
     }
 }
@@ -77,8 +77,8 @@ fn file_fault(files: &Files, file: &[u8]) -> Option<(&'static str, String)> {
     let error = files.object_file(path(file)).err()?;
     Some(match error.kind() {
         InvalidData | InvalidInput | IsADirectory | UnexpectedEof => ("no-library", error.to_string()),
-        NotFound | NotADirectory => ("gone", "there is no such file".to_owned()),
-        kind => ("unreadable", format!("it cannot be read: {kind}")),
+        NotFound | NotADirectory => ("gone", "no such file".to_owned()),
+        kind => ("unreadable", format!("cannot be read: {kind}")),
     })
 }
 
@@ -88,11 +88,11 @@ fn compare(note: &NixNote, fresh: &NixNote, findings: &mut Vec<Finding>) {
     for entry in &fresh.entries {
         match note.places(&entry.needed) {
             None => {
-                let message = format!("the note does not name it; a search finds {}", said(entry));
+                let message = format!("missing from the note; a search finds {}", said(entry));
                 findings.push(Finding::of("missing", true, &entry.needed, b"", message));
             }
             Some(places) if places != entry.places => {
-                let message = format!("the note says {}; a search finds {}", places_text(places), said(entry));
+                let message = format!("the note has {}; a search finds {}", places_text(places), said(entry));
                 findings.push(Finding::of("changed", true, &entry.needed, b"", message));
             }
             Some(_) => {}
@@ -100,7 +100,7 @@ fn compare(note: &NixNote, fresh: &NixNote, findings: &mut Vec<Finding>) {
     }
     for entry in note.entries.iter().filter(|entry| fresh.places(&entry.needed).is_none()) {
         let message = format!(
-            "the note says {}; a search along the run path finds no `{}`",
+            "the note has {}; a search along the run path does not find `{}`",
             said(entry),
             harmless(&entry.needed)
         );

@@ -164,10 +164,10 @@ fn nothing_to_note(facts: &ObjectFacts) -> Refused {
     let has_path = facts.runpath.as_ref().or(facts.rpath.as_ref()).is_some_and(|path| !path.is_empty());
     let reason = match (facts.needed.is_empty(), has_path) {
         (true, _) => "it needs no libraries",
-        (false, false) => "it has no run path (DT_RUNPATH, DT_RPATH), and the note says where that leads",
-        (false, true) => "its run path leads to none of its libraries",
+        (false, false) => "it has no run path (DT_RUNPATH, DT_RPATH) to record",
+        (false, true) => "none of its libraries is on its run path",
     };
-    let hint = (!facts.needed.is_empty()).then(|| "`coldstart resolve` tells how its libraries are found".to_owned());
+    let hint = (!facts.needed.is_empty()).then(|| "`coldstart resolve` shows how its libraries are found".to_owned());
     Refused { code: "nothing-to-note", reason: reason.to_owned(), hint }
 }
 
@@ -182,16 +182,13 @@ fn without_note(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refused> {
         Some(EDIT) => Ok(Cow::Owned(plan_unpack(&file, ChangedFile::Refuse)?.restore(bytes)?)),
         Some(last @ ("bind" | "relr")) => Err(Refused {
             code: "other-edit",
-            reason: format!("it has a resolution note, and the edit `{last}` was made behind it"),
+            reason: format!("it has a resolution note, followed by the edit `{last}`"),
             hint: taken_back_by(last),
         }),
         _ => Err(Refused {
             code: "note-of-others",
-            reason: format!("it has a section {SECTION} already, which coldstart did not write"),
-            hint: Some(
-                "`coldstart ldcache check FILE` tells whether it still holds; give a note to the file as it was built"
-                    .to_owned(),
-            ),
+            reason: format!("it already has a section {SECTION}, not written by coldstart"),
+            hint: Some("`coldstart ldcache check FILE` checks it; add a note to the file as it was built".to_owned()),
         }),
     }
 }

@@ -68,7 +68,7 @@ pub fn show(file: &Path, pattern: Option<&str>) -> Result<Option<ShownNote>, App
     let Noted { note, is_loaded, .. } = Noted::read(file)?;
     let note = note
         .map_err(|error| anyhow::anyhow!("the resolution note of `{}` is damaged: {error}", printable(file)))
-        .hint(|| "`coldstart ldcache write --note` writes another, once this one is taken out")?;
+        .hint(|| "remove it, then write another with `coldstart ldcache write --note`")?;
     let is_wanted = |entry: &&NixEntry| pattern.is_none_or(|pattern| fits(pattern.as_bytes(), &entry.needed));
     Ok(note.map(|note| ShownNote {
         action: "show",

@@ -21,7 +21,7 @@ use crate::starting::open_root;
 
 /// What is said of the verb in advice.
 pub const VERB: &str = "ldcache write --note";
-/// The name and version of the report as JSON when notes are written.
+/// The name and version of the JSON schema for writing notes.
 pub const SCHEMA: &str = "coldstart.ldcache-note/1";
 /// Taking the note out again.
 const TAKING: Taking = Taking {
@@ -66,7 +66,7 @@ pub struct Report {
 pub fn write(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Report, AppError> {
     if let Some(directory) = options.files.iter().find(|file| file.is_dir()) {
         return Err(anyhow::anyhow!("`{}` is a directory", printable(directory)))
-            .hint(|| "name the programs and libraries; each gets a note of its own");
+            .hint(|| "name the programs and libraries; each gets its own note");
     }
     let place = Destination::of(VERB, &options.place, &options.files, false)?;
     let tasks: Vec<Task> = options.files.iter().map(|file| Task::named(file)).collect();
@@ -97,7 +97,7 @@ pub fn write(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) 
 /// Takes the notes out again: what was there before is restored, byte for byte.
 ///
 /// # Errors
-/// When it cannot be said where results go, or one of them would lie over something that must stay. Nothing is written then.
+/// If no output is given, or a result would replace a file that must not be replaced. Nothing is written in this case.
 pub fn remove(
     options: &restoring::Options,
     interrupt: &Interrupt,

@@ -42,7 +42,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
     }
     if other.as_ref().is_some_and(|other| other.objects.is_empty()) {
         let name = args.compare.as_deref().map(printable).unwrap_or_default();
-        return Err(anyhow::anyhow!("there is nothing to compare with in `{name}`").into());
+        return Err(anyhow::anyhow!("no objects to compare with in `{name}`").into());
     }
     for place in page_place.iter_mut().chain(&mut picture_place) {
         report.add_inputs(place);

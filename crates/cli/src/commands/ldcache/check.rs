@@ -49,7 +49,7 @@ fn in_words(file: &Path, [one, several]: [&str; 2], checked: &Checked) -> String
         text.push_str(&format!("... and {} more; --json has them all\n", findings.len() - MOST_TOLD));
     }
     let verdict = match faults.len() {
-        0 => "all is well".to_owned(),
+        0 => "no faults".to_owned(),
         count => plain(&counted(count as u64, "fault")),
     };
     let noun = if checked.entries == 1 { one } else { several };

@@ -78,7 +78,7 @@ fn wanted(args: &MeasureArgs) -> Vec<u8> {
 fn list(outcome: &HistoryOutcome) -> String {
     let programs = outcome.programs.as_deref().unwrap_or_default();
     if programs.is_empty() {
-        return "no measurement is kept yet\n".to_owned();
+        return "no measurements yet\n".to_owned();
     }
     let mut table = Table::new(&[("measured", Align::Right), ("last (UTC)", Align::Left), ("command", Align::Left)]);
     for program in programs {
@@ -91,13 +91,16 @@ fn list(outcome: &HistoryOutcome) -> String {
 
 fn shown(all: &[Series]) -> String {
     if all.is_empty() {
-        return "no run that was kept counts\n".to_owned();
+        return "no valid runs\n".to_owned();
     }
     let blocks: Vec<String> = all.iter().map(block).collect();
     let mut text = blocks.join("\n");
     if is_apart(all) {
         text.push('\n');
-        text.push_str(&wrapped("Measurements on other machines or kernels, to another readiness, from another saved state or at a held frequency stand apart.", 0));
+        text.push_str(&wrapped(
+            "Measurements are separate by machine, kernel, readiness, saved state and fixed frequency.",
+            0,
+        ));
     }
     text
 }

@@ -60,8 +60,8 @@ fn options(args: &MeasureArgs) -> Result<MeasureOptions, CliError> {
     let launch = launching(&args.launching).options()?;
     let commands = commands(args)?;
     if args.gate.fail_if_slower.is_some() && args.gate.against.is_none() && args.compare.is_empty() {
-        return Err(anyhow::anyhow!("--fail-if-slower needs something to compare with"))
-            .hint(|| "--against BASELINE compares with an earlier measurement, --compare COMMAND side by side");
+        return Err(anyhow::anyhow!("--fail-if-slower requires a baseline"))
+            .hint(|| "use --against BASELINE for an earlier measurement, or --compare COMMAND side by side");
     }
     Ok(MeasureOptions {
         commands,
@@ -90,7 +90,7 @@ fn commands(args: &MeasureArgs) -> Result<Vec<CommandLine>, CliError> {
     for text in &args.compare {
         let command = text
             .parse::<CommandLine>()
-            .with_context(|| format!("cannot understand `--compare {text}`"))
+            .with_context(|| format!("cannot parse `--compare {text}`"))
             .hint(|| "quote it as for a shell: --compare 'PROGRAM \"an argument\"'")?;
         commands.push(command);
     }
@@ -100,7 +100,7 @@ fn commands(args: &MeasureArgs) -> Result<Vec<CommandLine>, CliError> {
 fn take_in(args: &KeepingArgs) -> Result<Exit, CliError> {
     let mut report = String::new();
     for imported in import(&keeping(args), &args.import)? {
-        let what = if imported.is_new { "taken in as" } else { "was there already as" };
+        let what = if imported.is_new { "imported as" } else { "already in the history as" };
         report.push_str(&format!("{}: {what} #{}\n", printable(&imported.file), imported.number));
     }
     output::print(&report)?;

@@ -112,11 +112,11 @@ fn label(measurement: &Measurement, command: usize) -> &str {
 fn comparison_sentence(measurement: &Measurement, comparison: &Comparison) -> String {
     let (other, baseline) = (label(measurement, comparison.command), label(measurement, comparison.baseline));
     let Some(ratio) = comparison.ratio else {
-        return format!("{}: {other} and {baseline} cannot be compared, one of them has no times", comparison.state);
+        return format!("{}: {other} and {baseline} cannot be compared: one of them has no times", comparison.state);
     };
     let in_words = |value: f64| format!("{value:.3}");
     format!(
-        "{}: {other} takes {ratio:.3} of the time of {baseline}{}: {}",
+        "{}: {other} takes {ratio:.3} times as long as {baseline}{}: {}",
         comparison.state,
         range(comparison.interval.as_ref(), in_words),
         judged(comparison.verdict, comparison.wide_interval.as_ref(), in_words)

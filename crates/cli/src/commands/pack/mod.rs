@@ -59,6 +59,6 @@ fn tell(report: &Report) {
         }
     }
     if report.debug_files > 0 {
-        note(&plain(&format!("passed over {}, told by their names", counted(report.debug_files, "debug file"))));
+        note(&plain(&format!("skipped {} by name", counted(report.debug_files, "debug file"))));
     }
 }

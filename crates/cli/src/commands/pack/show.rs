@@ -36,7 +36,7 @@ pub(super) fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> St
         }
         Done::WouldPack(summary) => {
             let sizes = words::sizes(summary.size_before, summary.size_after);
-            let text = format!("would pack {name}: {sizes}; nothing was written, and nothing proven");
+            let text = format!("would pack {name}: {sizes}; nothing was written or proven");
             let undo = words::no_way_back(summary.way_back).map(|words| fact("undo", words)).unwrap_or_default();
             prose(&text, 0, 2) + &facts_of(summary) + &undo
         }
@@ -72,7 +72,7 @@ pub(super) fn many(report: &Report, all: bool) -> String {
     } else {
         String::new()
     };
-    let proven = if report.dry_run { "; nothing was written, and nothing proven" } else { "" };
+    let proven = if report.dry_run { "; nothing was written or proven" } else { "" };
     let summary = format!("{verb} {} of {}{sizes}{proven}", number(total.packed), counted(total.files, "file"));
     let mut text = prose(&summary, 0, 2);
     text.push_str(&packed(report, all));

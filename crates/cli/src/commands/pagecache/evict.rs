@@ -37,7 +37,7 @@ pub(super) fn run(args: &EvictArgs) -> Result<Exit, CliError> {
         }
         tell_passed(&evictions.passed_over);
         if total.untold.count() > 0 {
-            note("files marked unknown were asked to go, and nobody tells us whether they did");
+            note("files marked unknown were evicted, but the result cannot be checked");
         }
         tell_untold(&total.untold);
     }

@@ -70,32 +70,29 @@ fn list(missing: &[Missing]) -> String {
 /// What the table cannot say.
 fn tell(origin: &Origin, restored: &Restored) {
     if restored.asked() == 0 {
-        note("the saved page cache holds no pages");
+        note("the saved page cache has no pages");
     }
     if restored.read_twice > 0 {
         note(&plain(&format!(
-            "{} had left memory again before the check and were read once more: this kernel reclaims unused pages, or \
+            "{} were evicted again before the check and were read again: this kernel reclaims unused pages, or \
              memory is short",
             counted(restored.read_twice, "page")
         )));
     }
     if restored.files.extra > 0 {
         note(
-            "extra pages are in the recorded files and were not saved: running programs have them mapped, or something read them",
+            "extra pages are in the recorded files but were not saved: running programs map them, or another process read them",
         );
     }
     if let Some(elsewhere) = restored.elsewhere().filter(|_| restored.dropped) {
         note(&format!(
-            "the page cache holds {} besides: what could not be dropped (mapped by running programs, not yet written), \
+            "the page cache also holds {}: pages that could not be dropped (mapped by running programs, not yet written), \
              metadata, and what others read meanwhile",
             bytes(elsewhere)
         ));
     }
     if origin.hidden_files > 0 {
-        note(&plain(&format!(
-            "when it was saved, the pages of {} could not be seen",
-            counted(origin.hidden_files, "file")
-        )));
+        note(&plain(&format!("the pages of {} were hidden when it was saved", counted(origin.hidden_files, "file"))));
     }
     if !origin.kernel.is_empty() && origin.kernel != Origin::here().kernel {
         note(&format!("it was saved under Linux {}", escaped(&String::from_utf8_lossy(&origin.kernel))));

@@ -112,7 +112,7 @@ fn tell(total: &ShowTotal) {
     tell_untold(&total.untold);
     if total.in_memory_files > 0 {
         note(&format!(
-            "{} on a file system that lives in memory (tmpfs): what is written there stays resident and cannot be evicted",
+            "{} on an in-memory file system (tmpfs): always resident, cannot be evicted",
             plain(&counted_are(total.in_memory_files, "file"))
         ));
     }

@@ -11,7 +11,7 @@ use crate::output::{hint, note};
 pub(super) fn tell_passed(passed: &Passed) {
     let parts = [
         (passed.symbolic_links, "symbolic link", "symbolic links"),
-        (passed.seen_before, "further name of a file already seen", "further names of files already seen"),
+        (passed.seen_before, "further name of a known file", "further names of known files"),
         (passed.special_files, "special file", "special files"),
         (passed.kernel_state, "tree of kernel state", "trees of kernel state"),
         (passed.vanished, "file that vanished", "files that vanished"),
@@ -22,7 +22,7 @@ pub(super) fn tell_passed(passed: &Passed) {
         .map(|&(count, one, many)| format!("{} {}", grouped(count), if count == 1 { one } else { many }))
         .collect();
     if !parts.is_empty() {
-        note(&format!("passed over {}", parts.join(", ")));
+        note(&format!("skipped {}", parts.join(", ")));
     }
 }
 

@@ -42,7 +42,7 @@ fn start(words: &[OsString]) -> Exit {
 fn replay_only(path: &Path) -> Result<Exit, CliError> {
     let done = replay(path)?;
     output::print(&format!(
-        "{} in {:.3} s (predicted {:.3} s when all is cold): {} asked for, {} left out\n",
+        "{} in {:.3} s (predicted {:.3} s from a cold cache): {} requested, {} left out\n",
         plain(&counted(done.steps, "step")),
         done.seconds,
         done.predicted_seconds,

@@ -50,7 +50,7 @@ pub(super) fn finish<D>(
         return exit;
     }
     output::note(&plain(&format!(
-        "stopped by a signal: {} not begun, all others are whole",
+        "stopped by a signal: {} not begun, all others complete",
         counted(not_begun, "file")
     )));
     exit.worse(Exit::Interrupted)

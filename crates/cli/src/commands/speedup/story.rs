@@ -47,7 +47,7 @@ fn table(story: &Story) -> String {
     let mut text = table.render();
     text.push_str(&wrapped(
         &format!(
-            "limit: {} at {} MB/s, then a hot start; reading while the program computes can pass it",
+            "limit: {} at {} MB/s, then a hot start; reading in parallel with computing can be faster",
             size::bytes(story.bytes),
             story.bytes_per_second / 1_000_000
         ),
@@ -68,7 +68,7 @@ fn fix_in_words(story: &Story, command: usize, fix: &Step) -> String {
     }
     let proof = match (fix.proven, fix.unchecked.is_empty()) {
         (true, true) => "proven",
-        (true, false) => "proven as far as it can be",
+        (true, false) => "proven as far as possible",
         (false, _) => "NOT PROVEN",
     };
     text.push_str(&wrapped(&format!("{proof}: {}", fix.findings.join("; ")), 0));
@@ -80,9 +80,9 @@ fn fix_in_words(story: &Story, command: usize, fix: &Step) -> String {
         // Not wrapped: it is there to be copied.
         text.push_str(&format!("run from now on: {}\n", fix.command));
     } else if fix.proven {
-        text.push_str(&wrapped("nothing to change: no gain has been shown on this device", 0));
+        text.push_str(&wrapped("no change recommended: no gain shown on this device", 0));
     } else {
-        text.push_str(&wrapped("do not use it: the program is not the same with it", 0));
+        text.push_str(&wrapped("do not use it: the program behaves differently with it", 0));
     }
     text
 }

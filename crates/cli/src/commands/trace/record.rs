@@ -1,4 +1,4 @@
-//! Recording: one start of a program, into a trace file.
+//! Record one start of a program into a trace file.
 //!
 //! The program's input and output are ours, as if we were not there, so nothing of ours goes to stdout unless JSON was asked
 //! for, and then the program's output is dropped.

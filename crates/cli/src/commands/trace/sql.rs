@@ -1,6 +1,6 @@
 //! `coldstart trace sql`: people's own questions to a trace.
 
-use coldstart_app::trace::sql::{SCHEMA, answer, ask, csv_line, in_words};
+use coldstart_app::trace::sql::{SCHEMA, answer, ask, csv_line, value_text};
 use coldstart_launch::Interrupt;
 use coldstart_tracefile::{Answer, TraceFile, Value};
 use unicode_width::UnicodeWidthStr;
@@ -75,7 +75,8 @@ impl Rows {
             Answer::Columns(names) => self.names = names.iter().map(|name| cut(&escaped(name), WIDEST)).collect(),
             Answer::Row(values) => {
                 let is_number = |value: &Value<'_>| matches!(value, Value::Integer(_) | Value::Real(_));
-                self.rows.push(values.iter().map(|value| (cut(&in_words(value), WIDEST), is_number(value))).collect());
+                self.rows
+                    .push(values.iter().map(|value| (cut(&value_text(value), WIDEST), is_number(value))).collect());
             }
         }
         if self.rows.len() >= ALIGNED { self.print() } else { Ok(()) }

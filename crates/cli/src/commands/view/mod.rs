@@ -92,7 +92,7 @@ fn all(args: &ViewArgs, asked: &Asked, view: &View, wanted: &Wanted, interrupt: 
         output::print(&format!("{}\n", served.address()))?;
     }
     served.open(&Terminal);
-    output::report("the page is there until Ctrl-C\n");
+    output::report("serving the page; end with Ctrl-C\n");
     served.run(interrupt)
 }
 

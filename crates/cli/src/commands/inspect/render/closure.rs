@@ -28,13 +28,13 @@ pub(in super::super) fn closure(survey: &Survey, closure: &ProgramClosure, all: 
         survey.objects.iter().map(|object| (object.path.as_path(), object)).collect();
     let objects: Vec<&Inspected> =
         closure.objects.iter().filter_map(|loaded| inspected.get(loaded.path.as_path()).copied()).collect();
-    let mut text = format!("{HEADING}{}{HEADING:#} and all that it loads\n", fitted(&closure.path, MAX_WIDTH - 22));
+    let mut text = format!("{HEADING}{}{HEADING:#} and all it loads\n", fitted(&closure.path, MAX_WIDTH - 22));
     text.push_str(&cost(closure));
     text.push_str(&worthwhile(closure, &objects, all));
     let of_objects = objects.iter().flat_map(|object| &object.inspection.findings);
     text.push_str(&by_kind(of_objects.chain(&closure.findings), "times"));
     if !closure.findings.is_empty() {
-        text.push_str(&heading("Findings about the whole", ""));
+        text.push_str(&heading("Findings on the whole program", ""));
         for finding in &closure.findings {
             text.push_str(&findings::detail_of_program(finding, &closure.path));
         }
@@ -50,7 +50,7 @@ fn cost(closure: &ProgramClosure) -> String {
         (
             "relocates",
             format!(
-                "{}, by tables of {}; {} are packed already",
+                "{}, by tables of {}; {} are already packed",
                 counted(totals.relocations, "word"),
                 size(totals.relocation_bytes),
                 number(totals.packed_relocations)
@@ -91,14 +91,14 @@ fn probes(closure: &ProgramClosure) -> String {
         return "needs no library".to_owned();
     }
     if closure.failed_probes == 0 {
-        return "finds every library at the first try".to_owned();
+        return "no failed probes".to_owned();
     }
     let mut rules: Vec<(&String, &u64)> = closure.failed_probes_by_rule.iter().collect();
     rules.sort_by_key(|(rule, count)| (Reverse(**count), *rule));
     let rules: Vec<String> =
         rules.into_iter().map(|(rule, count)| format!("{} by {}", number(*count), name(rule, 40))).collect();
     let behind = if rules.is_empty() { String::new() } else { format!(": {}", rules.join(", ")) };
-    format!("in vain for {}{behind}", counted(closure.failed_probes, "file"))
+    format!("{}{behind}", counted(closure.failed_probes, "failed probe"))
 }
 
 /// The findings over all files together, each with its file.

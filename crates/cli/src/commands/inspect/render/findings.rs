@@ -13,7 +13,7 @@ use crate::output::table::{Align, Table};
 /// The ranked table of findings, most worthwhile first.
 pub(super) fn overview(findings: &[Finding]) -> String {
     if findings.is_empty() {
-        return heading("No findings", "nothing in this file costs a start more than it must, as far as is known here");
+        return heading("No findings", "no known avoidable start-up cost in this file");
     }
     let summary = format!("{}, the most worthwhile fix first", counted(findings.len() as u64, "finding"));
     let mut text = heading("What could be better", &summary);
@@ -57,7 +57,7 @@ pub(super) fn detail(finding: &Finding) -> String {
 pub(super) fn detail_of_program(finding: &Finding, program: &Path) -> String {
     let of_ours = |verb| command::of_ours_in_prose(verb, program);
     detail_with(finding, |fix| match fix {
-        Fix::Verb("bind") => format!("`{}`; `{}` tells each probe", of_ours("bind --in-place"), of_ours("resolve")),
+        Fix::Verb("bind") => format!("`{}`; `{}` lists each probe", of_ours("bind --in-place"), of_ours("resolve")),
         Fix::Verb("ldcache") => format!("`{}`", of_ours("ldcache write --closure")),
         fix => words::fix(fix),
     })
@@ -88,7 +88,7 @@ fn saves(finding: &Finding) -> String {
 fn full_saving(finding: &Finding) -> String {
     let saving = words::saving(&finding.saves);
     if saving.is_empty() {
-        return "cannot be told from the file".to_owned();
+        return "unknown from the file alone".to_owned();
     }
     match finding.certainty {
         Certainty::Counted => format!("{saving} (counted in the file)"),

@@ -23,13 +23,10 @@ pub(super) fn initialisers(initialisers: &Initialisers, kind: ObjectKind, all: b
     }
     if initialisers.ignored_preinit_entries > 0 {
         let entries = counted(initialisers.ignored_preinit_entries, "entry");
-        text.push_str(&fact("ignored", &format!("{entries} of DT_PREINIT_ARRAY, which only programs have run")));
+        text.push_str(&fact("ignored", &format!("{entries} of DT_PREINIT_ARRAY, which loaders ignore in libraries")));
     }
     if initialisers.empty_entries > 0 {
-        text.push_str(&fact(
-            "empty",
-            &format!("{} that name no function", counted(initialisers.empty_entries, "entry")),
-        ));
+        text.push_str(&fact("empty", &format!("{} without a function", counted(initialisers.empty_entries, "entry"))));
     }
     for problem in &initialisers.problems {
         text.push_str(&fact("problem", &escaped(problem)));
@@ -57,10 +54,7 @@ fn summary(initialisers: &Initialisers, kind: ObjectKind) -> String {
             0 => "none".to_owned(),
             jumps => format!("{} over {}", number(jumps), size(totals.backward_jump_bytes)),
         };
-        text.push_str(&format!(
-            "; from one to the next {} forwards, jumps back: {back}",
-            size(totals.forward_jump_bytes)
-        ));
+        text.push_str(&format!("; {} forward to the next, jumps back: {back}", size(totals.forward_jump_bytes)));
     }
     text
 }

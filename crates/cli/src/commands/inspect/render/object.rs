@@ -61,9 +61,5 @@ fn cost(figures: &Figures) -> String {
     if figures.read_requests > 0 {
         parts.push(format!("from a cold cache {} (modelled)", counted(figures.read_requests, "read request")));
     }
-    if parts.is_empty() {
-        "a start pays nothing for it".to_owned()
-    } else {
-        format!("each start: {}", parts.join(", "))
-    }
+    if parts.is_empty() { "no cost at start".to_owned() } else { format!("each start: {}", parts.join(", ")) }
 }

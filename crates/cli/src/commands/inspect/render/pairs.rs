@@ -67,7 +67,7 @@ pub(in super::super) fn pairs(survey: &Survey, other: &Survey, all: bool) -> Str
     }
     let twice = before_twice.max(after_twice);
     if twice > 0 {
-        let names = format!("not paired: {}, which more than one object has", counted(twice, "name"));
+        let names = format!("not paired: {}, shared by several objects", counted(twice, "name"));
         text.push_str(&format!("\n{}", prose(&names, 0, 2)));
     }
     text

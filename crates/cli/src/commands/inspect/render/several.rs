@@ -101,7 +101,7 @@ pub(super) fn by_kind<'a>(findings: impl Iterator<Item = &'a Finding>, of: &'sta
         *saves = saves.plus(&finding.saves);
     }
     if kinds.is_empty() {
-        return heading("No findings", "nothing here costs a start more than it must, as far as is known");
+        return heading("No findings", "no known avoidable start-up cost");
     }
     let mut kinds: Vec<(u64, Saving, &Finding)> = kinds.into_values().collect();
     kinds.sort_by_key(|(_, saves, finding)| (Reverse(finding.kind.weight(saves)), finding.kind));
@@ -153,7 +153,7 @@ fn passed_over(survey: &Survey, all: bool) -> String {
     if others > 0 {
         let mut kinds: Vec<(&String, &u64)> = survey.other_files.iter().collect();
         kinds.sort_by_key(|(kind, count)| (Reverse(**count), *kind));
-        text.push_str(&heading("Other files", &format!("{} with something else than ELF", number(others))));
+        text.push_str(&heading("Other files", &format!("{} without ELF content", number(others))));
         for (kind, count) in kinds {
             text.push_str(&fact(&grouped(*count), &name(kind, MAX_WIDTH)));
         }

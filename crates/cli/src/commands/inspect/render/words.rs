@@ -91,7 +91,7 @@ pub(super) fn initialiser(kind: InitialiserKind) -> &'static str {
 pub(super) fn binding(binding: Binding) -> &'static str {
     match binding {
         Binding::Now => "all symbols are looked up at the start",
-        Binding::Lazy => "functions are looked up when they are called first",
+        Binding::Lazy => "functions are looked up at their first call",
     }
 }
 
@@ -109,8 +109,8 @@ pub(super) fn packing(packing: ExistingPacking) -> &'static str {
 /// Whether the stack is executable, where that is worth a word.
 pub(super) fn stack(stack: Stack) -> Option<&'static str> {
     match stack {
-        Stack::Executable => Some("it asks for an executable stack"),
-        Stack::Unmarked => Some("it does not say whether its stack is executable, and some machines make it so"),
+        Stack::Executable => Some("it requests an executable stack"),
+        Stack::Unmarked => Some("no PT_GNU_STACK, so the stack is executable on some architectures"),
         Stack::NotExecutable => None,
     }
 }
@@ -118,8 +118,8 @@ pub(super) fn stack(stack: Stack) -> Option<&'static str> {
 /// Who makes use of prelink's work.
 pub(super) fn prelink_use(used_by: PrelinkUse) -> &'static str {
     match used_by {
-        PrelinkUse::Nobody => "no loader makes use of it",
-        PrelinkUse::GlibcUpTo235 => "only glibc up to 2.35 makes use of it",
+        PrelinkUse::Nobody => "no loader uses it",
+        PrelinkUse::GlibcUpTo235 => "only glibc up to 2.35 uses it",
     }
 }
 

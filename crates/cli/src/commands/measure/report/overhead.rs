@@ -19,12 +19,12 @@ pub(super) fn overhead_sentence(measurement: &Measurement) -> Option<String> {
         )
     });
     let own = overhead.own().map(|own| {
-        format!("our own part of each time: about {} (making a process and learning of its end)", seconds(own))
+        format!("own overhead in each time: about {} (creating a process and noticing its end)", seconds(own))
     });
     let step = |(command, step): (_, &Option<f64>)| -> Option<String> {
         let command: &coldstart_profile::measurement::MeasuredCommand = command;
         Some(format!(
-            "whether {} is ready is looked at each {}, by which its times may be too long",
+            "the readiness of {} is polled every {}, so its times may be too long by this much",
             command.label,
             seconds((*step)?)
         ))

@@ -36,7 +36,7 @@ fn state_sentence(state: &str, facts: &StateFacts) -> String {
     };
     let stayed = match facts.stayed.first() {
         Some(first) => format!(
-            "; {} stayed in part, mapped by running programs or not yet written: {} ({}){}",
+            "; {} not fully evicted, mapped by running programs or not yet written: {} ({}){}",
             counted(facts.stayed.len() as u64, "file"),
             first.path,
             counted(first.pages, "page"),
@@ -52,7 +52,7 @@ fn state_sentence(state: &str, facts: &StateFacts) -> String {
 fn saved_state(facts: &SavedStateFacts) -> String {
     let lost = match &facts.lost_example {
         Some(first) => format!(
-            "; {} of its pages are of {} gone or changed since: {first}{}",
+            "; {} of its pages are of {} missing or changed since: {first}{}",
             size::grouped(facts.lost_pages),
             counted(facts.lost_files, "file"),
             if facts.lost_files > 1 { ", ..." } else { "" }

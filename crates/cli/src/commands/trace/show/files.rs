@@ -20,7 +20,7 @@ pub(super) fn part(view: &View<'_>) -> String {
         ("read", Align::Right),
         ("from disk", Align::Right),
         ("wasted", Align::Right),
-        ("whose", Align::Left),
+        ("kind", Align::Left),
         ("file", Align::Left),
     ]);
     let (basis, seen) = (&view.figures.basis, view.figures.files_seen);

@@ -17,7 +17,7 @@ pub(super) fn part(view: &View<'_>) -> String {
         return String::new();
     }
     let calls: u64 = objects.iter().map(|(_, object)| object.calls).sum();
-    let summary = format!("{}; jumps from each to the next of the same object in a process", counted(calls, "call"));
+    let summary = format!("{}; jumps between consecutive ones of the same object in a process", counted(calls, "call"));
     heading("Initialisers", &summary) + &by_object(view, &objects) + &longest(view)
 }
 

@@ -27,6 +27,6 @@ pub(super) fn part(view: &View<'_>) -> String {
         directories.get(row).map_or_else(String::new, |missing| fitted(missing.directory, room))
     });
     let all: u64 = directories.iter().map(|missing| missing.count).sum();
-    let summary = format!("{} of names that are not there", counted(all, "lookup"));
+    let summary = format!("{} of missing names", counted(all, "lookup"));
     heading("Not found", &summary) + &table(&rows) + &words::omitted(shown, directories.len())
 }

@@ -44,9 +44,7 @@ pub(super) fn part(view: &View<'_>) -> String {
         ]);
     }
     fit(&mut rows, |row, room| files.get(row).map_or_else(String::new, |(file, _)| fitted(view.path(file.file), room)));
-    let summary = format!(
-        "{}; times of all processes, pages of the file that were touched",
-        counted(files.len() as u64, "object")
-    );
+    let summary =
+        format!("{}; times of all processes, touched pages of the file", counted(files.len() as u64, "object"));
     heading("Objects", &summary) + &table(&rows) + &words::omitted(shown, files.len())
 }

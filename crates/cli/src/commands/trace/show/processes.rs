@@ -55,7 +55,7 @@ fn unseen(view: &View<'_>, process: &TracedProcess) -> String {
     let mut clauses: Vec<String> = process.notes.iter().map(|note| escaped(note)).collect();
     // The worst of all is told of the run; that one is better than that is no news.
     if process.pages == PagesSeen::FaultAround && view.trace.run.pages != PagesSeen::FaultAround {
-        clauses.push("fault-around hides some of its page touches".to_owned());
+        clauses.push("some page touches are hidden by fault-around".to_owned());
     }
     if clauses.is_empty() {
         return String::new();
