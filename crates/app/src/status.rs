@@ -12,8 +12,8 @@ use serde::{Serialize, Serializer};
 use crate::command;
 use crate::error::AppError;
 use crate::reading::map;
-use crate::restoring::way_out;
-use crate::rewriting::shrank;
+use crate::restoring::changed_file_hint;
+use crate::rewriting::truncated_error;
 
 /// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.status/1";
@@ -94,7 +94,7 @@ pub fn status(files: &[PathBuf]) -> Report {
 pub fn next_step(path: &Path, status: &Status) -> Option<String> {
     let last = status.about.as_ref().and_then(|about| about.edits.last()).map(String::as_str);
     let about_file = match &status.identity {
-        Some(Identity::Changed { change }) => Some(way_out(path, change, last)),
+        Some(Identity::Changed { change }) => Some(changed_file_hint(path, change, last)),
         Some(Identity::Intact) => None,
         Some(Identity::Unrecorded) | None if status.about.is_none() => None,
         Some(Identity::Unrecorded) | None => Refusal::Unrecorded.hint(),
@@ -132,7 +132,7 @@ pub fn of_file(path: &Path) -> Result<Status, AppError> {
     let binding = about.as_ref().and_then(|_| binding_note(&file)).map(Binding::from_json).transpose();
     let binding = binding.with_context(shown)?;
     if view.shrank() {
-        return Err(shrank(path));
+        return Err(truncated_error(path));
     }
     let (mut changes, mut cautions) = (Vec::new(), Vec::new());
     if let Some(binding) = &binding {

@@ -18,8 +18,8 @@ use super::audit::{self, write_library};
 use crate::error::AppError;
 use crate::restoring::other_edit;
 use crate::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, shrank, taken_back,
-    write,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, taken_back,
+    truncated_error, write,
 };
 use crate::text::{counted, counted_are, plain};
 
@@ -81,7 +81,7 @@ impl Binder {
         let planned = self.plan(task, original, &view);
         planning.ends();
         if view.shrank() {
-            return Err(shrank(&task.path));
+            return Err(truncated_error(&task.path));
         }
         let Planned { mut plan, content, replaces_audit_library } = match planned? {
             Ok(planned) => planned,

@@ -16,11 +16,11 @@ pub const SCHEMA: &str = "coldstart.bind/1";
 /// What became of all programs. It is serialised with a record for each.
 #[derive(Debug)]
 pub struct Report {
-    /// Each program that was worked on, in the order in which they were named.
+    /// Each processed program, in argument order.
     pub done: Vec<(Task, Worked<Done>)>,
     /// Where results went.
     pub place: Destination,
-    /// Programs that were not begun because a signal asked us to stop.
+    /// Programs not started because of a signal.
     pub not_begun: u64,
 }
 
@@ -96,7 +96,7 @@ fn replacement(worked: &Worked<Done>) -> Option<&Replacement<Proof>> {
     }
 }
 
-/// What is to be said about a program besides its result.
+/// Warnings about a program in addition to its result.
 pub fn warnings(task: &Task, worked: &Worked<Done>) -> Vec<String> {
     let (plan, mut warnings) = match worked.done() {
         None => return Vec::new(),

@@ -102,7 +102,7 @@ enum Outcome {
     PassedOver(String),
     /// No ELF file, in a directory.
     NoElf(FileKind),
-    /// It was there when the directory was read, and is not any more.
+    /// Removed since the directory was read.
     Gone,
     Failed(ReadError),
     /// Something of a directory that could not be read.

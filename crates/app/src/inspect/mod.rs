@@ -32,7 +32,7 @@ pub struct Options<'a> {
     pub compare: Option<PathBuf>,
     /// Inspects everything that programs load, too: how it is worked out what that is. Directories are refused then.
     pub closure: Option<LoadsOf<'a>>,
-    /// Whether walks stay in the file system of their root.
+    /// Whether walks stay on one file system.
     pub one_file_system: bool,
     /// Whether objects of directories keep their long lists, which only a machine reads.
     pub keep_lists: bool,

@@ -31,7 +31,7 @@ pub enum ReadError {
         /// What it is, or what is wrong with it.
         source: Refusal,
     },
-    /// Somebody else cut the file off meanwhile.
+    /// Another process truncated the file.
     #[error("`{}` was truncated while it was read", printable(.path))]
     Shrank {
         /// The file.
@@ -40,7 +40,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// Advice for the user.
+    /// A hint for the user.
     pub fn hint(&self) -> Option<String> {
         let source = match self {
             Self::Refused { source, .. } => source,

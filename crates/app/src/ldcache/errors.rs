@@ -45,7 +45,7 @@ pub(super) fn in_words(error: CacheSourceError, root: &Root) -> AppError {
             (error.into(), "give the architecture, for example `--arch aarch64`".to_owned())
         }
         CacheSourceError::NoConfiguration { path } => {
-            return anyhow!("there is no `{}`{place}", printable(&path)).into();
+            return anyhow!("no such file: `{}`{place}", printable(&path)).into();
         }
         error => return error.into(),
     };

@@ -8,7 +8,7 @@ use anyhow::Context;
 use coldstart_loader::cache::{CacheBuilder, Family, LdSoCache, NoLibrary, read_back};
 use coldstart_output::Inputs;
 use coldstart_profile::printable;
-use coldstart_startup::cache::{Asked, Following, files_below, follow, gather};
+use coldstart_startup::cache::{ClosureOptions, DirectoryOptions, files_below, follow, gather};
 use coldstart_startup::{Files, Root};
 use serde::Serialize;
 
@@ -183,7 +183,7 @@ fn from_directories(
     written: &mut Written,
     observer: &dyn Observer,
 ) -> Result<CacheBuilder, AppError> {
-    let asked = Asked {
+    let asked = DirectoryOptions {
         root,
         directories: &options.directories,
         recursive: options.recursive,
@@ -223,7 +223,7 @@ fn from_closures(
 ) -> Result<CacheBuilder, AppError> {
     let root = files.root();
     let in_words = |error| in_words(error, root);
-    let following = Following {
+    let following = ClosureOptions {
         files,
         arch: options.arch.as_deref(),
         release: options.release,

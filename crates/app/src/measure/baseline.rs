@@ -52,7 +52,7 @@ pub(super) struct Found {
     pub(super) sessions: Vec<Session>,
     /// Of these only the newest so many count.
     most: usize,
-    /// What the user should know of how they were chosen.
+    /// Notes about their selection.
     pub(super) notes: Vec<String>,
 }
 

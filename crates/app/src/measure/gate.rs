@@ -37,7 +37,7 @@ pub struct Gate {
 pub struct StateAnswer {
     /// Index of the command.
     pub command: usize,
-    /// What the command is called.
+    /// The label of the command.
     pub label: String,
     /// What its starts found in the page cache.
     pub state: StartState,

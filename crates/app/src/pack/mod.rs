@@ -23,7 +23,7 @@ pub use report::{Report, SCHEMA, Total, warnings};
 pub struct Options {
     /// Files, and directories to walk.
     pub targets: Vec<PathBuf>,
-    /// Whether walks stay in the file system of their root.
+    /// Whether walks stay on one file system.
     pub one_file_system: bool,
     /// Where results go.
     pub place: PlaceOptions,

@@ -16,7 +16,7 @@ use coldstart_sys::file_view::FileView;
 
 use crate::error::AppError;
 use crate::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, shrank, write,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, truncated_error, write,
 };
 
 /// How to pack, and where to.
@@ -77,7 +77,7 @@ impl Packer {
             Err(refusal) => return refused(task, &view, refusal),
             Ok(PackDecision::Nothing(nothing)) => {
                 if view.shrank() {
-                    return Err(shrank(&task.path));
+                    return Err(truncated_error(&task.path));
                 }
                 let copied = if self.copies_unchanged && self.place.is_elsewhere() {
                     let script = Script::identity(file.encoding(), file.size());
@@ -106,7 +106,7 @@ impl Packer {
         }
         if self.place == Destination::Nowhere {
             return if view.shrank() {
-                Err(shrank(&task.path))
+                Err(truncated_error(&task.path))
             } else {
                 Ok(Outcome::Done(Done::WouldPack(Box::new(plan.summary))))
             };
@@ -139,7 +139,7 @@ impl Packer {
 
 /// A refusal, unless what was read of the file is worth nothing.
 fn refused(task: &Task, view: &FileView, refusal: Refusal) -> Result<Outcome<Done>, AppError> {
-    if view.shrank() { Err(shrank(&task.path)) } else { Ok(Outcome::Refused(refusal.into())) }
+    if view.shrank() { Err(truncated_error(&task.path)) } else { Ok(Outcome::Refused(refusal.into())) }
 }
 
 /// Writes a result; or refuses, because the file breaks rules by itself.

@@ -93,7 +93,7 @@ impl Serialize for EvictedFile {
     }
 }
 
-/// All files together.
+/// Totals of all files.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct EvictTotal {
     /// Files that were asked to go.

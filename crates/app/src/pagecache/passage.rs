@@ -12,7 +12,7 @@ use crate::observer::Observer;
 pub struct FilesOptions {
     /// Files, block devices, or directories to walk; symbolic links are followed only when named here.
     pub paths: Vec<PathBuf>,
-    /// Whether walks stay in the file system of their root.
+    /// Whether walks stay on one file system.
     pub one_file_system: bool,
 }
 

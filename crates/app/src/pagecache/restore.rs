@@ -16,7 +16,7 @@ pub const RESTORE_SCHEMA: &str = "coldstart.pagecache.restore/1";
 pub struct Restoration {
     /// The state that was asked for.
     pub saved: SavedPageCache,
-    /// What came of it.
+    /// Its outcome.
     pub restored: Restored,
 }
 

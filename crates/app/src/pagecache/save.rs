@@ -24,7 +24,7 @@ pub struct SaveOptions {
     pub file: PathBuf,
     /// Files or directories to walk; none for every file system on storage.
     pub paths: Vec<PathBuf>,
-    /// Whether walks stay in the file system of their root.
+    /// Whether walks stay on one file system.
     pub one_file_system: bool,
     /// Whether a file may be replaced that is no earlier saved state.
     pub force: bool,
@@ -81,7 +81,7 @@ pub fn save(options: &SaveOptions, interrupt: &Interrupt, observer: &dyn Observe
     Ok(Saving::Saved(Box::new(Saved { file: options.file.clone(), state, notes })))
 }
 
-/// The file's place, tried out.
+/// The output file, checked to be writable.
 fn place(options: &SaveOptions) -> Result<OutputTarget, AppError> {
     let inputs = options
         .paths

@@ -85,7 +85,7 @@ impl Serialize for ShownFile {
     }
 }
 
-/// All files together.
+/// Totals of all files.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ShowTotal {
     /// Files that were looked at.

@@ -1,7 +1,7 @@
 //! `coldstart prefetch record --exact`: one traced start, two plans of it, and the better one.
 //!
-//! What a newcomer would not guess: the plan of the used pages is not always taken. It reads less, but on some devices no
-//! less time; then the plan of the cached pages serves as well, and another start's other pages better.
+//! Not obvious: the plan of the used pages is not always better. It reads less, but on some devices takes as long; then the
+//! plan of the cached pages is as fast, and covers more pages that another start may use.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::recorder::{PlanRecorder, Planner, RecordedPlan, counted_are, notes_in_words};
 use crate::error::{AppError, HintExt};
 
-/// Traces a start and plans it twice. A program that cannot be traced is recorded the other way.
+/// Traces a start and makes both plans. A program that cannot be traced is recorded without tracing.
 pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, AppError> {
     let (trace, started) = match traced(recorder) {
         Ok(traced) => traced,
@@ -39,7 +39,7 @@ pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, AppErr
     Ok(planned(&trace, sets, &Planner { strategy: recorder.strategy, hot_start }))
 }
 
-/// Plans from a trace that was recorded before. No program is started, so a hot start's time is not known.
+/// Makes a plan from an existing trace. No program is started, so the duration of a hot start is unknown.
 pub(super) fn record_from(path: &Path, strategy: Option<Strategy>) -> Result<RecordedPlan, AppError> {
     let trace = TraceFile::open(path)
         .and_then(|file| file.read())
@@ -76,7 +76,7 @@ impl<E: Into<AppError>> From<E> for Refusal {
     }
 }
 
-/// One start, from cold caches if that is wanted, and when it was launched.
+/// Traces one start, optionally from cold caches; also returns the time of the launch.
 fn traced(recorder: &PlanRecorder<'_>) -> Result<(Trace, SystemTime), Refusal> {
     if !recorder.make_cold {
         return start(recorder, StartState::AsIs);
@@ -87,7 +87,7 @@ fn traced(recorder: &PlanRecorder<'_>) -> Result<(Trace, SystemTime), Refusal> {
     let (learned, _) = start(recorder, StartState::AsIs)?;
     let is_on_disk = |category| !matches!(category, FileCategory::Memory | FileCategory::Metadata);
     for file in learned.files.iter().filter(|file| is_on_disk(file.category)) {
-        // What stays in memory costs this start nothing, and the next one neither.
+        // Errors are ignored: pages that remain in memory cost neither this start nor the next one.
         let _ = evict(&file.path, EvictOptions { write_first: false });
     }
     start(recorder, StartState::FilesEvicted)
@@ -113,7 +113,7 @@ fn start(recorder: &PlanRecorder<'_>, state: StartState) -> Result<(Trace, Syste
     let traced = prepared.record(&|_, _| false).map_err(refusal)?;
     match &traced.launched {
         Some(launched) => recorder.demand_readiness(launched)?,
-        // Which signal it was, the trace does not tell.
+        // The trace does not record the signal number.
         None => return Err(TraceError::Launch(LaunchError::Interrupted { signal: SIGINT }).into()),
     }
     Ok((traced.trace, started))
@@ -182,7 +182,7 @@ fn exact_notes(exact: &ExactWorkingSet, pages: PagesSeen) -> Vec<String> {
     notes
 }
 
-/// The two plans that one was chosen from.
+/// The two plans and the choice.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChoiceSummary {
     /// "exact" or "cached".
@@ -195,16 +195,16 @@ pub struct ChoiceSummary {
     pub cached: ForecastSummary,
 }
 
-/// What a plan is predicted to do.
+/// The forecast for a plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct ForecastSummary {
-    /// Of the pages that the plan is made for, without the gaps that it reads over.
+    /// Number of wanted pages, without gaps that are read over.
     pub used_bytes: u64,
     /// Bytes that it reads.
     pub bytes: u64,
     /// Reads that it makes.
     pub reads: u64,
-    /// With a hot start's time the whole start, else the replay alone.
+    /// The whole start if the duration of a hot start is known, otherwise only the replay.
     pub predicted_seconds: f64,
 }
 
@@ -228,7 +228,7 @@ impl ChoiceSummary {
     }
 }
 
-/// Why one of the two plans was taken.
+/// Why one of the two plans was chosen.
 pub fn why(choice: &Choice) -> String {
     match (choice.taken, choice.used.takes_as_long_as(&choice.cached)) {
         (PlannedPages::Used, _) => "the used pages alone are predicted to be faster",

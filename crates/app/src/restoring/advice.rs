@@ -1,4 +1,4 @@
-//! What to do about a file that cannot be restored as it stands.
+//! Hints for files that cannot be restored as they are.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use coldstart_rewrite::{Change, Refusal};
 use crate::command;
 use crate::rewriting::Refused;
 
-/// The advice for a file that was changed after we had written it, by the name of the edit made last. The commands in it can be
-/// pasted.
-pub fn way_out(path: &Path, change: &Change, edit: Option<&str>) -> String {
+/// The hint for a file that was changed after coldstart wrote it, by the name of its last edit. Its commands are quoted for
+/// a shell.
+pub fn changed_file_hint(path: &Path, change: &Change, edit: Option<&str>) -> String {
     let verb = match edit {
         Some("relr") => Some("unpack"),
         Some("bind") => Some("unbind"),
@@ -31,7 +31,7 @@ pub fn way_out(path: &Path, change: &Change, edit: Option<&str>) -> String {
     }
 }
 
-/// The last edit in the file is not the one that shall be taken back.
+/// The refusal if the file's last edit is not the one to undo.
 pub fn other_edit(last: &str) -> Refused {
     let reason = match last {
         "bind" => "its last edit is a binding".to_owned(),
@@ -42,7 +42,7 @@ pub fn other_edit(last: &str) -> Refused {
     Refused { code: "other-edit", reason, hint: taken_back_by(last) }
 }
 
-/// The advice to take an edit of ours back before anything else, by its name in our note.
+/// The hint to undo an edit of coldstart first, by its name in the note.
 pub fn taken_back_by(edit: &str) -> Option<String> {
     let verb = match edit {
         "bind" => "unbind --in-place FILE",

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::error::{AppError, HintExt};
 use crate::reading::map;
-use crate::rewriting::{Refused, shrank};
+use crate::rewriting::{Refused, truncated_error};
 
 pub use search::{FirstDifference, Search};
 pub use starts::{CountedUntil, Start, Starts};
@@ -101,7 +101,7 @@ pub fn verify(options: &Options) -> Result<Verdict, AppError> {
             let release = release_of(&original);
             let compared = against_file(&view, mapped(&original, &release), binding.as_ref());
             if original.shrank() {
-                return Err(shrank(path));
+                return Err(truncated_error(path));
             }
             (compared, None)
         }
@@ -109,7 +109,7 @@ pub fn verify(options: &Options) -> Result<Verdict, AppError> {
     };
     let identity = ElfFile::parse(view.bytes()).ok().and_then(|file| identify(&file));
     if view.shrank() {
-        return Err(shrank(&options.output));
+        return Err(truncated_error(&options.output));
     }
     let search = binding.as_ref().map(|binding| search::compare(&options.output, binding)).transpose()?;
     let starts = match (&binding, &options.starting) {

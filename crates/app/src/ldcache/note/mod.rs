@@ -21,7 +21,7 @@ use coldstart_sys::file_view::FileView;
 use super::path;
 use crate::error::AppError;
 use crate::reading::map;
-use crate::rewriting::shrank;
+use crate::rewriting::truncated_error;
 use crate::text::harmless;
 
 pub use check::check;
@@ -49,7 +49,7 @@ impl Noted {
         let file = ElfFile::parse(view.bytes()).with_context(failed)?;
         let noted = Self::of(&file).with_context(failed);
         if view.shrank() {
-            return Err(shrank(path));
+            return Err(truncated_error(path));
         }
         Ok(noted?)
     }

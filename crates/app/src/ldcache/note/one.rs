@@ -18,8 +18,8 @@ use super::{EDIT, fresh, has_section};
 use crate::error::AppError;
 use crate::restoring::taken_back_by;
 use crate::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, shrank, taken_back,
-    write,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, taken_back,
+    truncated_error, write,
 };
 
 /// How to write notes, and where to.
@@ -81,7 +81,7 @@ impl Noter {
         let plan = self.plan(view.bytes());
         planning.ends();
         if view.shrank() {
-            return Err(shrank(&task.path));
+            return Err(truncated_error(&task.path));
         }
         let planned = match plan {
             Ok(Plan::Write(planned)) => planned,

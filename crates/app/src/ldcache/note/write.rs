@@ -50,11 +50,11 @@ pub struct Options {
 /// What became of all files. It is serialised with a record for each.
 #[derive(Debug)]
 pub struct Report {
-    /// Each file that was worked on, in the order in which they were named.
+    /// Each processed file, in argument order.
     pub done: Vec<(Task, Worked<Done>)>,
     /// Where results went.
     pub place: Destination,
-    /// Files that were not begun because a signal asked us to stop.
+    /// Files not started because of a signal.
     pub not_begun: u64,
 }
 
@@ -170,7 +170,7 @@ fn replacement(worked: &Worked<Done>) -> Option<&Replacement<Proof>> {
     }
 }
 
-/// What is to be said about a file besides its result.
+/// Warnings about a file in addition to its result.
 pub fn warnings(task: &Task, worked: &Worked<Done>) -> Vec<String> {
     match replacement(worked) {
         Some(replacement) => link_warnings(task, worked.link_to.as_deref(), replacement),

@@ -107,7 +107,7 @@ fn take_in(args: &KeepingArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The page's place, tried out.
+/// The page's output, checked to be writable.
 fn page_place(args: &MeasureArgs, options: &MeasureOptions, path: &Path) -> Result<OutputTarget, CliError> {
     let place = OutputTarget::new(path, kinds::PAGE, args.force.force)?.not_over(options.inputs());
     try_out([&place])?;

@@ -1,4 +1,4 @@
-//! `coldstart prefetch show`: what a plan reads, and what of it no longer holds.
+//! `coldstart prefetch show`: the contents of a plan, and its stale targets.
 
 use std::path::Path;
 
