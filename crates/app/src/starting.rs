@@ -29,7 +29,7 @@ pub fn start(program: &Path, options: &StartOptions, observer: &dyn Observer) ->
     Ok(start)
 }
 
-/// What a program loads.
+/// A program's closure.
 ///
 /// # Errors
 /// If its loader is missing or has the wrong architecture.

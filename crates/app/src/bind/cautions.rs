@@ -1,14 +1,14 @@
-//! What the user of a bound program should know, as sentences.
+//! Cautions about a bound program as sentences.
 
 use coldstart_bind::{Caution, KeepReason, Writer};
 use coldstart_profile::{escaped, printable};
 
 use crate::text::counted;
 
-/// Names that are told before "and N more".
+/// Maximum number of names before "and N more".
 const SOME: usize = 4;
 
-/// Something the user should know, as a sentence.
+/// A caution as a sentence.
 pub fn caution_sentence(caution: &Caution) -> String {
     match caution {
         Caution::NotOverridable { libraries } => format!(

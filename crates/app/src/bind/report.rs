@@ -1,4 +1,4 @@
-//! What became of the programs.
+//! The report on the bound programs.
 
 use coldstart_bind::{Binding, Caution, Predicted};
 use coldstart_profile::JsonPath;
@@ -13,12 +13,12 @@ use crate::rewriting::{Destination, Outcome, Refused, StepSeconds, Task, Worked,
 /// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.bind/1";
 
-/// What became of all programs. It is serialised with a record for each.
+/// The results of all programs. It is serialised with a record for each.
 #[derive(Debug)]
 pub struct Report {
     /// Each processed program, in argument order.
     pub done: Vec<(Task, Worked<Done>)>,
-    /// Where results went.
+    /// The output.
     pub place: Destination,
     /// Programs not started because of a signal.
     pub not_begun: u64,
@@ -34,7 +34,7 @@ struct Record<'a> {
     error: Option<String>,
     summary: Option<&'a SearchSummary>,
     predicted: Option<Predicted>,
-    /// What the note in the bound program says.
+    /// The content of the bound program's note.
     binding: Option<&'a Binding>,
     cautions: &'a [Caution],
     audit_library: Option<String>,

@@ -1,4 +1,4 @@
-//! From a path to an inspection: mapping the file, finding names for it elsewhere, and saying why not.
+//! From a path to an inspection: mapping the file, finding its debug file, and errors.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,20 +15,20 @@ use crate::reading;
 /// Why a file was not inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read `{}`", printable(.path))]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the kernel says.
+        /// The I/O error.
         source: io::Error,
     },
-    /// It is nothing that can be inspected.
+    /// The file cannot be inspected.
     #[error("cannot inspect `{}`", printable(.path))]
     Refused {
         /// The file.
         path: PathBuf,
-        /// What it is, or what is wrong with it.
+        /// Its kind, or the error in it.
         source: Refusal,
     },
     /// Another process truncated the file.
@@ -65,7 +65,7 @@ impl ReadError {
         Some(hint.to_owned())
     }
 
-    /// Why it was passed over, as a clause.
+    /// Why it was skipped, as a clause.
     pub(super) fn reason(&self) -> String {
         match self {
             Self::Refused { source, .. } => source.to_string(),
@@ -73,12 +73,12 @@ impl ReadError {
         }
     }
 
-    /// Whether the file is not there any more.
+    /// Whether the file was removed.
     pub(super) fn is_gone(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether it only says that this is no file for us: of no concern in a directory.
+    /// Whether the file is only of another kind, which is not an error in a directory.
     pub(super) fn is_ordinary(&self) -> bool {
         match self {
             Self::Refused { source: Refusal::Elf(error), .. } => matches!(error, coldstart_elf::ElfError::NotElf(_)),
@@ -90,7 +90,7 @@ impl ReadError {
 
 coldstart_hint::hinted!(ReadError);
 
-/// Where a stripped file's names are.
+/// The file with a stripped file's symbols.
 #[derive(Debug)]
 enum Debug {
     None,
@@ -99,7 +99,7 @@ enum Debug {
 }
 
 impl Debug {
-    /// The names in it.
+    /// Its symbols.
     fn names(&self) -> Option<(NameSource, SymbolTable<'_>)> {
         let (source, bytes) = match self {
             Self::None => return None,
@@ -110,10 +110,10 @@ impl Debug {
     }
 }
 
-/// Inspects a file, with the names of its debug file if it has none of its own.
+/// Inspects a file, with the symbols of its debug file if it is stripped.
 ///
 /// # Errors
-/// When it cannot be read, or is nothing that can be inspected.
+/// If it cannot be read or inspected.
 pub fn inspect_file(path: &Path) -> Result<Inspection, ReadError> {
     let view = map(path)?;
     let inspection = ElfFile::parse(view.bytes()).map_err(Refusal::from).and_then(|file| {
@@ -123,15 +123,15 @@ pub fn inspect_file(path: &Path) -> Result<Inspection, ReadError> {
     unless_shrunk(path, &view, inspection)
 }
 
-/// Lets `look` look at a file's headers and tables, without reading it as a whole.
+/// Passes a file's mapped headers and tables to `look`, without reading the whole file.
 pub(super) fn look_into<T>(path: &Path, look: impl FnOnce(&ElfFile<'_>) -> T) -> Result<T, ReadError> {
     let view = map(path)?;
     let looked = ElfFile::parse(view.bytes()).map_err(Refusal::from).map(|file| look(&file));
     unless_shrunk(path, &view, looked)
 }
 
-/// What came of reading a view. What a file that shrinks has lost reads as zeros, and would be reported as damage of the file
-/// itself.
+/// Checks for truncation after reading a view. The lost part of a truncated file reads as zeros and would be reported as
+/// damage.
 fn unless_shrunk<T>(path: &Path, view: &FileView, result: Result<T, Refusal>) -> Result<T, ReadError> {
     if view.shrank() {
         return Err(ReadError::Shrank { path: path.to_owned() });
@@ -149,7 +149,7 @@ fn map(path: &Path) -> Result<FileView, ReadError> {
     reading::map(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })
 }
 
-/// The debug file of a stripped object, if it is installed and is the right one; else the small one inside the file.
+/// The matching debug file of a stripped object if installed; otherwise its embedded .gnu_debugdata.
 fn debug_of(path: &Path, file: &ElfFile<'_>) -> Debug {
     let id = build_id(file);
     let link = file.debug_link().ok().flatten();

@@ -1,4 +1,4 @@
-//! Why no cache can be made, with what would help.
+//! Errors of building a cache, with hints.
 
 use anyhow::anyhow;
 use coldstart_loader::cache::FAMILIES;
@@ -8,7 +8,7 @@ use coldstart_startup::cache::CacheSourceError;
 
 use crate::error::AppError;
 
-/// The error with its advice. `root` is where paths begin.
+/// The error with its hint. `root` is the root of the paths.
 pub(super) fn in_words(error: CacheSourceError, root: &Root) -> AppError {
     let place = root.given_sysroot().map(|sysroot| format!(" in the sysroot `{}`", printable(sysroot)));
     let place = place.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The file that a cache is written to: by the rule for outputs, and not the system's own cache without `--force`.
+//! The output file of a cache: by the rule for outputs, and not the system's own cache without `--force`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use crate::error::{AppError, HintExt};
 use crate::kinds;
 use crate::writing::{try_out, write_file};
 
-/// Where a cache may be written.
+/// The checked output of a cache.
 pub(super) struct Target(OutputTarget);
 
 impl Target {
-    /// Looks at what is there, and tries whether it can be written. `inputs` are the files that the cache is made from.
+    /// Checks an existing file, and that the path is writable. `inputs` are the files that the cache is made from.
     pub(super) fn new(path: &Path, inputs: Inputs, force: bool) -> Result<Self, AppError> {
         let place = OutputTarget::new(path, kinds::LOADER_CACHE, force)?.not_over(inputs);
         refuse_the_systems(&place, force)?;
@@ -21,7 +21,7 @@ impl Target {
         Ok(Self(place))
     }
 
-    /// Writes beside the file and renames.
+    /// Writes a temporary file and renames it.
     pub(super) fn write(&self, bytes: &[u8]) -> Result<(), AppError> {
         write_file(&self.0, bytes)
     }

@@ -34,7 +34,7 @@ pub struct MeasureOptions {
 }
 
 impl MeasureOptions {
-    /// The files that are read, which no output may replace.
+    /// The input files, which no output may replace.
     pub fn inputs(&self) -> Inputs {
         let input = match &self.launch.input {
             Input::File(path) => Some(path.as_path()),

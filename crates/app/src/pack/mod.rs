@@ -18,7 +18,7 @@ use one::Packer;
 pub use one::Done;
 pub use report::{Report, SCHEMA, Total, warnings};
 
-/// What shall be packed, how, and where to.
+/// What to pack, how, and where to.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Files, and directories to walk.
@@ -29,7 +29,7 @@ pub struct Options {
     pub place: PlaceOptions,
     /// Whether to plan only: nothing is written.
     pub dry_run: bool,
-    /// Where the file that was there before is kept: a name for the only one, a directory for several.
+    /// Where the original is kept: a path for one, a directory for several.
     pub keep_original: Option<PathBuf>,
     /// The oldest C library that must load the result; `None` for this machine's, and 2.36.
     pub libc_floor: Option<LibcFloor>,
@@ -39,9 +39,9 @@ pub struct Options {
     pub drop_syment: bool,
     /// Whether the result carries what `unpack` needs.
     pub undo: bool,
-    /// Whether files may be packed that give rights to whoever runs them.
+    /// Whether to pack set-ID files and files with capabilities.
     pub allow_set_id: bool,
-    /// Whether files may be packed whose signature will not fit any more.
+    /// Whether to pack signed files, which invalidates their signature.
     pub allow_signed: bool,
 }
 

@@ -24,9 +24,9 @@ pub(super) struct Packer {
     pub(super) options: PackOptions,
     pub(super) allowed: Allowed,
     pub(super) place: Destination,
-    /// What a result may replace there.
+    /// The rule for replacing existing files.
     pub(super) rule: Rule,
-    /// The name for the only original, or a directory for several.
+    /// A path for the only original, or a directory for several.
     pub(super) keep_original: Option<Destination>,
     /// Whether a file that cannot be packed any further is copied as it is.
     pub(super) copies_unchanged: bool,

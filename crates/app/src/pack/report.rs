@@ -24,7 +24,7 @@ pub struct Report {
     pub dry_run: bool,
     /// Whether a single file was given, and nothing else.
     pub is_one: bool,
-    /// Where results went.
+    /// The output.
     pub place: Destination,
     /// Files of directories that hold only another's debug information, by their names; they were passed over.
     pub debug_files: u64,

@@ -18,7 +18,7 @@ pub struct Report {
     pub total: Total,
     /// Whether a single file was given, and nothing else.
     pub is_one: bool,
-    /// Where results went.
+    /// The output.
     pub place: Destination,
 }
 

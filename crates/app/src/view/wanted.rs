@@ -1,4 +1,4 @@
-//! What is asked for, checked as a whole before anything is read or written.
+//! The requested outputs, all checked before anything is read or written.
 
 use std::path::{Path, PathBuf};
 
@@ -11,24 +11,24 @@ use super::{Content, FileKind, ViewOptions, ViewerFormat};
 use crate::error::{AppError, HintExt};
 use crate::writing::try_out;
 
-/// What a trace shall become.
+/// The requested outputs.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// Where files go; `-` is stdout.
+    /// Output files; `-` is stdout.
     pub outputs: Vec<PathBuf>,
-    /// Whether files there may be replaced that are no earlier outputs.
+    /// Whether to replace files other than earlier outputs.
     pub force: bool,
-    /// What the files become, whatever their names say.
+    /// The kind of the files, overriding their extensions.
     pub kind: Option<FileKind>,
-    /// The viewer of JSON.
+    /// The viewer for JSON.
     pub format: Option<ViewerFormat>,
-    /// The only table that is written.
+    /// The only table to write.
     pub table: Option<String>,
-    /// Whether the page is shown in a browser.
+    /// Whether to show the page in a browser.
     pub open: bool,
-    /// Whether the start is shown as text.
+    /// Whether to show the start as text.
     pub terminal: bool,
-    /// Whether what was written is told as JSON.
+    /// Whether to report the written files as JSON.
     pub json: bool,
 }
 
@@ -37,12 +37,12 @@ pub struct Asked {
 pub enum Destination {
     /// To stdout.
     Stdout,
-    /// To a place, by the rule for outputs.
+    /// To a file, by the rule for outputs.
     File(OutputTarget),
 }
 
 impl Destination {
-    /// Its place; `None` for stdout.
+    /// The target; `None` for stdout.
     pub fn place(&self) -> Option<&OutputTarget> {
         match self {
             Self::Stdout => None,
@@ -50,25 +50,25 @@ impl Destination {
         }
     }
 
-    /// As it was given; `None` for stdout.
+    /// The path as given; `None` for stdout.
     pub fn path(&self) -> Option<&Path> {
         self.place().map(OutputTarget::path)
     }
 }
 
-/// A file to be written.
+/// A file to write.
 #[derive(Clone, Debug)]
 pub struct WantedFile {
-    /// What it becomes.
+    /// Its kind.
     pub kind: FileKind,
-    /// What was asked for: of several tables, the name that theirs are made of.
+    /// The given output; with several tables, the base of their names.
     pub destination: Destination,
-    /// Tables in files of their own.
+    /// Tables in separate files.
     tables: Vec<TableFile>,
 }
 
 impl WantedFile {
-    /// What is written, and where.
+    /// The contents with their destinations.
     pub fn contents<'a>(&'a self, asked: &'a Asked) -> Vec<(Content<'a>, Destination)> {
         let content = match (self.kind, &asked.table) {
             (FileKind::Html, _) => Content::Html,
@@ -87,14 +87,14 @@ impl WantedFile {
         vec![(content, self.destination.clone())]
     }
 
-    /// The places of the files that are written.
+    /// The targets of the written files.
     fn places(&self) -> impl Iterator<Item = &OutputTarget> {
         let itself = self.tables.is_empty().then(|| self.destination.place()).flatten();
         itself.into_iter().chain(self.tables.iter().map(|table| &table.place))
     }
 }
 
-/// All that is asked for.
+/// The checked outputs.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The files, in the order in which they were named.
@@ -103,10 +103,10 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Checks all that is asked for.
+    /// Checks the request.
     ///
     /// # Errors
-    /// When the kind of a file is not told, or what is asked for does not go together or cannot be written where it is asked for.
+    /// If the kind of a file is unknown, options conflict, or an output cannot be written.
     pub fn of(asked: &Asked, options: &ViewOptions) -> Result<Self, AppError> {
         let inputs = options.inputs();
         let mut files: Vec<WantedFile> = Vec::new();
@@ -120,7 +120,7 @@ impl Wanted {
                 let is_other = path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir());
                 let place = OutputTarget::new(path, kind.output_kind(), asked.force);
                 let place = place.map(|place| place.not_over(inputs.clone()));
-                // What stands for several tables is not written itself.
+                // The base name of several tables is not written itself.
                 let checked = place.and_then(|place| match (kind, &asked.table) {
                     (FileKind::Csv, None) => Ok(place),
                     _ => place.check().map(|()| place),
@@ -142,7 +142,7 @@ impl Wanted {
         Ok(Self { files, opens: asked.open })
     }
 
-    /// Whether nothing but the trace was named.
+    /// Whether no output was requested.
     pub fn is_nothing(&self) -> bool {
         self.files.is_empty() && !self.opens
     }
@@ -179,10 +179,10 @@ fn check_stdout(asked: &Asked, kind: FileKind) -> Result<(), AppError> {
     Ok(())
 }
 
-/// `--table list` prints names, and does nothing else.
+/// `--table list` only prints names.
 ///
 /// # Errors
-/// When something else is asked for.
+/// If another output is requested.
 pub fn check_list(asked: &Asked, options: &ViewOptions) -> Result<(), AppError> {
     for (is_given, what) in [
         (!asked.outputs.is_empty(), "-o"),
@@ -201,7 +201,7 @@ pub fn check_list(asked: &Asked, options: &ViewOptions) -> Result<(), AppError> 
     Ok(())
 }
 
-/// Options that nothing would follow.
+/// Refuses options without effect.
 fn check_leftovers(asked: &Asked, options: &ViewOptions, files: &[WantedFile]) -> Result<(), AppError> {
     let has = |kinds: &[FileKind]| files.iter().any(|file| kinds.contains(&file.kind));
     let pictures = has(&[FileKind::Svg, FileKind::Png]);

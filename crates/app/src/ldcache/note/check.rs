@@ -1,4 +1,4 @@
-//! Whether the note in a file still says what a search finds.
+//! Checks that the note in a file still matches a search.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::observer::Observer;
 use crate::starting::open_root;
 use crate::text::harmless;
 
-/// Finds out whether the note in a file still says what a search finds.
+/// Checks that the note in a file still matches a search.
 ///
 /// # Errors
-/// When the file is no ELF file or cannot be read, or the sysroot cannot be used.
+/// If the file is not an ELF file or cannot be read, or the sysroot cannot be used.
 pub fn check(options: &CheckOptions, observer: &dyn Observer) -> Result<Checked, AppError> {
     let noted = Noted::read(&options.file)?;
     let mut findings = Vec::new();
@@ -44,7 +44,7 @@ pub fn check(options: &CheckOptions, observer: &dyn Observer) -> Result<Checked,
     Ok(Checked::new(&options.file, entries, findings))
 }
 
-/// What the note itself tells.
+/// Findings in the note itself.
 fn look_at_names(note: &NixNote, findings: &mut Vec<Finding>) {
     let mut names: Vec<&[u8]> = note.entries.iter().map(|entry| entry.needed.as_slice()).collect();
     names.sort_unstable();
@@ -57,7 +57,7 @@ fn look_at_names(note: &NixNote, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The files that the note says are there.
+/// The files in the note.
 fn look_at_files(note: &NixNote, files: &Files, findings: &mut Vec<Finding>) {
     let mut probes: BTreeMap<&[u8], Option<(&'static str, String)>> = BTreeMap::new();
     for entry in &note.entries {
@@ -71,7 +71,7 @@ fn look_at_files(note: &NixNote, files: &Files, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What is wrong with a file that the note names.
+/// The fault of a file in the note.
 fn file_fault(files: &Files, file: &[u8]) -> Option<(&'static str, String)> {
     use std::io::ErrorKind::{InvalidData, InvalidInput, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
     let error = files.object_file(path(file)).err()?;
@@ -82,7 +82,7 @@ fn file_fault(files: &Files, file: &[u8]) -> Option<(&'static str, String)> {
     })
 }
 
-/// What a search along the run path finds, that the note does not say.
+/// Differences between the note and a search along the run path.
 fn compare(note: &NixNote, fresh: &NixNote, findings: &mut Vec<Finding>) {
     let said = |entry: &NixEntry| places_text(&entry.places);
     for entry in &fresh.entries {

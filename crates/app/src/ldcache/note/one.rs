@@ -1,4 +1,4 @@
-//! The work on one file: what a search finds, the plan, the proof, and the file put in place.
+//! Adding a note to one file: search, plan, write, prove, rename.
 
 use std::borrow::Cow;
 
@@ -27,46 +27,46 @@ pub(super) struct Noter {
     pub(super) files: Files,
     pub(super) allowed: Allowed,
     pub(super) place: Destination,
-    /// What a result may replace there.
+    /// The rule for replacing existing files.
     pub(super) rule: Rule,
 }
 
-/// What came of a file that can have a note.
+/// The result for a file that can have a note.
 #[derive(Debug)]
 pub enum Done {
-    /// It was given one.
+    /// A note was added.
     Written(Box<Written>),
-    /// It says the same already.
+    /// It already has the same note.
     Current(NixNote),
 }
 
-/// A file that was given a note.
+/// A file with a new note.
 #[derive(Debug)]
 pub struct Written {
     /// The note.
     pub note: NixNote,
     /// What was edited.
     pub summary: SearchSummary,
-    /// The file that was written, with its proof.
+    /// The written file, with its proof.
     pub replacement: Replacement<Proof>,
 }
 
-/// What to write, and what it is made from.
+/// The planned edit, and its input.
 struct Planned<'view> {
     note: NixNote,
     edit: SearchEdit,
-    /// The file as it is without an earlier note of ours.
+    /// The file without an earlier note by coldstart.
     content: Cow<'view, [u8]>,
 }
 
-/// What there is to do with a file.
+/// The planned work on a file.
 enum Plan<'view> {
     Write(Planned<'view>),
     Current(NixNote),
 }
 
 impl Noter {
-    /// Gives a file its note.
+    /// Adds a note to a file.
     pub(super) fn write(&self, task: &Task) -> Worked<Done> {
         Worked::on(task, |original, planning| self.work_on(task, original, planning))
     }
@@ -88,7 +88,7 @@ impl Noter {
             Ok(Plan::Current(note)) if self.place == Destination::InPlace => {
                 return Ok(Outcome::Done(Done::Current(note)));
             }
-            // A copy was asked for, so there has to be one.
+            // With an output path, a copy is required.
             Ok(Plan::Current(_)) => match self.plan_anew(view.bytes()) {
                 Ok(planned) => planned,
                 Err(refused) => return Ok(Outcome::Refused(refused)),
@@ -154,7 +154,7 @@ impl Noter {
     }
 }
 
-/// The search path as it is.
+/// The unchanged search path.
 fn path(facts: &ObjectFacts) -> Option<SearchPath> {
     let runpath = facts.runpath.clone().map(|text| SearchPath { kind: PathKind::Runpath, text });
     runpath.or_else(|| facts.rpath.clone().map(|text| SearchPath { kind: PathKind::Rpath, text }))
@@ -171,7 +171,7 @@ fn nothing_to_note(facts: &ObjectFacts) -> Refused {
     Refused { code: "nothing-to-note", reason: reason.to_owned(), hint }
 }
 
-/// A file as it is without the note that we wrote into it; as it stands where there is none.
+/// A file without coldstart's note, or unchanged if it has none.
 fn without_note(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refused> {
     let file = ElfFile::parse(bytes).map_err(Refusal::from)?;
     if !has_section(&file) && !matches!(NixNote::read(&file), Ok(Some(_)) | Err(_)) {

@@ -1,4 +1,4 @@
-//! `coldstart inspect`: what in these ELF files costs start-up time.
+//! `coldstart inspect`: the start-up costs of ELF files.
 
 mod page;
 mod render;

@@ -1,4 +1,4 @@
-//! `coldstart ldcache check`: what a loader would not find, and what has changed since.
+//! `coldstart ldcache check`: entries that a loader would not find, and changes since.
 
 use std::path::Path;
 

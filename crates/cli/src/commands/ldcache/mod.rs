@@ -1,4 +1,4 @@
-//! `coldstart ldcache`: read, write and check loader caches, and the notes in programs that take their place.
+//! `coldstart ldcache`: read, write and check loader caches and resolution notes.
 
 mod check;
 mod note;

@@ -1,4 +1,4 @@
-//! `coldstart ldcache` on ELF files: notes written, shown, taken out.
+//! `coldstart ldcache` on ELF files: writing, showing and removing notes.
 
 use coldstart_app::ldcache::SCHEMA as SHOW_SCHEMA;
 use coldstart_app::ldcache::note::{self, Done, NameEntry, Options, SCHEMA, ShownNote, VERB, remove, warnings};

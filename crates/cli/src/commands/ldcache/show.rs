@@ -1,4 +1,4 @@
-//! `coldstart ldcache show`: what a cache holds.
+//! `coldstart ldcache show`: the contents of a cache.
 
 use std::path::Path;
 
