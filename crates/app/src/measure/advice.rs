@@ -1,11 +1,11 @@
-//! What the user can do about a warning, knowing what was done already.
+//! Hints for warnings, given what the user has already done.
 
 use coldstart_profile::measurement::{Cause, Disturbance, Measurement, StartState, Warning};
 
-/// After so many runs, more of them hardly change the median or its interval.
+/// Beyond this number of runs, more runs hardly change the median or its interval.
 const MANY_RUNS: u32 = 30;
 
-/// The advice for a warning of a measurement, where there is any.
+/// The hint for a warning of a measurement, if there is one.
 pub fn advice(warning: &Warning, measurement: &Measurement) -> Option<String> {
     let frequency = measurement.machine.frequency.as_ref();
     let may_hold = frequency.is_some_and(|frequency| frequency.held.is_none());

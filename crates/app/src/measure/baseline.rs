@@ -1,7 +1,7 @@
-//! What `--against` names: the earlier measurements that a new one may be compared with.
+//! `--against`: the earlier measurements to compare a new one with.
 //!
-//! Found before measuring, so that unknown baselines fail early. Whether they come from the same machine is
-//! known after it.
+//! They are found before measuring, so that unknown baselines fail early. Whether they are of the same machine is checked
+//! after the measurement.
 
 use anyhow::anyhow;
 use coldstart_history::{History, Search, Stored};
@@ -22,7 +22,7 @@ pub(super) struct Session {
     /// Its number in the history; `None` if it comes from a file.
     pub(super) number: Option<i64>,
     pub(super) kept: KeptMeasurement,
-    /// Which of its commands.
+    /// The index of the command in it.
     pub(super) command: usize,
 }
 
@@ -32,7 +32,7 @@ impl Session {
         times(&self.kept.measurement.samples, self.command, state)
     }
 
-    /// Under which conditions these were measured.
+    /// The conditions of these measurements.
     pub(super) fn condition(&self, state: StartState) -> Condition {
         Condition::of(&self.kept.measurement, self.command, state)
     }
@@ -46,20 +46,20 @@ const ALL_STATES: [StartState; 4] = [StartState::Cold, StartState::Boot, StartSt
 
 /// Earlier measurements under one name.
 pub(super) struct Found {
-    /// As it was typed.
+    /// The baseline as typed.
     pub(super) name: String,
     /// Oldest first.
     pub(super) sessions: Vec<Session>,
-    /// Of these only the newest so many count.
+    /// Maximum number of sessions to use, the newest ones.
     most: usize,
     /// Notes about their selection.
     pub(super) notes: Vec<String>,
 }
 
-/// Finds them.
+/// Finds the sessions.
 ///
 /// # Errors
-/// When there are none, or none of them measured this command to the same readiness.
+/// If there are none, or none measured this command with the same readiness.
 pub(super) fn find(
     baseline: &Baseline,
     history: Option<&History>,
@@ -75,7 +75,7 @@ pub(super) fn find(
         let commands = &kept.measurement.commands;
         let command = match commands.iter().position(|command| command.command_line == command_line) {
             Some(command) => command,
-            // Named on purpose, and there is no doubt which command is meant.
+            // An explicit single measurement is unambiguous.
             None if commands.len() == 1 && !matches!(baseline, Baseline::Last(_)) => 0,
             None => continue,
         };
@@ -120,7 +120,7 @@ fn stored(
     let (name, found, most) = match baseline {
         Baseline::File(file) => {
             let name = printable(file);
-            // A label may look like a path, as names of branches do.
+            // A label may look like a path, as branch names do.
             let labelled = if file.exists() { Vec::new() } else { labelled(&name)? };
             let found = if labelled.is_empty() { vec![(None, read_json(file)?)] } else { labelled };
             (name, found, usize::MAX)
@@ -148,13 +148,13 @@ fn stored(
 }
 
 impl Found {
-    /// Leaves out what cannot be compared: other machines (unless accepted), and what has no state in common.
+    /// Removes sessions that cannot be compared: of other machines (unless accepted), or without a common state.
     ///
-    /// Times of another machine or kernel say nothing of the program, so an alarm would be the machine's: they are left
-    /// out by default, and when nothing remains that is an answer of its own.
+    /// A difference to another machine or kernel is not caused by the program, so these are left out by default. It is an
+    /// error if none remain.
     ///
     /// # Errors
-    /// When nothing is left.
+    /// If none remain.
     pub(super) fn narrow(
         &mut self,
         machine: &Machine,
@@ -195,11 +195,10 @@ impl Found {
         Ok(())
     }
 
-    /// Leaves out what was measured under other conditions than `kept`, and then what is older than the newest that are
-    /// asked for.
+    /// Removes sessions measured under other conditions than `kept`, and then all but the newest requested ones.
     ///
     /// # Errors
-    /// When nothing is left.
+    /// If none remain.
     pub(super) fn settle(&mut self, kept: &KeptMeasurement, states: &[StartState]) -> Result<(), AppError> {
         let now = |state| Condition::of(&kept.measurement, 0, state);
         let mut other = None;
@@ -232,7 +231,7 @@ impl Found {
         Ok(())
     }
 
-    /// In words: which they are.
+    /// Describes the sessions.
     pub(super) fn described(&self) -> String {
         let (Some(first), Some(last)) = (self.sessions.first(), self.sessions.last()) else { return self.name.clone() };
         let when = |session: &Session| minute(session.kept.measured_at);

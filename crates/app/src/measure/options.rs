@@ -1,4 +1,4 @@
-//! What is to be measured, where it is kept, and what it is held against.
+//! Options of a measurement: commands, states, history and baseline.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,26 +10,26 @@ use coldstart_profile::printable;
 use super::store::path_of;
 use crate::launching::inputs_of;
 
-/// What is to be measured.
+/// The options of a measurement.
 #[derive(Clone, Debug)]
 pub struct MeasureOptions {
     /// The commands; the first is the baseline of the comparisons side by side.
     pub commands: Vec<CommandLine>,
     /// How each is started and waited for.
     pub launch: LaunchOptions,
-    /// States of the caches to start from; empty for the coldest that may be made here, and hot.
+    /// States of the caches; empty for the coldest permitted one, and hot.
     pub states: Vec<StateChoice>,
     /// Counted runs of each command in each state.
     pub runs: u32,
-    /// Hold the processors at their base frequency meanwhile.
+    /// Fix the processors at their base frequency while measuring.
     pub fixed_frequency: bool,
-    /// Where the measurement is kept.
+    /// The history.
     pub keeping: Keeping,
-    /// What to call it: a commit, a version.
+    /// A label, such as a commit or a version.
     pub label: Option<String>,
-    /// What it is held against.
+    /// The baseline and the gate.
     pub gate: GateOptions,
-    /// Look up earlier measurements of the same program, where no gate does.
+    /// Compare with earlier measurements of the same program, if there is no gate.
     pub look_back: bool,
 }
 
@@ -54,7 +54,7 @@ impl MeasureOptions {
     }
 }
 
-/// Where measurements are kept.
+/// The history of measurements.
 #[derive(Clone, Debug, Default)]
 pub struct Keeping {
     /// The history's file; `None` for the usual one (`coldstart_history::default_path`).
@@ -72,25 +72,25 @@ impl Keeping {
     }
 }
 
-/// What a measurement is held against.
+/// The baseline and the regression gate.
 #[derive(Clone, Debug, Default)]
 pub struct GateOptions {
     /// Earlier measurements.
     pub against: Option<Baseline>,
-    /// Percent that the program may be slower; `None` if nothing depends on it.
+    /// Permitted slowdown in percent; `None` without `--fail-if-slower`.
     pub fail_if_slower: Option<f64>,
-    /// How often the whole gate may call a program slower that is not, in percent.
+    /// The permitted false positive rate of the whole gate, in percent.
     pub error_rate: f64,
     /// Compare with measurements of other machines and kernels, too.
     pub accept_other_machine: bool,
 }
 
-/// Names earlier measurements.
+/// A reference to earlier measurements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Baseline {
     /// All measurements with this label.
     Label(String),
-    /// The last so many of the same command.
+    /// The last N of the same command.
     Last(u32),
     /// The measurement of this number.
     Number(i64),
@@ -123,10 +123,10 @@ impl FromStr for Baseline {
     }
 }
 
-/// A label of a measurement: refuses what a [`Baseline`] would take for something else.
+/// Checks a label: refuses text with another meaning as a [`Baseline`].
 ///
 /// # Errors
-/// Why it is none.
+/// Why it is not a valid label.
 pub fn label(text: &str) -> Result<String, String> {
     if text.is_empty() || text.chars().any(char::is_control) {
         return Err("a label is non-empty text in one line".to_owned());

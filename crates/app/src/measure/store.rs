@@ -1,4 +1,4 @@
-//! Keeping a measurement: the place is tried before measuring, and what was measured is not lost when it fails after.
+//! Adding a measurement to the history: access is checked before measuring, and a later failure does not lose the measurement.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,7 +22,7 @@ use crate::observer::Observer;
 use crate::reading::read;
 use crate::writing::write_file;
 
-/// The largest measurement that is read, in bytes: ten thousand runs take some ten million.
+/// Size limit of a measurement in bytes: ten thousand runs take some ten million.
 const MOST_BYTES: u64 = 32 << 20;
 
 /// Where measurements are to be kept.
@@ -32,10 +32,10 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Tries the place out. Where it may not be written, a note says so and measuring goes on without.
+    /// Checks that the history is writable. If not, the observer gets a note, and measuring continues without it.
     ///
     /// # Errors
-    /// When there is something that is no history of ours, or a damaged one: better now than after measuring.
+    /// If the file is not a history of coldstart, or is damaged: better now than after measuring.
     pub(super) fn try_out(keeping: &Keeping, observer: &dyn Observer) -> Result<Self, AppError> {
         if keeping.nothing {
             return Ok(Self { path: None });
@@ -47,7 +47,7 @@ impl Store {
         };
         match History::open(&path) {
             Ok(_) => Ok(Self { path: Some(path) }),
-            // Whoever locks it may be done by then; what cannot be kept then is saved beside it.
+            // The lock may be released by then; otherwise the measurement is saved next to the history.
             Err(error @ HistoryError::Locked { .. }) => {
                 observer.note(&format!("{error}; trying again after the measurement"));
                 Ok(Self { path: Some(path) })
@@ -66,7 +66,7 @@ impl Store {
         Ok(self.path.as_deref().map_or(Ok(None), History::open_to_read)?)
     }
 
-    /// Keeps a measurement and gives its number. Where that fails, it is saved as a file that a note names.
+    /// Adds a measurement and returns its number. If that fails, it is saved as a file, with a note.
     pub(super) fn keep(&self, kept: &KeptMeasurement, observer: &dyn Observer) -> Option<i64> {
         let path = self.path.as_ref()?;
         match History::open(path).and_then(|mut history| history.add(kept)) {
@@ -92,7 +92,7 @@ pub(super) fn to_read(keeping: &Keeping) -> Result<Option<History>, AppError> {
     Ok(path_of(keeping).map_or(Ok(None), |path| History::open_to_read(&path))?)
 }
 
-/// Opens the history that `keeping` names, to read it.
+/// Opens the history of `keeping` for reading.
 ///
 /// # Errors
 /// When there is no history, or it cannot be read.
@@ -105,7 +105,7 @@ pub(super) fn open_to_read(keeping: &Keeping) -> Result<History, AppError> {
         .hint(|| "`coldstart measure -- PROGRAM` measures and creates one; name another with --history-file FILE")
 }
 
-/// A file whose measurement was taken into the history.
+/// An imported measurement file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Imported {
     /// The file.
@@ -117,10 +117,10 @@ pub struct Imported {
     pub is_new: bool,
 }
 
-/// Takes what `measure --json` has written into the history. All files are read before any is taken in.
+/// Imports files of `measure --json` into the history. All files are read before any is imported.
 ///
 /// # Errors
-/// When there is no place for a history, a file is no measurement, or the history cannot be written.
+/// If the history's path is unknown, a file is not a measurement, or the history cannot be written.
 pub fn import(keeping: &Keeping, files: &[PathBuf]) -> Result<Vec<Imported>, AppError> {
     let path = path_of(keeping).context("the path of the history is unknown: HOME is not set");
     let path = path.hint(|| "name it with --history-file FILE or COLDSTART_HISTORY")?;
@@ -156,7 +156,7 @@ pub(super) fn read_json(file: &Path) -> Result<KeptMeasurement, AppError> {
     Ok(kept)
 }
 
-/// A measurement with what tells what it is one of.
+/// A measurement with the identities of its programs.
 pub(super) fn kept(
     measurement: Measurement,
     label: Option<String>,
@@ -180,12 +180,12 @@ pub(super) fn kept(
     }
 }
 
-/// What the commands' programs are.
+/// The identities of the commands' programs.
 pub(super) fn programs<'a>(commands: impl Iterator<Item = &'a CommandLine>) -> Vec<Option<ProgramIdentity>> {
     commands.map(|command| identity_of(&command.program)).collect()
 }
 
-/// Saves what could not be kept: beside the history, else here, else among temporary files.
+/// Saves a measurement that could not be added: next to the history, or in the current or temporary directory.
 fn rescue(history: &Path, kept: &KeptMeasurement, error: &HistoryError, observer: &dyn Observer) {
     let name = format!("coldstart-{}-{}.json", compact(kept.measured_at), kept.id.get(..8).unwrap_or_default());
     let folders = [history.parent().map(Path::to_owned), std::env::current_dir().ok(), Some(std::env::temp_dir())];

@@ -1,4 +1,4 @@
-//! `pack`: rewrite ELF files so that their relocations take little room, and prove it.
+//! `pack`: rewrite ELF files with compact relocations, and prove it.
 
 mod one;
 mod report;
@@ -33,11 +33,11 @@ pub struct Options {
     pub keep_original: Option<PathBuf>,
     /// The oldest C library that must load the result; `None` for this machine's, and 2.36.
     pub libc_floor: Option<LibcFloor>,
-    /// Whether to leave a hole in the file where bytes cannot leave it.
+    /// Whether to leave a hole in the file if bytes cannot be removed.
     pub sparse: bool,
-    /// Whether DT_SYMENT may go where no other entry of the dynamic table can be spared.
+    /// Whether DT_SYMENT may be removed if no other entry of the dynamic table is spare.
     pub drop_syment: bool,
-    /// Whether the result carries what `unpack` needs.
+    /// Whether the result includes undo data for `unpack`.
     pub undo: bool,
     /// Whether to pack set-ID files and files with capabilities.
     pub allow_set_id: bool,
@@ -45,7 +45,7 @@ pub struct Options {
     pub allow_signed: bool,
 }
 
-/// Packs files, several at a time. Each result is written beside its target, proven, and only then put in place.
+/// Packs files in parallel. Each result is written to a temporary file next to its target, proven, and then renamed.
 ///
 /// After a signal to `interrupt` no further file is started. Errors of the walk go to the observer; the result of each file,
 /// errors included, is in the report.

@@ -1,4 +1,4 @@
-//! The work on one file: plan, write, prove, put in place.
+//! Packing one file: plan, write, prove, rename.
 
 use std::path::PathBuf;
 
@@ -33,14 +33,14 @@ pub(super) struct Packer {
     pub(super) libcs: HostLibcs,
 }
 
-/// What came of a file that could be packed.
+/// The result for a packable file.
 #[derive(Debug)]
 pub enum Done {
-    /// A packed file was put in place.
+    /// Packed.
     Packed(Box<(PackSummary, Replacement<Proof>)>),
-    /// It would be packed; nothing was written.
+    /// Would be packed; nothing was written.
     WouldPack(Box<PackSummary>),
-    /// It is as good as it can be; copied if there had to be a result.
+    /// Nothing to pack; copied if a result was required.
     Nothing(NothingToPack, Option<Box<Replacement<Proof>>>),
 }
 
@@ -121,7 +121,7 @@ impl Packer {
 }
 
 impl Packer {
-    /// Refuses to put a file in the place of its original that cannot be restored, unless that was asked for.
+    /// Refuses to replace an original with a file that cannot be unpacked, unless requested.
     fn lost(&self, summary: &PackSummary) -> Option<Refused> {
         let is_lost = self.place == Destination::InPlace && self.keep_original.is_none();
         let refused = || Refused {
@@ -137,12 +137,12 @@ impl Packer {
     }
 }
 
-/// A refusal, unless what was read of the file is worth nothing.
+/// A refusal, or an error if the file was truncated meanwhile.
 fn refused(task: &Task, view: &FileView, refusal: Refusal) -> Result<Outcome<Done>, AppError> {
     if view.shrank() { Err(truncated_error(&task.path)) } else { Ok(Outcome::Refused(refusal.into())) }
 }
 
-/// Writes a result; or refuses, because the file breaks rules by itself.
+/// Writes a result, or refuses an inconsistent file.
 fn write_or_refuse(
     writing: &Writing<'_>,
     script: &Script,

@@ -1,4 +1,4 @@
-//! What became of all files.
+//! The report on the packed files.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub struct Report {
     pub is_one: bool,
     /// The output.
     pub place: Destination,
-    /// Files of directories that hold only another's debug information, by their names; they were passed over.
+    /// Number of separate debug files in directories, skipped by name.
     pub debug_files: u64,
 }
 
@@ -84,7 +84,7 @@ impl Report {
         self.done.iter().filter_map(|(task, worked)| Some((task, worked.summary()?)))
     }
 
-    /// What the user of the files should know: each caution once, summed up over this many files.
+    /// The cautions, each with its number of files.
     pub fn cautions(&self) -> Vec<(Caution, u64)> {
         let (mut unguarded, mut odd_words, mut odd_files) = (0_u64, 0_u64, 0_u64);
         for caution in self.packed().flat_map(|(_, summary)| &summary.cautions) {
@@ -109,7 +109,7 @@ impl Serialize for Report {
 }
 
 impl Worked<Done> {
-    /// What packing does to it, if it does.
+    /// The summary of packing, if it was or would be packed.
     pub fn summary(&self) -> Option<&PackSummary> {
         match self.done()? {
             Done::Packed(packed) => Some(&packed.0),
@@ -118,7 +118,7 @@ impl Worked<Done> {
         }
     }
 
-    /// What was written, if anything was.
+    /// The replacement, if written.
     pub fn replacement(&self) -> Option<&Replacement<Proof>> {
         match self.done()? {
             Done::Packed(packed) => Some(&packed.1),

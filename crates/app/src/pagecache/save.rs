@@ -1,4 +1,4 @@
-//! `pagecache save`: what the page cache holds, written to a file.
+//! `pagecache save`: write the state of the page cache to a file.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub struct SaveOptions {
     pub paths: Vec<PathBuf>,
     /// Whether walks stay on one file system.
     pub one_file_system: bool,
-    /// Whether a file may be replaced that is no earlier saved state.
+    /// Whether to replace a file that is not a saved state.
     pub force: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct Saved {
     pub file: PathBuf,
     /// What is in it.
     pub state: SavedPageCache,
-    /// What is not in it.
+    /// What is missing in it.
     pub notes: SaveNotes,
 }
 
@@ -53,7 +53,7 @@ pub enum Saving {
 /// Saves which pages are resident. The file is written when all is known; a signal that `interrupt` notes ends the walk.
 ///
 /// # Errors
-/// When the file may not be written, or the kernel does not tell what the page cache holds.
+/// If the file cannot be written, or the residency is unknown.
 pub fn save(options: &SaveOptions, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Saving, AppError> {
     let place = place(options).hint(|| "the first argument, FILE, is the output; name the trees to save after it")?;
     let what = coldstart_pagecache::SaveOptions {

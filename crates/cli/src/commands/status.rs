@@ -1,4 +1,4 @@
-//! `coldstart status`: which edits of ours a file holds, and which libraries of a bound program have changed since.
+//! `coldstart status`: the edits by coldstart in a file, and the libraries of a bound program that have changed since.
 
 use std::path::Path;
 

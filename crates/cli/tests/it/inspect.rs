@@ -291,7 +291,7 @@ fn a_directory_is_ranked_and_what_is_passed_over_is_counted() {
     assert!(text.contains("total of 2 objects"), "{text}");
     let kinds = section(&text, "What could be better", 1);
     assert!(kinds.contains("unpacked-relocations"), "{kinds}");
-    assert!(section(&text, "Passed over", 0).contains("relocatable object"), "{text}");
+    assert!(section(&text, "Skipped", 0).contains("relocatable object"), "{text}");
     assert!(section(&text, "Other files", 0).contains("script"), "{text}");
     assert!(!text.contains("a.o"), "only counted: {text}");
     assert!(report(directory.path(), &["tree", "--all"]).contains("tree/a.o"));

@@ -12,7 +12,7 @@ use crate::output::path::printable;
 use crate::output::text::{counted, plain};
 use crate::output::{self, json};
 
-/// Lines that are printed; `--json` has them all.
+/// Maximum number of printed lines; `--json` has all.
 const MOST_TOLD: usize = 100;
 
 pub(super) fn run(args: &CheckArgs) -> Result<Exit, CliError> {

@@ -24,7 +24,7 @@ pub(super) fn run(args: &LdcacheArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// What of a table is shown, where that is not all: "3 of ".
+/// The prefix of a partly shown table: "3 of ".
 fn shown_of(shown: usize, all: usize) -> String {
     if shown == all { String::new() } else { format!("{shown} of ") }
 }

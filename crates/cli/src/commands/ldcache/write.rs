@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::output::text::counted;
 use crate::output::{self, json};
 
-/// Things of one kind that are told one by one.
+/// Maximum number of notes of one kind.
 const MOST_TOLD: usize = 10;
 
 pub(super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
@@ -75,7 +75,7 @@ fn line(left_out: &Reason) -> String {
     format!("`{}`: {}", left_out.path, left_out.reason)
 }
 
-/// Tells the first few of many.
+/// Prints the first few of many notes.
 fn told(lines: impl ExactSizeIterator<Item = String>) {
     let count = lines.len();
     lines.take(MOST_TOLD).for_each(|line| output::note(&line));

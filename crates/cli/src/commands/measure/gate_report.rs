@@ -1,4 +1,4 @@
-//! The gate's answer as people read it: the figures, what the rate means, and what would have been missed.
+//! The text report of the gate: the figures, the meaning of the error rate, and the detectable slowdown.
 
 use coldstart_app::measure::{Gate, StateAnswer};
 
@@ -6,7 +6,7 @@ use super::report::verdict;
 use crate::output::table::{Align, Table};
 use crate::output::wrap::wrapped;
 
-/// The whole answer.
+/// The whole report.
 pub(super) fn report(gate: &Gate) -> String {
     let mut text = String::from("\n");
     text.push_str(&wrapped(&format!("against {}:", gate.baseline), 0));
@@ -83,7 +83,7 @@ fn conclusion(gate: &Gate, percent: f64) -> String {
     }
 }
 
-/// What the error rate means, and on which assumption.
+/// The meaning of the error rate, and its assumption.
 fn meaning(gate: &Gate, rate: f64) -> String {
     let tests = gate.states.len();
     let shared =

@@ -1,4 +1,4 @@
-//! `coldstart measure`: find what the program reads, bring the caches into a state, start it, and say how long it took.
+//! `coldstart measure`: find the files a program reads, put the caches in a defined state, start it, and time it.
 
 mod earlier;
 mod export;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
             let mut complaints = Complaints::default();
             complaints.add(error);
             let broken = complaints.finish();
-            // A program that does not start any more is the answer; that it cannot be compared follows from it.
+            // If a program no longer starts, the failed comparison is only a consequence.
             Ok(if measured == Exit::No { measured } else { broken })
         }
     }

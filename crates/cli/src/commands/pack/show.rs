@@ -1,4 +1,4 @@
-//! The result in text: a report on one file, a table of many.
+//! The text report: details of one file, a table of many.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, MAX_WIDTH, Table};
 use crate::output::text::{counted, fact, fit, heading, list, number, omitted, plain, prose, share, size, table};
 
-/// Files listed, unless all are asked for.
+/// Maximum number of listed files without `--all`.
 const SOME: usize = 20;
 
-/// What became of the only file; nothing where an error or a refusal has said all.
+/// The report on the only file; empty after an error or a refusal.
 pub(super) fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> String {
     let name = format!("`{}`", printable(&task.path));
     let Some(done) = worked.done() else { return String::new() };
@@ -63,7 +63,7 @@ fn undo(summary: &PackSummary, path: &Path, kept: Option<&Path>) -> String {
     [Some(unpack), kept].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// What became of many files.
+/// The report on many files.
 pub(super) fn many(report: &Report, all: bool) -> String {
     let total = &report.total;
     let verb = if report.dry_run { "would pack" } else { "packed" };

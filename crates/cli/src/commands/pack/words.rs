@@ -1,11 +1,11 @@
-//! Words for what packing does.
+//! Text for the results of packing.
 
 use coldstart_rewrite::{Caution, NothingToPack, PackSummary, Replacement, Room, SlotSource, Stuck, WayBack};
 
 use crate::output::text::{counted, glued, number, plain, share, size};
 use crate::output::time::seconds;
 
-/// Why there is nothing to do, as a clause.
+/// Why there is nothing to pack, as a clause.
 pub(super) fn nothing(nothing: NothingToPack) -> String {
     match nothing {
         NothingToPack::PackedByUs => "already packed by coldstart".to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn nothing(nothing: NothingToPack) -> String {
     }
 }
 
-/// The same for tables of many files, where those alike stand together.
+/// The same for many files, grouped.
 pub(super) fn nothing_in_short(nothing: NothingToPack) -> &'static str {
     match nothing {
         NothingToPack::PackedByUs => "already packed by coldstart",
@@ -48,7 +48,7 @@ pub(super) fn sizes(before: u64, after: u64) -> String {
     format!("{}, {} less ({})", size(after), size(saved), share(saved, before))
 }
 
-/// What became of the tables.
+/// The change of the tables.
 pub(super) fn tables(summary: &PackSummary) -> String {
     let others = summary.record_bytes_after;
     let rest = if others > 0 { format!(" and {} of others", size(others)) } else { String::new() };
@@ -64,7 +64,7 @@ pub(super) fn tables(summary: &PackSummary) -> String {
     text
 }
 
-/// Where the room went.
+/// How the space was removed.
 pub(super) fn room(summary: &PackSummary) -> String {
     let saved = size(summary.size_before.saturating_sub(summary.size_after));
     match summary.room {
@@ -78,7 +78,7 @@ pub(super) fn room(summary: &PackSummary) -> String {
     }
 }
 
-/// What else was edited.
+/// The other edits.
 pub(super) fn edits(summary: &PackSummary) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut taken: Vec<&str> = Vec::new();
@@ -136,7 +136,7 @@ pub(super) fn time<P>(plan: f64, replacement: &Replacement<P>) -> String {
     format!("{}: {}", glued(&seconds(total)), listed.collect::<Vec<_>>().join(", "))
 }
 
-/// What the user of packed files should know, of this many of them.
+/// A caution about this number of packed files.
 pub(super) fn caution(caution: Caution, files: u64) -> String {
     let front = if files > 1 { format!("{}: ", counted(files, "file")) } else { String::new() };
     let text = match caution {

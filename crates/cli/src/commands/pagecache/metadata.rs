@@ -1,4 +1,4 @@
-//! `pagecache evict --metadata`: what went beside the files themselves.
+//! `pagecache evict --metadata`: evicting metadata.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Why pages stayed, in words.
+//! Text for why pages remained.
 
 use coldstart_pagecache::{Holder, Stayed};
 
@@ -6,7 +6,7 @@ use crate::output::path::printable;
 use crate::output::size::{bytes, grouped};
 use crate::output::text::{counted, plain};
 
-/// Processes named in a sentence; the rest are counted.
+/// Maximum number of named processes; the rest are counted.
 const MOST_NAMED: usize = 4;
 
 /// One reason as a clause.
@@ -31,7 +31,7 @@ pub(super) fn sentence(reason: &Stayed) -> String {
 }
 
 fn processes(holders: &[Holder]) -> String {
-    // Those who hold most come first.
+    // Sorted by mapped pages.
     let mut holders: Vec<&Holder> = holders.iter().collect();
     holders.sort_by_key(|holder| (std::cmp::Reverse(holder.bytes), holder.pid));
     let named = holders.iter().take(MOST_NAMED).map(|holder| {

@@ -1,4 +1,4 @@
-//! `coldstart pagecache restore`: a saved state brought back, and how close it came.
+//! `coldstart pagecache restore`: restore a saved state, and report how close the result is.
 
 use coldstart_app::pagecache::{RESTORE_SCHEMA, restore};
 use coldstart_pagecache::{Missing, Origin, Restored};
@@ -12,7 +12,7 @@ use crate::output::table::{Align, MAX_WIDTH, Table};
 use crate::output::text::{counted, escaped, plain};
 use crate::output::{self, json, note};
 
-/// Things that did not come back, listed unless in JSON, which lists all.
+/// Maximum number of listed missing items; JSON has all.
 const MISSING_LISTED: usize = 20;
 
 pub(super) fn run(args: &RestoreArgs) -> Result<Exit, CliError> {
@@ -67,7 +67,7 @@ fn list(missing: &[Missing]) -> String {
     if text.is_empty() { text } else { plain(&format!("\nmissing\n{text}")) }
 }
 
-/// What the table cannot say.
+/// Notes in addition to the table.
 fn tell(origin: &Origin, restored: &Restored) {
     if restored.asked() == 0 {
         note("the saved page cache has no pages");

@@ -1,4 +1,4 @@
-//! `coldstart pagecache save`: what the page cache holds, written to a file.
+//! `coldstart pagecache save`: write the state of the page cache to a file.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::output::size::{bytes, grouped};
 use crate::output::text::{counted, escaped, plain};
 use crate::output::{self, hint, json, note};
 
-/// Paths named in one note; more are only counted.
+/// Maximum number of paths in one note; more are only counted.
 const PATHS_NAMED: usize = 3;
 
 pub(super) fn run(args: &SaveArgs) -> Result<Exit, CliError> {
@@ -68,7 +68,7 @@ fn summary(file: &Path, saved: &SavedPageCache) -> String {
     plain(&text)
 }
 
-/// What the state does not hold.
+/// What is missing in the state.
 fn tell(saved: &SavedPageCache, notes: &SaveNotes) {
     if notes.hidden_files > 0 {
         note(&format!(

@@ -1,4 +1,4 @@
-//! What went by and what is unknown, in words.
+//! Text for skipped files and unknown residency.
 
 use coldstart_app::pagecache::{Passed, Untold};
 use coldstart_pagecache::Unknown;
@@ -7,7 +7,7 @@ use crate::output::size::grouped;
 use crate::output::text::{counted, plain};
 use crate::output::{hint, note};
 
-/// Says what went by, if anything, in one line.
+/// Prints the skipped files in one line, if any.
 pub(super) fn tell_passed(passed: &Passed) {
     let parts = [
         (passed.symbolic_links, "symbolic link", "symbolic links"),
@@ -26,7 +26,7 @@ pub(super) fn tell_passed(passed: &Passed) {
     }
 }
 
-/// Says once for each reason how many files it hides, and what helps.
+/// Prints for each reason the number of files with unknown residency, and a hint.
 pub(super) fn tell_untold(untold: &Untold) {
     for unknown in [Unknown::NotPermitted, Unknown::Unsupported, Unknown::TooLarge] {
         let count = untold.of(unknown);

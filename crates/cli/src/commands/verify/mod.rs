@@ -1,4 +1,4 @@
-//! `coldstart verify`: prove that a rewritten file is the same to a loader as what it was made from.
+//! `coldstart verify`: prove that a rewritten file is equivalent to its original for a loader.
 
 mod words;
 

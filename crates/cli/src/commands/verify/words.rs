@@ -1,4 +1,4 @@
-//! What was found out about a bound program, in words.
+//! The text report on a bound program.
 
 use coldstart_app::verify::{CountedUntil, Search, Start, Starts};
 use coldstart_launch::Readiness;
@@ -59,7 +59,7 @@ pub(super) fn search(search: &Search) -> String {
     text
 }
 
-/// What the starts did.
+/// The report on the starts.
 pub(super) fn starts(starts: &Starts, waiting: &WaitingArgs) -> String {
     let mut rows = Table::new(&[
         ("start", Align::Left),
@@ -119,7 +119,7 @@ pub(super) fn starts(starts: &Starts, waiting: &WaitingArgs) -> String {
     text
 }
 
-/// What the time limit has left out; nothing when both were done before.
+/// The effect of the time limit; empty if both finished before.
 fn limit(starts: &Starts, waiting: &WaitingArgs) -> String {
     if !starts.reached_limit() {
         return String::new();

@@ -1,4 +1,4 @@
-//! A program with all that it loads: what the whole start costs, and which file is worth the work.
+//! A program with all it loads: the cost of the whole start, and the most worthwhile files.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,14 +15,14 @@ use crate::output::size::{bytes, grouped};
 use crate::output::style::HEADING;
 use crate::output::table::{Align, MAX_WIDTH, Table};
 
-/// The most worthwhile findings listed, unless all are asked for.
+/// Maximum number of listed findings without `--all`.
 const SOME_FINDINGS: usize = 12;
-/// Columns for how an object was found, and for who needs it.
+/// Columns for an object's rule and its requester.
 const FOUND: usize = 18;
 /// Columns for the name of a file with a finding.
 const FILE: usize = 26;
 
-/// The report on one closure; `all` lists what is otherwise cut.
+/// The report on one closure; `all` lists everything.
 pub(in super::super) fn closure(survey: &Survey, closure: &ProgramClosure, all: bool) -> String {
     let inspected: HashMap<&Path, &Inspected> =
         survey.objects.iter().map(|object| (object.path.as_path(), object)).collect();
@@ -145,7 +145,7 @@ fn file_name<P: AsRef<Path> + ?Sized>(path: &P) -> &Path {
     path.file_name().map_or(path, Path::new)
 }
 
-/// The objects in the order of loading.
+/// The objects in load order.
 fn listed(closure: &ProgramClosure, inspected: &HashMap<&Path, &Inspected>, all: bool) -> String {
     let shown = if all { closure.objects.len() } else { closure.objects.len().min(SOME) };
     let mut rows = Table::new(&[
@@ -171,7 +171,7 @@ fn listed(closure: &ProgramClosure, inspected: &HashMap<&Path, &Inspected>, all:
         ]);
     }
     fit(&mut rows, |row, room| closure.objects.get(row).map_or_else(String::new, |loaded| fitted(&loaded.path, room)));
-    let mut text = heading("In the order of loading", &counted(closure.objects.len() as u64, "object"));
+    let mut text = heading("In load order", &counted(closure.objects.len() as u64, "object"));
     text.push_str(&table(&rows));
     text.push_str(&omitted(shown, closure.objects.len(), "them"));
     text

@@ -1,4 +1,4 @@
-//! Findings: first a table for the reader with no time, then each with where, why and what to do.
+//! Findings: first a summary table, then each with place, reason and fix.
 
 use std::path::Path;
 
@@ -53,7 +53,7 @@ pub(super) fn detail(finding: &Finding) -> String {
     detail_with(finding, words::fix)
 }
 
-/// The same about a program with all it loads: the fix is the command for this program.
+/// The same for a program with all it loads: the fix is the command for this program.
 pub(super) fn detail_of_program(finding: &Finding, program: &Path) -> String {
     let of_ours = |verb| command::of_ours_in_prose(verb, program);
     detail_with(finding, |fix| match fix {
@@ -98,7 +98,7 @@ fn full_saving(finding: &Finding) -> String {
     }
 }
 
-/// The first fix that can be had now, in few words.
+/// The first available fix, in short form.
 pub(super) fn first_fix(finding: &Finding, columns: usize) -> String {
     let fix: Option<&Fix> = finding.fixes.iter().find(|fix| words::is_available(fix)).or(finding.fixes.first());
     fix.map_or_else(String::new, |fix| cut_end(&words::short_fix(fix), columns))

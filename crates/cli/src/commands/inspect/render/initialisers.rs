@@ -1,4 +1,4 @@
-//! Functions that run before the program's own, in their order.
+//! Initialisers, in order of execution.
 
 use coldstart_inspect::{Initialiser, Initialisers, ObjectKind};
 
@@ -7,7 +7,7 @@ use super::words;
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 
-/// Functions listed, unless all are asked for.
+/// Maximum number of listed functions without `--all`.
 const SOME: usize = 10;
 
 /// Totals, and the functions in running order.
@@ -87,7 +87,7 @@ fn list(functions: &[Initialiser], all: bool) -> String {
     text
 }
 
-/// How far the function lies behind (+) or before (-) the one that ran before it.
+/// The distance of the function after (+) or before (-) the previous one.
 fn jump(before: Option<u64>, at: Option<u64>) -> String {
     match (before, at) {
         (Some(before), Some(at)) if at >= before => format!("+{}", bytes(at - before)),
@@ -96,7 +96,7 @@ fn jump(before: Option<u64>, at: Option<u64>) -> String {
     }
 }
 
-/// Its name, else where it is.
+/// Its name, or else its address.
 fn called(function: &Initialiser) -> String {
     match (&function.name, function.address) {
         (Some(name), _) => name.clone(),

@@ -1,4 +1,4 @@
-//! How a file is laid out: its segments, and one line for each fact about it.
+//! The layout of a file: its segments, and one line for each fact.
 
 use coldstart_inspect::layout::{HashChains, HashTables, Layout, LoadSegment, Special, ZeroFill};
 use unicode_width::UnicodeWidthStr;
@@ -8,7 +8,7 @@ use super::{loader_names, words};
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 
-/// Segments listed, unless all are asked for; few files have more than five.
+/// Maximum number of listed segments without `--all`; few files have more than five.
 const SOME_SEGMENTS: usize = 16;
 /// The widest name of a variable, in columns.
 const NAME: usize = 60;
@@ -129,7 +129,7 @@ fn hash(tables: &HashTables) -> String {
     if let Some(gnu) = &tables.gnu {
         let chains = gnu.chains.as_ref().map(chains).unwrap_or_else(|| "unreadable chains".to_owned());
         text.push_str(&fact("GNU hash", &format!("{} at offset {:#x}: {chains}", size(gnu.bytes), gnu.file_offset)));
-        // A table without symbols has a filter that lets nothing pass.
+        // The filter of a table without symbols passes nothing.
         if gnu.bloom_set_share > 0.0 {
             let filter = format!(
                 "{}, {} of its bits set; it passes {} of absent names",
@@ -162,7 +162,7 @@ fn chains(chains: &HashChains) -> String {
     )
 }
 
-/// A share from 0 to 1 in hundredths, with a decimal where it is small.
+/// A share from 0 to 1 in percent, with a decimal if it is small.
 fn share(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 10.0 { format!("{percent:.1}\u{a0}%") } else { format!("{percent:.0}\u{a0}%") }
@@ -178,7 +178,7 @@ fn alignment(layout: &Layout) -> String {
         parts.push("huge pages of 2\u{a0}MiB can hold its code".to_owned());
     }
     if !alignment.loads_with_64_kib_pages {
-        // Why not is said by the finding, on machines that have such kernels.
+        // The finding has the reason, on architectures with such kernels.
         parts.push("not for kernels with pages of 64\u{a0}KiB".to_owned());
     }
     parts.join("; ")

@@ -7,7 +7,7 @@ use super::words;
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 
-/// Pointer tables listed, unless all are asked for.
+/// Maximum number of listed pointer tables without `--all`.
 const SOME_TABLES: usize = 5;
 
 /// Owners of the relocated words, and the largest tables of pointers.

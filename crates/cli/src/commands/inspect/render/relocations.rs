@@ -8,10 +8,10 @@ use crate::output::table::{Align, Table};
 
 /// Columns of a relocation type's name; the longest that is defined has 28.
 const TYPE_COLUMNS: usize = 32;
-/// Types listed, unless all are asked for.
+/// Maximum number of listed types without `--all`.
 const SOME_TYPES: usize = 8;
 
-/// Less waste than this, in bytes, is not worth a table.
+/// Minimum waste for a table, in bytes.
 const WORTH_A_TABLE: u64 = 1000;
 
 /// Everything about relocations.
@@ -120,7 +120,7 @@ fn by_type(relocations: &Relocations, all: bool) -> String {
     table(&rows)
 }
 
-/// As the tables of 2010 had it: what the form of the records wastes, and its share of them.
+/// Bytes wasted by the record format, and their share.
 fn waste(waste: &Waste) -> String {
     if waste.bytes < WORTH_A_TABLE {
         return String::new();

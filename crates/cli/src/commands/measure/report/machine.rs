@@ -1,11 +1,11 @@
-//! Where it was measured, in a line: figures without a machine mean little.
+//! The machine of a measurement, in one line.
 
 use coldstart_profile::measurement::{Device, Frequency, FrequencyRange, Machine, Turbo};
 
 use crate::output::size;
 use crate::output::wrap::wrapped;
 
-/// Processors, memory, kernel, disks, and how fast the processors run.
+/// Processors, memory, kernel, disks, and processor frequency.
 pub(crate) fn machine_line(machine: &Machine) -> String {
     let processor = if machine.processor.is_empty() { "processor" } else { &machine.processor };
     let mut parts = vec![format!(

@@ -1,12 +1,11 @@
-//! What measuring itself takes, in a sentence.
+//! The overhead of measuring, as a sentence.
 
 use coldstart_profile::measurement::Measurement;
 
 use crate::output::text::{counted, plain};
 use crate::output::time::seconds;
 
-/// Our own part of each time, what starting `true` takes, and how finely readiness is seen. `None` for results that do not
-/// tell.
+/// The overhead in each time, the time to start `true`, and the polling interval for readiness. `None` if unknown.
 pub(super) fn overhead_sentence(measurement: &Measurement) -> Option<String> {
     let overhead = measurement.overhead.as_ref()?;
     let floor = overhead.floor.map(|floor| {

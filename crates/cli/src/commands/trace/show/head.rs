@@ -1,4 +1,4 @@
-//! What was started, how far the trace can be trusted, and the plain numbers.
+//! The recorded start, the completeness of the trace, and the counts.
 
 use coldstart_profile::trace::figures::{Half, PageCounts, Stage};
 use coldstart_profile::trace::{Layer, PagesSeen};
@@ -11,10 +11,10 @@ use crate::output::text::{counted, cut, escaped, fact, glued, heading, number, s
 
 /// The widest command line in the title.
 const COMMAND: usize = 90;
-/// More different notes of processes than this are left to `trace sql`.
+/// Maximum number of different process notes; `trace sql` has all.
 const MOST_NOTES: usize = 8;
 
-/// What was started and how the recording went.
+/// The recorded start, and the recording itself.
 pub(super) fn run(view: &View<'_>) -> String {
     let run = &view.trace.run;
     let mut text = format!("{HEADING}{}{HEADING:#}\n", cut(&words::command(&run.command), COMMAND));
@@ -40,7 +40,7 @@ pub(super) fn run(view: &View<'_>) -> String {
     text
 }
 
-/// What could not be seen of processes; what holds for several is said once.
+/// Notes of processes; equal notes are merged.
 fn notes_of_processes(view: &View<'_>) -> String {
     let all = u64::try_from(view.trace.processes.len()).unwrap_or(u64::MAX);
     let one = |(note, count): (&str, u64)| match count {

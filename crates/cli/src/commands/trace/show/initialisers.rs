@@ -1,4 +1,4 @@
-//! In which order initialisers ran, and the longest of them.
+//! The order of initialisers, and the slowest ones.
 
 use coldstart_app::trace::{InitialiserSum, LongInitialiser};
 use coldstart_profile::trace::FileId;
@@ -10,7 +10,7 @@ use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 use crate::output::text::{counted, fit, heading, table};
 
-/// By object, and one by one those that took longest.
+/// By object, and the slowest individually.
 pub(super) fn part(view: &View<'_>) -> String {
     let objects = view.initialiser_sums();
     if objects.is_empty() {

@@ -1,4 +1,4 @@
-//! Names that were not there, by the directory they were looked for in.
+//! Failed lookups by directory.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::output::text::{counted, fit, heading, name, table};
 /// The widest name of an example, in columns.
 const EXAMPLE: usize = 30;
 
-/// Directories, those first where most was missed.
+/// Directories, most failures first.
 pub(super) fn part(view: &View<'_>) -> String {
     let directories = view.missing_names();
     if directories.is_empty() {

@@ -1,6 +1,6 @@
-//! `coldstart trace show`: what a trace amounts to, as text or JSON.
+//! `coldstart trace show`: the summary of a trace as text or JSON.
 //!
-//! Nothing is computed here that [`Figures`] does not have; a file per part chooses, orders and words it.
+//! Nothing is computed here that is not in [`Figures`]; a file per section selects, sorts and formats.
 
 mod files;
 mod head;

@@ -1,4 +1,4 @@
-//! What each object took: relocation, initialisers, touches.
+//! The cost of each object: relocation, initialisers, touches.
 
 use coldstart_profile::page_count;
 use coldstart_profile::trace::Layer;
@@ -10,7 +10,7 @@ use crate::output::size::grouped;
 use crate::output::table::{Align, Table};
 use crate::output::text::{counted, fit, heading, table};
 
-/// Objects, those first that took the most time of the loader.
+/// Objects, sorted by the loader's time.
 pub(super) fn part(view: &View<'_>) -> String {
     let files = view.object_sums();
     if files.is_empty() {

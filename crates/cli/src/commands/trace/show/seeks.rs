@@ -1,4 +1,4 @@
-//! How far apart in their files consecutive touches, and consecutive functions, lie.
+//! The file distance of consecutive touches and of consecutive functions.
 
 use coldstart_profile::trace::figures::{Activity, FileFigures, Seeks, Stage, StagedSeeks, SumOf};
 use coldstart_profile::trace::{Layer, PagesSeen};
@@ -9,7 +9,7 @@ use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 use crate::output::text::{escaped, fit, heading, prose, table};
 
-/// Both kinds of events, each for itself.
+/// Both kinds of events, separately.
 pub(super) fn part(view: &View<'_>) -> String {
     let basis = &view.figures.basis;
     let pages = match basis.pages {
