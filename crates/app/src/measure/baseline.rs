@@ -313,10 +313,8 @@ pub(super) mod tests {
         assert_eq!(several.sessions.len(), 2, "the newest two of those that are alike");
         assert_eq!(
             several.notes,
-            [
-                "2 measurements left out: boot was from `60.pagecache` of 1970-01-01 00:01 UTC, held at 2100 MHz, and now it \
-              is from `60.pagecache` of 1970-01-01 00:01 UTC"
-            ]
+            ["2 measurements left out: boot was from `60.pagecache` of 1970-01-01 00:01 UTC, held at 2100 MHz and is \
+              now from `60.pagecache` of 1970-01-01 00:01 UTC"]
         );
         let error = found(1, &all[3..4]).settle(&now, &states).unwrap_err();
         assert!(format!("{error:?}").contains("boot was from `120.pagecache`"), "{error:?}");

@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(sets.notes, RecordingNotes::default());
         assert_eq!(
             start_notes(&trace.run),
-            ["lost 123 events of the traced start: pages that nothing else tells of are not in the plan"]
+            ["lost 123 events of the traced start: some pages may be missing from the plan"]
         );
         assert!(start_notes(&Run::default()).is_empty());
     }

@@ -205,9 +205,9 @@ mod tests {
     fn tables_are_known_by_name() {
         assert!(check("touches", false).is_ok() && check("figures", true).is_ok() && check("changes", true).is_ok());
         for (name, are_two, words) in [
-            ("changes", false, "between two traces"),
-            ("touches", true, "made of one trace"),
-            ("sqlite_schema", false, "there is no table"),
+            ("changes", false, "requires two traces"),
+            ("touches", true, "takes one trace"),
+            ("sqlite_schema", false, "no table"),
         ] {
             let sentence = check(name, are_two).unwrap_err().sentence();
             assert!(sentence.contains(words), "{sentence}");

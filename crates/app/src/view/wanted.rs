@@ -245,13 +245,17 @@ mod tests {
         let two = ViewOptions { other: Some(directory.path().join("b.coldtrace")), ..one.clone() };
         let table = |name: &str| Some(name.to_owned());
         for (asked, options, words) in [
-            (Asked { outputs: vec!["-".into()], ..Asked::default() }, &one, "stdout is not told"),
-            (Asked { outputs: to("x.odd"), ..Asked::default() }, &one, "cannot be told from its ending"),
-            (Asked { outputs: to("x.csv"), table: table("nothing"), ..Asked::default() }, &one, "there is no table"),
-            (Asked { outputs: to("x.svg"), table: table("touches"), ..Asked::default() }, &one, "--table has nothing"),
-            (Asked { outputs: [to("x.svg"), to("x.svg")].concat(), ..Asked::default() }, &one, "written twice"),
-            (Asked { json: true, ..Asked::default() }, &one, "--json has nothing"),
-            (Asked { terminal: true, ..Asked::default() }, &two, "made of one trace"),
+            (Asked { outputs: vec!["-".into()], ..Asked::default() }, &one, "unknown format for stdout"),
+            (Asked { outputs: to("x.odd"), ..Asked::default() }, &one, "unknown extension"),
+            (Asked { outputs: to("x.csv"), table: table("nothing"), ..Asked::default() }, &one, "no table"),
+            (
+                Asked { outputs: to("x.svg"), table: table("touches"), ..Asked::default() },
+                &one,
+                "--table has no effect",
+            ),
+            (Asked { outputs: [to("x.svg"), to("x.svg")].concat(), ..Asked::default() }, &one, "given twice"),
+            (Asked { json: true, ..Asked::default() }, &one, "--json has no effect"),
+            (Asked { terminal: true, ..Asked::default() }, &two, "takes one trace"),
         ] {
             let sentence = refused(asked, options);
             assert!(sentence.contains(words), "{sentence}");

@@ -47,7 +47,7 @@ fn summary(answer: &Resolution) -> String {
         return "is a loader itself: it loads nothing".to_owned();
     }
     if answer.start.kind == ProgramKind::Static {
-        return "is a static program: it loads no libraries".to_owned();
+        return "is a static program: it loads nothing".to_owned();
     }
     let loads = format!("loads {}", counted(answer.library_count() as u64, "library"));
     let needed = answer.closure.missing.iter().filter(|missing| !missing.preload).count();

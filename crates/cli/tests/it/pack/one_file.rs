@@ -130,7 +130,7 @@ fn links_lead_to_the_file_that_is_rewritten_and_other_names_keep_the_old_one() {
     std::fs::hard_link(&real, directory.path().join("other.so")).unwrap();
     let (code, _, stderr) = said(directory.path(), &["pack", "--in-place", "libx.so"]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(stderr.contains("`libx.so` is a symbolic link; `"), "{stderr}");
+    assert!(stderr.contains("`libx.so` is a symbolic link; its target `"), "{stderr}");
     assert!(stderr.contains("has 1 other name, which keeps the old content"), "{stderr}");
     assert!(directory.path().join("libx.so").is_symlink() && is_packed(&real));
     assert_eq!(bytes(&directory.path().join("other.so")), before);
