@@ -19,16 +19,16 @@ fn where_the_result_goes_must_be_said() {
     exit: two
     --- stdout
     --- stderr
-    error: it is not said where the result goes
-    hint: `pack` rewrites no file in place without being told: say -o OUT or --in-place; --dry-run only says what would be done
+    error: no output given
+    hint: `pack` does not rewrite in place by default: use -o OUT or --in-place; --dry-run only prints the plan
     ");
     insta::assert_snapshot!(conversation(directory.path(), &["unpack", "a.so"]), @r"
     $ coldstart unpack a.so
     exit: two
     --- stdout
     --- stderr
-    error: it is not said where the result goes
-    hint: `unpack` rewrites no file in place without being told: say -o OUT or --in-place
+    error: no output given
+    hint: `unpack` does not rewrite in place by default: use -o OUT or --in-place
     ");
     for arguments in [
         &["pack", "a.so", "-o", "b.so", "--in-place"][..],

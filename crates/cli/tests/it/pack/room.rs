@@ -79,8 +79,8 @@ fn a_lazily_bound_library_of_lld_gives_up_what_only_starts_profiling() {
     let before = bytes(&original);
     let text = done(directory.path(), &["pack", "a.so", "-o", "b.so"]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let expected = "stand where the dynamic table had the count of relative relocations, a function that does nothing \
-                    and a function that only starts profiling; ";
+    let expected = "replace the count of relative relocations, an empty function and a function that only starts profiling in the \
+                    dynamic table; ";
     assert!(text.contains(expected), "{text}");
     let (_, report) = json(directory.path(), &["pack", "--dry-run", "a.so", "--json"]);
     let slots = serde_json::json!(["relative-count", "empty-function", "profiling-only"]);
@@ -107,5 +107,8 @@ fn without_an_entry_to_spare_the_user_is_asked() {
     let (_, report) = json(directory.path(), &["pack", "a.so", "-o", "b.so", "--json"]);
     assert_eq!(report["files"][0]["refusal"]["code"], "no-dynamic-slot", "{report}");
     let text = done(directory.path(), &["pack", "a.so", "-o", "b.so", "--drop-syment"]);
-    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(" and DT_SYMENT; "), "{text}");
+    assert!(
+        text.split_whitespace().collect::<Vec<_>>().join(" ").contains(" and DT_SYMENT in the dynamic table; "),
+        "{text}"
+    );
 }
